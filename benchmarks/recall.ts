@@ -1,11 +1,14 @@
 import { defineBench, EMBEDDER_ENVIRONMENT } from "./support/bench.ts";
 import type { Measured } from "./support/results.ts";
+import type { Neighbour } from "../memory/recall/neighbours.ts";
 import type { Embedder } from "../models/embedder.ts";
-import type { Figure } from "./support/figures.ts";
+import { makeHashedEmbedder } from "../models/offline/hashed-embedder.ts";
+import { type Figure, figureOf } from "./support/figures.ts";
 import { type Legs, type OpenedRecallSet, openRecallSet, ownerOf } from "./support/recall/open-set.ts";
 import { openEmbedders } from "./support/open-embedders.ts";
 import type { Progress } from "./support/progress.ts";
-import { type Answered, type MeasuredSet, recallFigures, type RecallFigures, recallFiguresOf } from "./support/recall/figures.ts";
+import { type Answered, type MeasuredSet, type Quoted, recallFigures, recallFiguresOf, sameFive } from "./support/recall/figures.ts";
+import { PGLITE, type Place, PLACES } from "./support/recall/places.ts";
 import { readRecallSets, type RecallHistory, type RecallSet, unitOf } from "./support/recall/read-sets.ts";
 
 const UNRELATED_QUESTIONS: readonly string[] = [
@@ -19,6 +22,13 @@ const UNRELATED_QUESTIONS: readonly string[] = [
 const LEGS: readonly Legs[] = ["keywords", "vectors", "fused"];
 /** More than anybody looks at. */
 const LIMIT = 50;
+/** As in a turn. */
+const IN_PROMPT = 5;
+/** Date and speakers. */
+const LABEL_CHARACTERS = 35;
+const OWN_EPISODES = [200, 2_000, 20_000];
+const SEARCHES = 100;
+const QUESTIONS_OF_HISTORY = 3;
 const HISTORIES_ASKED = 5;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
@@ -33,19 +43,28 @@ function dayAfter({ messages }: RecallHistory): Date {
   return new Date(messages.reduce((last, { createdAt }) => Math.max(last, createdAt?.getTime() ?? 0), 0) + DAY_MS);
 }
 
-async function askAll(opened: OpenedRecallSet, { histories }: RecallSet, legs: Legs): Promise<{ answers: Answered[]; times: number[] }> {
-  const answers: Answered[] = [];
-  const times: number[] = [];
+const unitsOf = ({ externalIds }: { externalIds: string[] }): string[] => externalIds.map(unitOf);
+
+function quote(exchange: Neighbour): Quoted {
+  return { units: unitsOf(exchange), characters: exchange.userMessage.length + exchange.assistantMessage.length + LABEL_CHARACTERS };
+}
+
+async function askAll(opened: OpenedRecallSet, { histories }: RecallSet, legs: Legs) {
+  const [answers, times, five]: [Answered[], number[], string[]] = [[], [], []];
   for (const [position, history] of histories.entries()) {
     for (const { text, askedAt, units } of history.questions) {
       const recall = opened.recall(legs, askedAt ?? dayAfter(history));
+      const ask = (limit: number) => recall({ ...ownerOf(position), question: text, limit });
       const begun = performance.now();
-      const { episodes } = await recall({ ...ownerOf(position), question: text, limit: LIMIT });
+      const { episodes: best } = await ask(IN_PROMPT);
       times.push(performance.now() - begun);
-      answers.push({ gold: units, returned: episodes.map(({ externalIds }) => externalIds.map(unitOf)) });
+      const { episodes } = await ask(LIMIT);
+      const prompt = [...best, ...best.flatMap(({ neighbours }) => neighbours)].map(quote);
+      answers.push({ gold: units, returned: episodes.map(unitsOf), prompt });
+      five.push(best.map(unitsOf).toSorted().join(" "));
     }
   }
-  return { answers, times };
+  return { answers, times, five };
 }
 
 async function askUnrelated(opened: OpenedRecallSet, { histories }: RecallSet): Promise<MeasuredSet["unrelated"]> {
@@ -61,48 +80,102 @@ async function askUnrelated(opened: OpenedRecallSet, { histories }: RecallSet): 
   return { asked: asked.length * UNRELATED_QUESTIONS.length, answered };
 }
 
-async function measure(set: RecallSet, embedder: Embedder, progress: Progress): Promise<MeasuredSet> {
-  const tell = (what: string, done?: number): void =>
-    progress.step(`${embedder.name}: ${set.name}: ${what}`, done, done === undefined ? undefined : set.histories.length);
-  await using opened = await openRecallSet(set, embedder, (done) => tell("histories indexed", done));
-  const byLegs = {} as MeasuredSet["byLegs"];
-  let recallMs: number[] = [];
-  for (const legs of LEGS) {
-    tell(`asking, ${legs}`);
-    const { answers, times } = await askAll(opened, set, legs);
-    const halfOf = (half: number): RecallFigures => recallFigures(answers.filter((_, place) => place % 2 === half));
-    byLegs[legs] = { all: recallFigures(answers), halves: [halfOf(0), halfOf(1)] };
-    recallMs = times;
+type Tell = (what: string, done?: number, total?: number) => void;
+
+async function measure(set: RecallSet, embedder: Embedder, place: Place, tell: Tell): Promise<MeasuredSet> {
+  const { name, histories } = set;
+  await using opened = await openRecallSet(set, embedder, (done) => tell(`${name}: histories indexed`, done, histories.length), place);
+  const byLegs: MeasuredSet["byLegs"] = {};
+  let last: Pick<MeasuredSet, "recallMs" | "five"> = { recallMs: [], five: [] };
+  const isFirst = place === PGLITE;
+  for (const legs of isFirst ? LEGS : (["fused"] as const)) {
+    tell(`${name}: asking, ${legs}`);
+    const { answers, times, five } = await askAll(opened, set, legs);
+    byLegs[legs] = recallFigures(answers);
+    last = { recallMs: times, five };
   }
-  tell("asking what is not there");
-  return { set: set.name, byLegs, recallMs, unrelated: await askUnrelated(opened, set) };
+  const questions = histories.reduce((sum, history) => sum + history.questions.length, 0);
+  return { set: name, questions, byLegs, ...last, unrelated: isFirst ? await askUnrelated(opened, set) : null };
+}
+
+/** How long one search takes among so many exchanges of one user, with the built-in embedder: the exchanges of all sets together. */
+async function measureGrowth(sets: readonly RecallSet[], place: Place, largest: number, tell: Tell): Promise<Figure[]> {
+  const sizes = OWN_EPISODES.filter((size) => size <= largest);
+  const said = sets.flatMap(({ histories }) => histories.flatMap(({ messages }) => messages));
+  const questions = sets.flatMap(({ histories }) => histories.flatMap((history) => history.questions.slice(0, QUESTIONS_OF_HISTORY)));
+  const histories = sizes.map((size) => ({
+    messages: said.slice(0, 2 * size).map((message) => ({ ...message, metadata: {} })),
+    questions: [],
+  }));
+  await using opened = await openRecallSet(
+    { histories },
+    makeHashedEmbedder({}),
+    (done) => tell("users indexed", done, sizes.length),
+    place,
+  );
+  const recall = opened.recall("fused", new Date());
+  const figures: Figure[] = [];
+  for (const [position, size] of sizes.entries()) {
+    tell(`searching among ${size}`);
+    const times: number[] = [];
+    for (const { text: question } of questions.slice(0, SEARCHES)) {
+      const begun = performance.now();
+      await recall({ ...ownerOf(position), question, limit: IN_PROMPT });
+      times.push(performance.now() - begun);
+    }
+    figures.push(figureOf(`one search among ${size.toLocaleString("en")} own exchanges, ${place.name}`, "ms", [times]));
+  }
+  return figures;
 }
 
 const DATA = "CONVERSATION_DATA";
 
-async function run({ histories }: { histories: number }, progress: Progress): Promise<Measured> {
+async function placesHere(): Promise<Place[]> {
+  const wanted = process.env["BENCH_STORES"]?.split(";");
+  const missing = await Promise.all(PLACES.map((place) => place.whyNot()));
+  return PLACES.filter(({ name }, number) => missing[number] === undefined && (wanted?.includes(name) ?? true));
+}
+
+async function run({ histories, own }: { histories: number; own: number }, progress: Progress): Promise<Measured> {
   const wanted = process.env["BENCH_SETS"]?.split(",");
   const all = await readRecallSets(process.env[DATA] ?? "");
   const sets = chooseHistories(all, histories || Infinity).filter(({ name }) => wanted?.includes(name) ?? true);
+  const [places, embedders] = [await placesHere(), await openEmbedders()];
   const figures: Figure[] = [];
-  for (const embedder of await openEmbedders()) {
-    const measured: MeasuredSet[] = [];
-    for (const set of sets) measured.push(await measure(set, embedder, progress));
-    figures.push(...recallFiguresOf(embedder.name, measured));
+  for (const embedder of embedders) {
+    let first: MeasuredSet[] | undefined;
+    for (const place of places) {
+      const measured: MeasuredSet[] = [];
+      for (const set of sets) {
+        const tell: Tell = (what, ...counts) => progress.step(`${embedder.name}, ${place.name}: ${what}`, ...counts);
+        measured.push(await measure(set, embedder, place, tell));
+      }
+      figures.push(...recallFiguresOf(embedder.name, place.name, measured));
+      if (first && sets.length > 0)
+        figures.push(sameFive(first, measured, `the same five as on ${places[0]?.name}, ${embedder.name}, ${place.name}`));
+      first ??= measured;
+    }
+  }
+  for (const place of own === 0 ? [] : places) {
+    figures.push(...(await measureGrowth(all, place, own, (what, ...counts) => progress.step(`${place.name}: ${what}`, ...counts))));
   }
   const notes = [
-    "Keywords and vectors together, as the service recalls. Weights were chosen on one half of the questions; the spread is that of the two halves.",
+    "Keywords and vectors together, as the service recalls. The spread of a mean over the sets is that of the means with one set left out.",
   ];
   return { figures, notes };
 }
 
 export const recall = defineBench({
   asks: "Do earlier exchanges come back when they are asked for, by keywords, by meaning and by both",
-  minutes: { short: 2, long: 30 },
-  numbers: { histories: { of: "histories of each set, 0 for all", short: 2, long: 0 } },
+  minutes: { short: 5, long: 90 },
+  numbers: {
+    histories: { of: "histories of each set, 0 for all", short: 2, long: 0 },
+    own: { of: "exchanges of one user, up to 20,000, among which a search is timed", short: 200, long: 20_000 },
+  },
   environment: {
     [DATA]: "a folder of conversations with gold evidence; it is left out without",
-    BENCH_SETS: "the sets that are asked, as LoCoMo,MemDaily",
+    BENCH_STORES: "the places that are measured, as PGlite;a plain Postgres",
+    BENCH_SETS: "the sets that are asked, as LoCoMo,MemDaily; none for growth alone",
     ...EMBEDDER_ENVIRONMENT,
   },
   whyNot: () => (process.env[DATA] ? undefined : `It needs ${DATA}, a folder of conversations with gold evidence.`),

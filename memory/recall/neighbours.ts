@@ -29,13 +29,35 @@ function exchangeOf(messages: readonly StoredNeighbour[], side: "before" | "afte
 const tokensOf = ({ userMessage, assistantMessage }: Pick<Neighbour, "userMessage" | "assistantMessage">): number =>
   estimateTokens(userMessage) + estimateTokens(assistantMessage) + LABEL_TOKENS;
 
+const roomLeft = (limit: number, episodes: readonly EpisodeText[]): number =>
+  episodes.reduce((room, episode) => room - tokensOf(episode), limit * TOKENS_OF_A_BLOCK);
+
+/** The first `limit`, and of those behind them the ones for which there is room: short hits leave room for more. */
+export function fillRoom<Hit extends { text: EpisodeText }>(found: readonly Hit[], limit: number): Hit[] {
+  const best = found.slice(0, limit);
+  let room = roomLeft(
+    limit,
+    best.map(({ text }) => text),
+  );
+  const more = found.slice(limit).filter(({ text }) => {
+    const fits = tokensOf(text) <= room;
+    if (fits) room -= tokensOf(text);
+    return fits;
+  });
+  return [...best, ...more];
+}
+
 /**
  * Of each recalled exchange, in their order, the neighbours for which there is room: 46 % of what is missed shares no word with the
  * question, and much of it stands beside a hit. No message comes twice, and none of `except`.
  */
-export function chooseNeighbours(episodes: readonly EpisodeText[], except: ReadonlySet<string> = new Set()): Neighbour[][] {
+export function chooseNeighbours(
+  episodes: readonly EpisodeText[],
+  except: ReadonlySet<string> = new Set(),
+  limit = episodes.length,
+): Neighbour[][] {
   const taken = new Set([...except, ...episodes.flatMap(({ messageIds }) => messageIds)]);
-  let room = episodes.length * TOKENS_OF_A_BLOCK - episodes.reduce((sum, episode) => sum + tokensOf(episode), 0);
+  let room = roomLeft(limit, episodes);
   return episodes.map(({ before, after }) => {
     const beside = [exchangeOf(after, "after"), exchangeOf(before, "before")].filter((one) => one !== null);
     const chosen = beside.filter((one) => {

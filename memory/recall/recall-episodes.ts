@@ -7,10 +7,10 @@ import { episodeGroupId, ownerKey } from "../../stores/search/index-keys.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
 import { findReference } from "./complete-question.ts";
-import { embedTalk, type TalkMessage, talkOf, talkQuery } from "./talk.ts";
+import { asksForSeveral, embedTalk, type TalkMessage, talkOf, talkQuery } from "./talk.ts";
 import { loadBest, rankHits, relevantEpisodes, searchBoth } from "./rank-hits.ts";
 import { makeCircuitBreaker } from "./circuit-breaker.ts";
-import { chooseNeighbours, type Neighbour } from "./neighbours.ts";
+import { chooseNeighbours, fillRoom, type Neighbour } from "./neighbours.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
 import { type QuestionTime, timeOfQuestion, timesInEarlierYears } from "../../text/time-of-question.ts";
 
@@ -37,6 +37,8 @@ export interface RecallRequest extends Owner {
   recent?: readonly { role: "user" | "assistant"; content: string }[];
   conversationId?: string | undefined;
   limit: number;
+  /** A question for several things may get twice as many, as far as short ones leave room. */
+  mayExceedLimit?: boolean;
   /** Ids of messages in the window; their episodes are left out, also beside others. */
   except?: ReadonlySet<string>;
   signal?: AbortSignal | undefined;
@@ -77,6 +79,8 @@ const ALL_THERE_ARE = LEG_LIMIT / 2;
 const DAY_MS = 24 * 60 * 60 * 1_000;
 /** The best hits that a reranker looks at. */
 const RERANKED = 25;
+/** For a question for several things: this many times the limit. See docs/decisions/0040. */
+const SEVERAL = 2;
 /** Hits loaded in place of those that Postgres no longer has. */
 const SPARE = 10;
 
@@ -102,12 +106,13 @@ export function makeRecall(parts: RecallParts): Recall {
   const { index, episodes, embedder, rerank, timeZone, minSimilarity, maxAgeDays } = parts;
   const { now = () => new Date(), onError = () => undefined, observer = NOOP_OBSERVER } = parts;
   const opened = async (): Promise<SearchIndex> => index.open(await index.name());
-  const askIndex = makeCircuitBreaker("episode_index", observer);
+  const askWords = makeCircuitBreaker("episode_words", observer);
+  const askVectors = makeCircuitBreaker("episode_vectors", observer);
   const askEmbedder = makeCircuitBreaker("episode_embedder", observer);
   const askReranker = makeCircuitBreaker("reranker", observer);
 
   async function searchWords(filter: SearchFilter, query: string, signal: AbortSignal | undefined): Promise<SearchHit[]> {
-    return query === "" ? [] : askIndex(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);
+    return query === "" ? [] : askWords(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);
   }
 
   /** Also searches the named day by itself: what was said "yesterday" may be far from the question in meaning. */
@@ -118,7 +123,7 @@ export function makeRecall(parts: RecallParts): Recall {
   ): Promise<SearchHit[]> {
     const embedding = await askEmbedder(() => embedTalk(talk, (text) => embedder.embedQuestion(text, signal)), signal);
     const search = (within: SearchFilter): Promise<SearchHit[]> =>
-      askIndex(async () => (await opened()).searchVectors(within, embedding, LEG_LIMIT), signal);
+      askVectors(async () => (await opened()).searchVectors(within, embedding, LEG_LIMIT), signal);
     const everywhere = await search(filter);
     if (!day || everywhere.length < ALL_THERE_ARE) return everywhere;
     const onDay = await search(withinDay(filter, day)).catch((error: unknown) => {
@@ -150,7 +155,7 @@ export function makeRecall(parts: RecallParts): Recall {
   }
 
   async function recall(request: RecallRequest): Promise<Recalled> {
-    const { tenantId, userId, question, recent = [], conversationId, limit, except, signal } = request;
+    const { tenantId, userId, question, recent = [], conversationId, limit, mayExceedLimit = false, except, signal } = request;
     const moment = now();
     const talk = talkOf(question, recent);
     const query = talkQuery(talk);
@@ -193,17 +198,19 @@ export function makeRecall(parts: RecallParts): Recall {
       day: time?.kind === "day" ? time : null,
       isWanted: ({ hit }) => !isExcept(hit, except),
     });
-    const wanted = rerank ? Math.max(limit, RERANKED) : limit;
+    const most = mayExceedLimit && asksForSeveral(question) ? SEVERAL * limit : limit;
+    const wanted = rerank ? Math.max(most, RERANKED) : most;
     const loaded = await loadBest(relevant.slice(0, wanted + SPARE), wanted, (some) =>
       episodes.load(
         { tenantId, userId },
         some.map(({ hit }) => [hit.id, String(hit.attributes["answer_id"])]),
       ),
     );
-    const found = (await lookAgain(question, loaded, signal)).slice(0, limit);
+    const found = fillRoom((await lookAgain(question, loaded, signal)).slice(0, most), limit);
     const neighbours = chooseNeighbours(
       found.map(({ text }) => text),
       except,
+      Math.min(limit, found.length),
     );
     return {
       episodes: found.map(({ text, score, hit: { attributes } }, place) => ({

@@ -166,24 +166,24 @@ export async function openEpisodeIndex(parts: EpisodeIndexParts): Promise<Episod
 
 const INDEXED = {
   episodes: `
-select last_episode_id as id, tenant_id as tenant, user_id as owner
+select tenant_id as tenant, user_id as owner
 from episode_cursors join messages on messages.id = last_episode_id join conversations on conversations.id = episode_cursors.conversation_id
 where index_name = $1 limit 5`,
   chunks: `
-select knowledge_chunks.id, tenant_id as tenant, prefix as owner
+select tenant_id as tenant, prefix as owner
 from knowledge_chunks join knowledge_documents on knowledge_documents.id = document_id
 where index_names @> array[$1::text] limit 5`,
 } as const;
 const KEY_OF = { episodes: ownerKey, chunks: knowledgeKey } as const;
 
 async function isLost(records: Queryable, content: IndexContent, name: string, index: SearchIndex): Promise<boolean> {
-  const indexed = await records.query<{ id: string; tenant: string; owner: string }>({
+  const indexed = await records.query<{ tenant: string; owner: string }>({
     name: `index-has-${content}`,
     text: INDEXED[content],
     values: [name],
   });
-  for (const { id, tenant, owner } of indexed) {
-    if ((await index.fetch(KEY_OF[content](tenant, owner), [id])).length > 0) return false;
+  for (const { tenant, owner } of indexed) {
+    if ((await index.count(KEY_OF[content](tenant, owner))) > 0) return false;
   }
   return indexed.length > 0 && (await index.count()) === 0;
 }

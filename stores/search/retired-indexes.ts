@@ -74,8 +74,9 @@ async function forgetProgress({ database, signal }: DropParts, name: string): Pr
 
 async function dropIndexAndChunks({ database, store }: DropParts, row: Row): Promise<void> {
   for (const name of [row.name, chunkIndexName(row.name)]) {
-    if (row.store === "postgres") await dropIndexTable(database, name);
-    else if (row.store === store?.kind) await store.dropIndex(name);
+    await dropIndexTable(database, name);
+    if (row.store === "postgres") continue;
+    if (row.store === store?.kind) await store.dropIndex(name);
     else throw new AppError("invalid_configuration", "MILVUS_ADDRESS is not set, so it cannot be dropped.");
   }
 }

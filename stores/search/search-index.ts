@@ -30,7 +30,7 @@ export interface SearchHit extends Omit<SearchDocument, "embedding" | "lexicalTe
   score: number;
 }
 
-/** What keeps vectors: a Milvus, a Postgres with pgvector, or a plain Postgres. */
+/** What keeps vectors: a Milvus, a Postgres with pgvector, or a plain Postgres. Words are in Postgres. */
 export type SearchLevel = "milvus" | "pgvector" | "plain";
 
 /** Dense vectors, and BM25 over `lexicalText`. Calls throw AppError `index_unavailable`. */
@@ -50,6 +50,17 @@ export interface SearchIndex {
   count(ownerKey?: string): Promise<number>;
   /** Optimises for searching after bulk writes. */
   flush(): Promise<void>;
+}
+
+export interface ScoredId {
+  id: string;
+  score: number;
+}
+
+/** The vectors of an index whose words and attributes Postgres has. */
+export interface VectorIndex extends Pick<SearchIndex, "upsert" | "removeGroups" | "remove" | "count" | "flush"> {
+  /** By cosine similarity, which is the score. */
+  nearest(filter: SearchFilter, embedding: readonly number[], limit: number): Promise<ScoredId[]>;
 }
 
 export interface IndexDefinition {

@@ -7,9 +7,8 @@ import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeEpisodeStore } from "../../../stores/postgres/memory/episode-store.ts";
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
 import { migrate } from "../../../stores/postgres/database/migrate.ts";
-import { IN_MEMORY, openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
 import type { ServingIndex } from "../../../stores/search/open-episode-index.ts";
-import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
+import { PGLITE, type Place } from "./places.ts";
 import type { RecallHistory, RecallSet } from "./read-sets.ts";
 
 export type Legs = "keywords" | "vectors" | "fused";
@@ -28,13 +27,17 @@ export function withLegs(index: ServingIndex, legs: Legs): ServingIndex {
   return { name: () => index.name(), open: async (name) => ({ ...(await index.open(name)), ...silent }) };
 }
 
-/** Imports each history of a set as a user of its own, by the service's jobs, into an embedded database. */
-export async function openRecallSet({ histories }: Pick<RecallSet, "histories">, embedder: Embedder, onProgress: (done: number) => void) {
+/** Imports each history of a set as a user of its own, by the service's jobs, into an embedded database or another place. */
+export async function openRecallSet(
+  { histories }: Pick<RecallSet, "histories">,
+  embedder: Embedder,
+  onProgress: (done: number) => void,
+  place: Place = PGLITE,
+) {
   await using opening = new AsyncDisposableStack();
-  const database = await openEmbeddedPostgres(IN_MEMORY);
-  opening.defer(() => database.close());
+  const { database, store } = await place.open(opening);
   await migrate(database);
-  const memory = await openEpisodicMemory({ database, store: await openPostgresSearchStore(database), embedder, timeZone: TIME_ZONE });
+  const memory = await openEpisodicMemory({ database, store, embedder, timeZone: TIME_ZONE });
   const failures: unknown[] = [];
   const onRun = ({ error }: { error?: Error }) => error && failures.push(error);
   const jobs = await runMemoryJobs({ database, summaryModel: null, summary: null, episodicMemory: memory, onRun });

@@ -1,11 +1,15 @@
 import { MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { bulkhead } from "cockatiel";
-import { checkDefinition, checkName, type IndexDefinition, type SearchStore } from "../search-index.ts";
+import { AppError } from "../../../errors/app-error.ts";
+import type { Database } from "../../postgres/database/database.ts";
+import { dropIndexTable, hasIndexTable, openIndexTable } from "../postgres/index-table.ts";
+import { makePostgresSearchIndex } from "../postgres/postgres-search-index.ts";
+import { checkDefinition, checkName, type IndexDefinition, type SearchIndex, type SearchStore, type VectorIndex } from "../search-index.ts";
 import { checkMilvusResponse, throwRefusal } from "./milvus-errors.ts";
 import { makeReadiness, type Readiness } from "./collection-readiness.ts";
-import { makeMilvusSearchIndex } from "./milvus-search-index.ts";
+import { makeMilvusVectors } from "./milvus-vectors.ts";
 import { indexOfPart, makePartedIndex, partNames } from "./parted-index.ts";
-import { collectionNames, exists, prepareCollection, refuseUndivided } from "./prepare-collection.ts";
+import { collectionNames, exists, prepareCollection, type VectorCollection } from "./prepare-collection.ts";
 
 /** A Milvus server and its credentials. */
 export interface MilvusAddress {
@@ -36,7 +40,7 @@ const CHANNEL_OPTIONS = {
 };
 
 interface Part {
-  definition: IndexDefinition;
+  definition: VectorCollection;
   readiness: Readiness;
 }
 
@@ -45,12 +49,27 @@ function describe({ address, database }: MilvusAddress): string {
   return `Milvus at ${host}${database ? `/${database}` : ""}`;
 }
 
-export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () => undefined }: MilvusOptions): SearchStore {
-  const { address, token, database } = where;
+function wordless(name: string): AppError {
+  const problem = `The search index "${name}" does not fit this service: Milvus has its vectors, but Postgres has no words of it.`;
+  return new AppError("invalid_configuration", `${problem} Run \`npm run reindex\`.`);
+}
+
+/** An index whose words are not in Postgres: from before they were, or lost there. */
+function onlyErasable(vectors: VectorIndex, { name, dimensions }: IndexDefinition): SearchIndex {
+  const refuse = (): Promise<never> => Promise.reject(wordless(name));
+  return { ...vectors, dimensions, upsert: refuse, searchVectors: refuse, searchWords: refuse, fetch: refuse };
+}
+
+export function connectMilvus(
+  database: Database,
+  where: MilvusAddress,
+  { timeoutMs, onError = () => undefined }: MilvusOptions,
+): SearchStore {
+  const { address, token, database: milvusDatabase } = where;
   const client = new MilvusClient({
     address,
     ...(token ? { token } : {}),
-    ...(database ? { database } : {}),
+    ...(milvusDatabase ? { database: milvusDatabase } : {}),
     timeout: timeoutMs,
     maxRetries: 1,
     retryDelay: 50,
@@ -64,7 +83,7 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () =>
   const check = async (): Promise<void> => void (await checkMilvusResponse(client.getVersion()));
   const patience = { answerMs: Math.max(timeoutMs, ANSWER_TIMEOUT_MS), workMs: PREPARE_TIMEOUT_MS };
 
-  const readinessOf = (definition: IndexDefinition): Readiness =>
+  const readinessOf = (definition: VectorCollection): Readiness =>
     makeReadiness(
       {
         isThere: () => exists(client, definition.name),
@@ -89,19 +108,21 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () =>
     levelOf: async () => "milvus",
     description: describe(where),
     async openIndex(definition) {
-      checkDefinition(definition);
-      await refuseUndivided(client, definition.name, patience.answerMs).catch(throwRefusal);
-      const parts = partNames(definition.name).map((name): Part => {
-        const part = { ...definition, name };
-        return { definition: part, readiness: readinessOf(part) };
+      const { name, dimensions } = checkDefinition(definition);
+      const names = await collectionNames(client, patience.answerMs).catch(throwRefusal);
+      const isWordless = names.map(indexOfPart).includes(name) && !(await hasIndexTable(database, name));
+      if (names.includes(name)) throw wordless(name);
+      if (isWordless) report(wordless(name));
+      else await openIndexTable(database, definition, "milvus");
+      const parts = partNames(name).map((part): Part => {
+        const collection = { name: part, dimensions };
+        return { definition: collection, readiness: readinessOf(collection) };
       });
       // Shows whether the server can serve. Others are created by their first write.
-      await parts[0]?.readiness.prepare(true);
+      await parts[0]?.readiness.prepare(!isWordless);
       void prepareAll(parts).catch(report);
-      return makePartedIndex(
-        parts.map((part) => makeMilvusSearchIndex({ client, ...part, mutex })),
-        definition.dimensions,
-      );
+      const vectors = makePartedIndex(parts.map((part) => makeMilvusVectors({ client, ...part, mutex })));
+      return isWordless ? onlyErasable(vectors, definition) : makePostgresSearchIndex(database, definition, vectors);
     },
     async listIndexes() {
       const names = await collectionNames(client).catch(throwRefusal);
@@ -112,6 +133,7 @@ export function connectMilvus(where: MilvusAddress, { timeoutMs, onError = () =>
       for (const collection_name of [checkName(name), ...partNames(name)]) {
         await checkMilvusResponse(client.dropCollection({ collection_name, timeout: PREPARE_TIMEOUT_MS })).catch(throwRefusal);
       }
+      await dropIndexTable(database, name);
     },
     check: () => check().catch(throwRefusal),
     async close() {

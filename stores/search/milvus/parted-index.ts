@@ -1,5 +1,5 @@
 import { checkOwnerKey } from "../index-keys.ts";
-import type { SearchDocument, SearchIndex } from "../search-index.ts";
+import type { SearchDocument, VectorIndex } from "../search-index.ts";
 
 /** Collections of an index, each for a share of the owners: Milvus Lite scans a whole collection in every search (docs/decisions/0012). */
 export const PARTS = 16;
@@ -18,17 +18,16 @@ export function partOf(ownerKey: string): number {
   return (Buffer.from(checkOwnerKey(ownerKey), "base64url")[0] ?? 0) % PARTS;
 }
 
-export function makePartedIndex(parts: readonly SearchIndex[], dimensions: number): SearchIndex {
-  const written = new Set<SearchIndex>();
-  const of = (ownerKey: string): SearchIndex => {
+export function makePartedIndex(parts: readonly VectorIndex[]): VectorIndex {
+  const written = new Set<VectorIndex>();
+  const of = (ownerKey: string): VectorIndex => {
     const part = parts[partOf(ownerKey)];
     if (!part) throw new RangeError(`An index has ${PARTS} parts; this one has ${parts.length}.`);
     return part;
   };
   return {
-    dimensions,
     async upsert(documents) {
-      const shares = new Map<SearchIndex, SearchDocument[]>();
+      const shares = new Map<VectorIndex, SearchDocument[]>();
       for (const document of documents) {
         const part = of(document.ownerKey);
         shares.set(part, [...(shares.get(part) ?? []), document]);
@@ -36,9 +35,7 @@ export function makePartedIndex(parts: readonly SearchIndex[], dimensions: numbe
       for (const part of shares.keys()) written.add(part);
       await Promise.all([...shares].map(([part, share]) => part.upsert(share)));
     },
-    searchVectors: async (filter, embedding, limit) => of(filter.ownerKey).searchVectors(filter, embedding, limit),
-    searchWords: async (filter, lexicalQuery, limit) => of(filter.ownerKey).searchWords(filter, lexicalQuery, limit),
-    fetch: async (ownerKey, ids) => of(ownerKey).fetch(ownerKey, ids),
+    nearest: async (filter, embedding, limit) => of(filter.ownerKey).nearest(filter, embedding, limit),
     removeGroups: async (ownerKey, groupIds) => of(ownerKey).removeGroups(ownerKey, groupIds),
     remove: async (ownerKey, ids) => of(ownerKey).remove(ownerKey, ids),
     async count(ownerKey) {

@@ -1,46 +1,24 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { type CreateCollectionWithFieldsReq, DataType, type FieldType, FunctionType, type MilvusClient } from "@zilliz/milvus2-sdk-node";
+import { type CreateCollectionWithFieldsReq, DataType, type MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { AppError } from "../../../errors/app-error.ts";
 import type { IndexDefinition } from "../search-index.ts";
 import { checkMilvusResponse, INDEX_NOT_FOUND, MilvusRefusal } from "./milvus-errors.ts";
 
-/** Milvus takes no more. */
-export const MAX_TEXT_BYTES = 65_535;
 const KEY_BYTES = 64;
 
-const ATTRIBUTE_FIELDS = {
-  text: { data_type: DataType.VarChar, max_length: MAX_TEXT_BYTES },
-  number: { data_type: DataType.Double },
-} as const;
+/** One of the collections of an index. */
+export type VectorCollection = Pick<IndexDefinition, "name" | "dimensions">;
 
-function fields({ dimensions, attributes }: IndexDefinition): FieldType[] {
-  return [
-    { name: "id", data_type: DataType.VarChar, max_length: KEY_BYTES, is_primary_key: true },
-    { name: "owner_key", data_type: DataType.VarChar, max_length: KEY_BYTES, is_partition_key: true },
-    { name: "group_id", data_type: DataType.VarChar, max_length: KEY_BYTES },
-    { name: "previous_id", data_type: DataType.VarChar, max_length: KEY_BYTES },
-    { name: "created_at", data_type: DataType.Int64 },
-    {
-      name: "lexical_text",
-      data_type: DataType.VarChar,
-      max_length: MAX_TEXT_BYTES,
-      enable_analyzer: true,
-      // Splits at spaces only. Milvus Lite has no "whitespace".
-      analyzer_params: { tokenizer: "standard" },
-    },
-    { name: "lexical_vector", data_type: DataType.SparseFloatVector },
-    { name: "embedding", data_type: DataType.FloatVector, dim: dimensions },
-    ...Object.entries(attributes).map(([name, type]) => ({ name, ...ATTRIBUTE_FIELDS[type] })),
-  ];
-}
-
-/** One shard, because BM25 counts words per shard. */
-export function collectionSchema(definition: IndexDefinition): CreateCollectionWithFieldsReq {
+/** Words and attributes are in Postgres. */
+export function collectionSchema({ name, dimensions }: VectorCollection): CreateCollectionWithFieldsReq {
   return {
-    collection_name: definition.name,
-    fields: fields(definition),
-    functions: [
-      { name: "bm25", type: FunctionType.BM25, input_field_names: ["lexical_text"], output_field_names: ["lexical_vector"], params: {} },
+    collection_name: name,
+    fields: [
+      { name: "id", data_type: DataType.VarChar, max_length: KEY_BYTES, is_primary_key: true },
+      { name: "owner_key", data_type: DataType.VarChar, max_length: KEY_BYTES, is_partition_key: true },
+      { name: "group_id", data_type: DataType.VarChar, max_length: KEY_BYTES },
+      { name: "created_at", data_type: DataType.Int64 },
+      { name: "embedding", data_type: DataType.FloatVector, dim: dimensions },
     ],
     shards_num: 1,
     consistency_level: "Strong",
@@ -48,34 +26,29 @@ export function collectionSchema(definition: IndexDefinition): CreateCollectionW
   };
 }
 
-const VECTOR_INDEXES = [
-  { field_name: "embedding", index_type: "AUTOINDEX", metric_type: "COSINE", params: {} },
-  { field_name: "lexical_vector", index_type: "SPARSE_INVERTED_INDEX", metric_type: "BM25", params: { bm25_k1: 1.2, bm25_b: 0.75 } },
-];
+const VECTOR_INDEX = { field_name: "embedding", index_type: "AUTOINDEX", metric_type: "COSINE", params: {} };
 
 const POLL_MS = 50;
 /** Milvus Lite refuses the second creation before it shows the first. */
 const LOOKS = 20;
 
-/** Throws AppError `invalid_configuration` when the collection has another schema. */
-async function checkFields(client: MilvusClient, definition: IndexDefinition, timeout: number): Promise<void> {
+/** Throws AppError `invalid_configuration` when the vectors of the collection have another size. */
+async function checkDimensions(client: MilvusClient, definition: VectorCollection, timeout: number): Promise<void> {
   const { schema } = await checkMilvusResponse(client.describeCollection({ collection_name: definition.name, timeout }));
-  const found = new Map(schema.fields.map((field) => [field.name, field]));
-  const missing = collectionSchema(definition).fields.find(({ name }) => !found.has(name))?.name;
-  const dimensions = Number(found.get("embedding")?.type_params.find(({ key }) => key === "dim")?.value);
-  if (missing === undefined && dimensions === definition.dimensions) return;
+  const embedding = schema.fields.find(({ name }) => name === "embedding");
+  const dimensions = Number(embedding?.type_params.find(({ key }) => key === "dim")?.value);
+  if (dimensions === definition.dimensions) return;
   throw new AppError(
     "invalid_configuration",
-    `The search index "${definition.name}" does not fit this service: ${missing === undefined ? `it has ${dimensions} dimensions, not ${definition.dimensions}` : `"${missing}" is missing`}. Run \`npm run reindex\`.`,
+    `The search index "${definition.name}" does not fit this service: it has ${dimensions} dimensions, not ${definition.dimensions}. Run \`npm run reindex\`.`,
   );
 }
 
-async function indexedFields(client: MilvusClient, name: string, timeout: number): Promise<string[]> {
+async function isIndexed(client: MilvusClient, name: string, timeout: number): Promise<boolean> {
   try {
-    const { index_descriptions } = await checkMilvusResponse(client.describeIndex({ collection_name: name, timeout }));
-    return index_descriptions.map(({ field_name }) => field_name);
+    return (await checkMilvusResponse(client.describeIndex({ collection_name: name, timeout }))).index_descriptions.length > 0;
   } catch (error) {
-    if (error instanceof MilvusRefusal && error.code === INDEX_NOT_FOUND) return [];
+    if (error instanceof MilvusRefusal && error.code === INDEX_NOT_FOUND) return false;
     throw error;
   }
 }
@@ -87,16 +60,7 @@ export async function exists(client: MilvusClient, name: string, timeout?: numbe
   return value === true;
 }
 
-/** Throws AppError `invalid_configuration` for an index from before parts. */
-export async function refuseUndivided(client: MilvusClient, name: string, timeout: number): Promise<void> {
-  if (!(await exists(client, name, timeout))) return;
-  throw new AppError(
-    "invalid_configuration",
-    `The search index "${name}" does not fit this service: it is one collection, not several. Run \`npm run reindex\`.`,
-  );
-}
-
-async function create(client: MilvusClient, definition: IndexDefinition, timeout: number): Promise<void> {
+async function create(client: MilvusClient, definition: VectorCollection, timeout: number): Promise<void> {
   try {
     await checkMilvusResponse(client.createCollection({ ...collectionSchema(definition), timeout }));
   } catch (error) {
@@ -108,29 +72,27 @@ async function create(client: MilvusClient, definition: IndexDefinition, timeout
   }
 }
 
-async function createIndexes(client: MilvusClient, name: string, timeout: number): Promise<void> {
-  const indexed = await indexedFields(client, name, timeout);
-  for (const index of VECTOR_INDEXES.filter(({ field_name }) => !indexed.includes(field_name))) {
-    try {
-      await checkMilvusResponse(client.createIndex({ collection_name: name, ...index, timeout }));
-    } catch (error) {
-      // Another process may have been faster.
-      if (!(error instanceof MilvusRefusal) || !(await indexedFields(client, name, timeout)).includes(index.field_name)) throw error;
-    }
+async function createIndex(client: MilvusClient, name: string, timeout: number): Promise<void> {
+  if (await isIndexed(client, name, timeout)) return;
+  try {
+    await checkMilvusResponse(client.createIndex({ collection_name: name, ...VECTOR_INDEX, timeout }));
+  } catch (error) {
+    // Another process may have been faster.
+    if (!(error instanceof MilvusRefusal) || !(await isIndexed(client, name, timeout))) throw error;
   }
 }
 
-export async function collectionNames(client: MilvusClient): Promise<string[]> {
-  return (await checkMilvusResponse(client.showCollections())).data.map(({ name }) => name);
+export async function collectionNames(client: MilvusClient, timeout?: number): Promise<string[]> {
+  return (await checkMilvusResponse(client.showCollections(timeout === undefined ? {} : { timeout }))).data.map(({ name }) => name);
 }
 
 /**
- * Creates missing indexes of a collection and loads it; each step may follow a crash. Creates the collection only with `creates`. Returns
+ * Creates the missing index of a collection and loads it; each step may follow a crash. Creates the collection only with `creates`. Returns
  * whether it exists.
  */
 export async function prepareCollection(
   client: MilvusClient,
-  definition: IndexDefinition,
+  definition: VectorCollection,
   { answerMs, workMs: timeout, creates }: { answerMs: number; workMs: number; creates: boolean },
 ): Promise<boolean> {
   const collection_name = definition.name;
@@ -138,8 +100,8 @@ export async function prepareCollection(
     if (!creates) return false;
     await create(client, definition, timeout);
   }
-  await checkFields(client, definition, timeout);
-  await createIndexes(client, collection_name, timeout);
+  await checkDimensions(client, definition, timeout);
+  await createIndex(client, collection_name, timeout);
   await checkMilvusResponse(client.loadCollectionAsync({ collection_name, timeout }));
   const deadline = Date.now() + timeout;
   for (;;) {

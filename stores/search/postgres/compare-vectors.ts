@@ -1,4 +1,5 @@
 import type { StatementValue } from "../../postgres/database/database.ts";
+import type { ScoredId } from "../search-index.ts";
 
 /** Rows of one statement: some 4 ms of the event loop with 384 dimensions. */
 const AT_ONCE = 2_000;
@@ -29,13 +30,8 @@ function uuidAt(bytes: Buffer, start: number): string {
 
 const lengthOf = (vector: ArrayLike<number>): number => Math.hypot(...Array.from(vector));
 
-interface Scored {
-  id: string;
-  score: number;
-}
-
 /** Cosines of all vectors of one answer. */
-function cosinesOf(bytes: Buffer, question: Float32Array): Scored[] {
+function cosinesOf(bytes: Buffer, question: Float32Array): ScoredId[] {
   const size = ID_BYTES + 4 * question.length;
   const floats = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
   const ofQuestion = lengthOf(question);
@@ -56,9 +52,9 @@ export async function nearestVectors(
   embedding: readonly number[],
   limit: number,
   ask: (after: [StatementValue, StatementValue]) => Promise<VectorsRow | undefined>,
-): Promise<Scored[]> {
+): Promise<ScoredId[]> {
   const question = new Float32Array(embedding);
-  let nearest: Scored[] = [];
+  let nearest: ScoredId[] = [];
   let after: [StatementValue, StatementValue] = [null, null];
   for (let compared = 0; compared < MOST_COMPARED; compared += AT_ONCE) {
     const row = await ask(after);
@@ -66,7 +62,7 @@ export async function nearestVectors(
     const scored = cosinesOf(row.vectors, question);
     nearest = [...nearest, ...scored].sort((one, other) => other.score - one.score || (one.id < other.id ? -1 : 1)).slice(0, limit);
     if (scored.length < AT_ONCE) break;
-    after = [new Date(row.lastAt ?? 0), (scored.at(-1) as Scored).id];
+    after = [new Date(row.lastAt ?? 0), (scored.at(-1) as ScoredId).id];
   }
   return nearest;
 }

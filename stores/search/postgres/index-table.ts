@@ -1,6 +1,6 @@
-import type { Queryable } from "../../postgres/database/database.ts";
+import type { Database, Queryable } from "../../postgres/database/database.ts";
 import { AppError } from "../../../errors/app-error.ts";
-import { checkName, type IndexDefinition, indexUnreachable } from "../search-index.ts";
+import { checkDefinition, checkName, type IndexDefinition, indexUnreachable, type SearchLevel } from "../search-index.ts";
 import { VECTOR_COLUMNS, type VectorLevel } from "./vector-columns.ts";
 import { WORD_FUNCTIONS, wordTable, wordTableCreation, wordTableDrop } from "./word-table.ts";
 
@@ -12,7 +12,7 @@ export function throwUnreachable(error: unknown): never {
 
 const ATTRIBUTE_TYPES = { text: "text", number: "double precision" } as const;
 
-export function indexColumns({ dimensions, attributes }: IndexDefinition, level: VectorLevel): Record<string, string> {
+export function indexColumns({ dimensions, attributes }: IndexDefinition, level: SearchLevel): Record<string, string> {
   const own = Object.entries(attributes).map(([name, type]) => [name, ATTRIBUTE_TYPES[type]]);
   return {
     id: "uuid",
@@ -21,7 +21,7 @@ export function indexColumns({ dimensions, attributes }: IndexDefinition, level:
     previous_id: "uuid",
     created_at: "timestamp(3) with time zone",
     lexical_text: "text",
-    embedding: VECTOR_COLUMNS[level].type(dimensions),
+    ...(level === "milvus" ? {} : { embedding: VECTOR_COLUMNS[level].type(dimensions) }),
     ...(Object.fromEntries(own) as Record<string, string>),
   };
 }
@@ -38,7 +38,7 @@ const DERIVED = {
 const WHOLE_ROWS = "toast_tuple_target = 8160";
 
 /** No index on the embedding: the thousands of documents of one owner are compared in milliseconds. */
-function tableCreation(definition: IndexDefinition, level: VectorLevel): string {
+function tableCreation(definition: IndexDefinition, level: SearchLevel): string {
   const { name } = definition;
   const columns = Object.entries(indexColumns(definition, level)).map(([column, type]) => {
     if (column === "id") return "id uuid primary key";
@@ -69,29 +69,68 @@ async function findColumns(queryable: Queryable, name: string): Promise<Found[]>
   return queryable.query<Found>({ text: FOUND_COLUMNS, values: [name] });
 }
 
-/** Null when there is no such index. */
+/** Null when there is no such index in Postgres, or only its words. */
 export async function findIndexLevel(queryable: Queryable, name: string): Promise<VectorLevel | null> {
   const embedding = (await findColumns(queryable, checkName(name))).find((column) => column.name === "embedding");
   if (!embedding) return null;
   return embedding.type.startsWith("bytea") ? "plain" : "pgvector";
 }
 
-/**
- * Creates what is missing of an index, and returns its level: that of its vectors when it exists, else the given one. Throws AppError
- * `invalid_configuration` when the columns differ.
- */
-export async function createIndexTable(transaction: Queryable, definition: IndexDefinition, best: VectorLevel): Promise<VectorLevel> {
-  const level = (await findIndexLevel(transaction, definition.name)) ?? best;
-  await transaction.query({ text: tableCreation(definition, level) });
-  checkColumns(definition, await findColumns(transaction, definition.name), indexColumns(definition, level));
-  const [words] = await transaction.query<{ exists: boolean }>({
-    text: "select to_regclass($1) is not null as exists",
-    values: [wordTable(definition.name)],
-  });
-  if (!words?.exists) {
-    await transaction.query({ text: `${WORD_FUNCTIONS}; ${wordTableCreation(definition.name)}`, timeoutMs: CREATION_TIMEOUT_MS });
+/** "if not exists" alone races. An arbitrary number. */
+const LOCK_CREATION = "select pg_advisory_xact_lock(7223910)";
+
+/** Runs a creation that other processes may run at the same moment. Returns why this Postgres refuses it, or null. */
+export async function create(database: Database, text: string): Promise<unknown> {
+  try {
+    await database.transaction(async (transaction) => {
+      await transaction.query({ text: LOCK_CREATION });
+      await transaction.query({ text });
+    });
+    return null;
+  } catch (error) {
+    if (error instanceof AppError) throw error;
+    return error;
   }
-  return level;
+}
+
+/** Throws AppError `invalid_configuration` when the user may not create it. */
+export async function createSearchSchema(database: Database): Promise<void> {
+  const cause = await create(database, "create schema if not exists search");
+  if (cause === null) return;
+  const problem = `${database.description} cannot keep the search index: this user may not create the schema "search" in it.`;
+  throw new AppError("invalid_configuration", `${problem} Grant CREATE on the database, or set ENABLE_EPISODIC_MEMORY=false.`, { cause });
+}
+
+export async function hasIndexTable(database: Queryable, name: string): Promise<boolean> {
+  const values = [`search."${checkName(name)}"`];
+  const [row] = await database.query<{ exists: boolean }>({ text: EXISTS, values }).catch(throwUnreachable);
+  return row?.exists ?? false;
+}
+
+const EXISTS = "select to_regclass($1) is not null as exists";
+
+/**
+ * Creates what is missing of an index, and returns its level: that of its vectors when they are in Postgres, else the given one. Throws
+ * AppError `invalid_configuration` when the columns differ.
+ */
+export async function openIndexTable<Level extends SearchLevel>(
+  database: Database,
+  definition: IndexDefinition,
+  best: Level,
+): Promise<Level | VectorLevel> {
+  const { name } = checkDefinition(definition);
+  const creating = database.transaction(async (transaction) => {
+    await transaction.query({ text: LOCK_CREATION });
+    const level: Level | VectorLevel = (await findIndexLevel(transaction, name)) ?? best;
+    await transaction.query({ text: tableCreation(definition, level) });
+    checkColumns(definition, await findColumns(transaction, name), indexColumns(definition, level));
+    const [words] = await transaction.query<{ exists: boolean }>({ text: EXISTS, values: [wordTable(name)] });
+    if (!words?.exists) {
+      await transaction.query({ text: `${WORD_FUNCTIONS}; ${wordTableCreation(name)}`, timeoutMs: CREATION_TIMEOUT_MS });
+    }
+    return level;
+  });
+  return creating.catch(throwUnreachable);
 }
 
 function checkColumns(definition: IndexDefinition, found: readonly Found[], wanted: Readonly<Record<string, string>>): void {

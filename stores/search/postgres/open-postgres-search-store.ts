@@ -1,28 +1,11 @@
-import { AppError } from "../../../errors/app-error.ts";
 import type { Database } from "../../postgres/database/database.ts";
-import { checkDefinition, type SearchStore } from "../search-index.ts";
+import type { SearchStore } from "../search-index.ts";
 import { MOST_COMPARED } from "./compare-vectors.ts";
-import { createIndexTable, dropIndexTable, findIndexLevel, throwUnreachable } from "./index-table.ts";
+import { create, createSearchSchema, dropIndexTable, findIndexLevel, openIndexTable, throwUnreachable } from "./index-table.ts";
 import { makePostgresSearchIndex } from "./postgres-search-index.ts";
 import type { VectorLevel } from "./vector-columns.ts";
 
-/** "if not exists" alone races. An arbitrary number. */
-const LOCK_CREATION = "select pg_advisory_xact_lock(7223910)";
 const FIND_VECTOR = "select installed_version is not null as installed from pg_available_extensions where name = 'vector'";
-
-/** Returns why this Postgres refuses it, or null. */
-async function create(database: Database, text: string): Promise<unknown> {
-  try {
-    await database.transaction(async (transaction) => {
-      await transaction.query({ text: LOCK_CREATION });
-      await transaction.query({ text });
-    });
-    return null;
-  } catch (error) {
-    if (error instanceof AppError) throw error;
-    return error;
-  }
-}
 
 /** Creates pgvector where the server has it and the user may. */
 async function bestLevel(database: Database): Promise<VectorLevel> {
@@ -42,12 +25,7 @@ const DESCRIBED: Readonly<Record<VectorLevel, string>> = {
  * database open.
  */
 export async function openPostgresSearchStore(database: Database): Promise<SearchStore> {
-  const cause = await create(database, "create schema if not exists search");
-  if (cause !== null) {
-    const problem = `${database.description} cannot keep the search index: this user may not create the schema "search" in it.`;
-    const ways = "Grant CREATE on the database, or set MILVUS_ADDRESS to a Milvus server, or set ENABLE_EPISODIC_MEMORY=false.";
-    throw new AppError("invalid_configuration", `${problem} ${ways}`, { cause });
-  }
+  await createSearchSchema(database);
   const best = await bestLevel(database);
   return {
     kind: "postgres",
@@ -55,13 +33,7 @@ export async function openPostgresSearchStore(database: Database): Promise<Searc
     description: `${database.description} ${DESCRIBED[best]}`,
     levelOf: async (name) => (await findIndexLevel(database, name).catch(throwUnreachable)) ?? best,
     async openIndex(definition) {
-      checkDefinition(definition);
-      const level = await database
-        .transaction(async (transaction) => {
-          await transaction.query({ text: LOCK_CREATION });
-          return createIndexTable(transaction, definition, best);
-        })
-        .catch(throwUnreachable);
+      const level = await openIndexTable(database, definition, best);
       return makePostgresSearchIndex(database, definition, level);
     },
     async listIndexes() {

@@ -7,6 +7,8 @@ import {
   type SearchFilter,
   type SearchHit,
   type SearchIndex,
+  type SearchLevel,
+  type VectorIndex,
 } from "../search-index.ts";
 import { checkMoment, checkOwnerKey, checkUuid } from "../index-keys.ts";
 import { storableText } from "../../../text/storable-text.ts";
@@ -47,8 +49,10 @@ function filterValues({ ownerKey, groupId, from, until }: SearchFilter): Stateme
   ];
 }
 
-export function makePostgresSearchIndex(database: Database, definition: IndexDefinition, level: VectorLevel): SearchIndex {
+/** With vectors in Postgres, in a column of the given level, or in the given index. */
+export function makePostgresSearchIndex(database: Database, definition: IndexDefinition, vectors: VectorLevel | VectorIndex): SearchIndex {
   const { dimensions } = definition;
+  const [level, elsewhere] = typeof vectors === "string" ? ([vectors, null] as const) : (["milvus", vectors] as const);
   const statements = indexStatements(definition, level);
   const run = <Row>(statement: Statement, values?: readonly StatementValue[]): Promise<Row[]> =>
     database.query<Row>(values ? { ...statement, values } : statement).catch(throwUnreachable);
@@ -56,13 +60,16 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
     const [row] = await run<{ count: number }>(statement, values);
     return row?.count ?? 0;
   };
-  async function removeAll(statement: Statement, ownerKey: string, ids: readonly string[]): Promise<number> {
+  async function removeHere(statement: Statement, ownerKey: string, ids: readonly string[]): Promise<number> {
     const values = [checkOwnerKey(ownerKey), ids.map(checkUuid), REMOVED_AT_ONCE];
     for (let removed = 0; ;) {
       const count = await runCount(statement, values);
       removed += count;
       if (count < REMOVED_AT_ONCE) return removed;
     }
+  }
+  async function removeAll(what: "remove" | "removeGroups", ownerKey: string, ids: readonly string[]): Promise<number> {
+    return Math.max(...(await Promise.all([removeHere(statements[what], ownerKey, ids), elsewhere?.[what](ownerKey, ids) ?? 0])));
   }
   const hitsOf = (ownerKey: string, values: readonly HitValues[] | null | undefined): SearchHit[] =>
     (values ?? []).map((one) => hitOf(one, ownerKey, definition));
@@ -90,15 +97,16 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
       if (rows.length === 0) return;
       const columns = rows[0]?.map((_, position) => rows.map((row) => row[position] ?? "")) ?? [];
       const embeddings = last.flatMap(({ embedding }) => checkEmbedding(embedding, dimensions));
-      await run(statements.upsert, [...columns, VECTOR_COLUMNS[level].value(embeddings)]);
+      await run(statements.upsert, level === "milvus" ? columns : [...columns, VECTOR_COLUMNS[level].value(embeddings)]);
+      // Afterwards: Milvus would make the collections of a dropped index anew.
+      await elsewhere?.upsert(last);
     },
     async searchVectors(filter, embedding, limit) {
       const [question, values] = [checkEmbedding(embedding, dimensions), filterValues(filter)];
       if (level === "pgvector") return hits(statements.searchVectors, filter.ownerKey, [...values, vectorValue(question), limit]);
-      const nearest = await nearestVectors(question, limit, async (after) => {
-        const [row] = await run<VectorsRow>(statements.vectors, [...values, ...after]);
-        return row;
-      });
+      const ask = async (after: StatementValue[]): Promise<VectorsRow | undefined> =>
+        (await run<VectorsRow>(statements.vectors, [...values, ...after]))[0];
+      const nearest = await (elsewhere ? elsewhere.nearest(filter, question, limit) : nearestVectors(question, limit, ask));
       return inOrder(
         nearest,
         await fetch(
@@ -117,10 +125,13 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
       return inOrder(ranked, row.hits ? hitsOf(filter.ownerKey, row.hits) : await fetch(filter.ownerKey, ids));
     },
     fetch,
-    removeGroups: async (ownerKey, groupIds) => removeAll(statements.removeGroups, ownerKey, groupIds),
-    remove: async (ownerKey, ids) => removeAll(statements.remove, ownerKey, ids),
-    count: async (ownerKey) => runCount(statements.count, [ownerKey === undefined ? null : checkOwnerKey(ownerKey)]),
-    flush: async () => void (await run(statements.flush)),
+    removeGroups: async (ownerKey, groupIds) => removeAll("removeGroups", ownerKey, groupIds),
+    remove: async (ownerKey, ids) => removeAll("remove", ownerKey, ids),
+    async count(ownerKey) {
+      const key = ownerKey === undefined ? null : checkOwnerKey(ownerKey);
+      return elsewhere ? elsewhere.count(ownerKey) : runCount(statements.count, [key]);
+    },
+    flush: async () => void (await Promise.all([run(statements.flush), elsewhere?.flush()])),
   };
 }
 
@@ -138,7 +149,7 @@ with removed as (
 )
 select count(*)::int as count from removed`;
 
-function indexStatements(definition: IndexDefinition, level: VectorLevel) {
+function indexStatements(definition: IndexDefinition, level: SearchLevel) {
   const { name, dimensions } = definition;
   const table = `search."${name}"`;
   const types = Object.entries(indexColumns(definition, level)).filter(([column]) => column !== "embedding");
@@ -146,8 +157,8 @@ function indexStatements(definition: IndexDefinition, level: VectorLevel) {
   const given = types.map(([column, type], position) =>
     column === "previous_id" ? `nullif(item.c${position}, '')::uuid` : `item.c${position}::${type}`,
   );
-  const embedding = VECTOR_COLUMNS[level].at(`$${texts.length + 1}`, dimensions);
-  const columns = [...texts, "embedding"].map((column) => `"${column}"`);
+  const embedding = level === "milvus" ? [] : [VECTOR_COLUMNS[level].at(`$${texts.length + 1}`, dimensions)];
+  const columns = [...texts, ...(level === "milvus" ? [] : ["embedding"])].map((column) => `"${column}"`);
   const written = columns.filter((column) => column !== `"id"`);
   const hit = hitColumns(definition);
   const unscored = hitsAsJson(definition, { score: "0" });
@@ -163,7 +174,7 @@ function indexStatements(definition: IndexDefinition, level: VectorLevel) {
     upsert: statement(
       "upsert",
       `insert into ${table} as stored (${columns.join(", ")})
-select ${[...given, embedding].join(", ")}
+select ${[...given, ...embedding].join(", ")}
 from unnest(${texts.map((_, position) => `$${position + 1}::text[]`).join(", ")}) with ordinality as item(${texts.map((_, position) => `c${position}`).join(", ")}, number)
 on conflict (id) do update set ${written.map((column) => `${column} = excluded.${column}`).join(", ")}
 where (${written.map((column) => `stored.${column}`).join(", ")}) is distinct from (${written.map((column) => `excluded.${column}`).join(", ")})`,

@@ -1,7 +1,8 @@
+import type { SearchLevel } from "../search-index.ts";
 import { realsValue } from "./wire-format.ts";
 
 /** How a Postgres keeps vectors: by the extension pgvector, or as plain bytes that this process compares. */
-export type VectorLevel = "pgvector" | "plain";
+export type VectorLevel = Exclude<SearchLevel, "milvus">;
 
 interface VectorColumn {
   /** As the catalogue tells it. */

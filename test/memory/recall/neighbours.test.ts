@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { chooseNeighbours } from "../../../memory/recall/neighbours.ts";
+import { chooseNeighbours, fillRoom } from "../../../memory/recall/neighbours.ts";
 import type { EpisodeText, StoredNeighbour } from "../../../stores/postgres/memory/episode-texts.ts";
 
 const createdAt = new Date("2024-03-05T12:00:00Z");
@@ -12,6 +12,15 @@ function episode(id: string, beside: Partial<Pick<EpisodeText, "before" | "after
 }
 const idsOf = (episodes: EpisodeText[], except?: ReadonlySet<string>): string[][] =>
   chooseNeighbours(episodes, except).map((beside) => beside.map(({ id }) => id));
+
+test("short hits leave room for more than the limit, long ones do not", () => {
+  const hit = (id: string, words = 1) => ({ text: episode(id, { userMessage: "word ".repeat(words) }) });
+  const filled = (hits: ReturnType<typeof hit>[], limit: number): string[] => fillRoom(hits, limit).map(({ text }) => text.id);
+  expect(filled([hit("a"), hit("b"), hit("c"), hit("d")], 2)).toEqual(["a", "b", "c", "d"]);
+  expect(filled([hit("a"), hit("b"), hit("long", 400), hit("d")], 2)).toEqual(["a", "b", "d"]);
+  expect(filled([hit("a", 300), hit("b", 300), hit("c")], 2)).toEqual(["a", "b"]);
+  expect(filled([hit("a")], 2)).toEqual(["a"]);
+});
 
 describe("chooseNeighbours", () => {
   test("gives the exchange before and the one after, whole, in their order", () => {

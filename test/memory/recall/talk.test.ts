@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { embedTalk, talkOf, talkQuery } from "../../../memory/recall/talk.ts";
+import { asksForSeveral, embedTalk, talkOf, talkQuery } from "../../../memory/recall/talk.ts";
 
 const user = (content: string) => ({ role: "user" as const, content });
 const assistant = (content: string) => ({ role: "assistant" as const, content });
@@ -15,6 +15,20 @@ function wordsOf(question: string): Record<string, number> {
   const words = talkQuery(talkOf(question, RECENT)).split(" ");
   return Object.fromEntries(words.map((word) => [word, words.filter((other) => other === word).length]));
 }
+
+test.each(["Which books has she read?", "What sports does Tim play?", "list my trips", "How many dogs do I have?", "我去过哪些城市？"])(
+  "%j asks for several things",
+  (question) => expect(asksForSeveral(question)).toBe(true),
+);
+test.each([
+  "What is my dog called?",
+  "What was the address?",
+  "When did I move?",
+  "What of the film which I liked?",
+  "我的狗叫什么名字？",
+  "我们都去了吗？",
+  "I like all jazz.",
+])("%j asks for one thing, or for none", (question) => expect(asksForSeveral(question)).toBe(false));
 
 describe("the talk of a search", () => {
   test("has the user's last messages before a remark at falling weight, without small talk and answers", () => {

@@ -7,9 +7,10 @@ import { collectionSchema } from "../../../stores/search/milvus/prepare-collecti
 import type { SearchIndex } from "../../../stores/search/search-index.ts";
 import { startMilvusServer, whyNoMilvus } from "../../servers/milvus-server.ts";
 import { startTcpProxy } from "../../servers/tcp-proxy.ts";
+import { openTestPostgres } from "../../support/databases/databases.ts";
 import { describeUnless } from "../../support/describe-unless.ts";
 import { useOpened } from "../../support/use-opened.ts";
-import { waitUntil } from "../../support/wait-until.ts";
+import { succeeds, waitUntil } from "../../support/wait-until.ts";
 import { ANNA, definitionOf, DIMENSIONS, direction, sampleDocument, sampleId } from "./sample-document.ts";
 
 jest.setTimeout(120_000);
@@ -27,7 +28,8 @@ describeUnless(await whyNoMilvus(), "an index on Milvus Lite", () => {
     const milvus = await startMilvusServer();
     return { ...milvus, close: () => milvus.remove() };
   });
-  const store = useOpened(() => openMilvusSearchStore({ address: server.address }, { timeoutMs: PATIENT_MS }));
+  const database = useOpened(openTestPostgres);
+  const store = useOpened(() => openMilvusSearchStore(database, { address: server.address }, { timeoutMs: PATIENT_MS }));
   let client: MilvusClient;
   beforeAll(async () => {
     client = new MilvusClient({ address: server.address, logLevel: "error" });
@@ -57,7 +59,7 @@ describeUnless(await whyNoMilvus(), "an index on Milvus Lite", () => {
     const before = await collections();
     await server.kill();
     await server.start();
-    const fresh = await openMilvusSearchStore({ address: server.address }, { timeoutMs: PATIENT_MS });
+    const fresh = await openMilvusSearchStore(database, { address: server.address }, { timeoutMs: PATIENT_MS });
     const isLoaded = async (): Promise<boolean> => {
       const states = await Promise.all(before.map((collection_name) => client.getLoadState({ collection_name })));
       return states.every(({ state }) => String(state) === "LoadStateLoaded");
@@ -73,9 +75,11 @@ describeUnless(await whyNoMilvus(), "an index on Milvus Lite", () => {
   test("a part that cannot be prepared is told of at the opening and refused to who needs it; the others serve", async () => {
     const [odd = ""] = OWNERS.filter((owner) => partOf(owner) === 3);
     const [other = ""] = OWNERS.filter((owner) => partOf(owner) === 4);
-    await client.createCollection(collectionSchema({ ...definitionOf("odd_part3"), dimensions: DIMENSIONS + 1 }));
+    await (await store.openIndex(definitionOf("odd"))).count();
+    await client.createCollection(collectionSchema({ name: "odd_part3", dimensions: DIMENSIONS + 1 }));
     const errors: unknown[] = [];
     const watched = await openMilvusSearchStore(
+      database,
       { address: server.address },
       { timeoutMs: PATIENT_MS, onError: (error) => errors.push(error) },
     );
@@ -102,48 +106,56 @@ describeUnless(await whyNoMilvus(), "an index on Milvus Lite", () => {
     expect(await collections()).toEqual([]);
   });
 
-  test("an index that was made in one piece is refused, not taken for empty, until it is dropped", async () => {
-    await client.createCollection(collectionSchema(definitionOf("whole")));
-    await expect(store.openIndex(definitionOf("whole"))).rejects.toMatchObject({
-      code: "invalid_configuration",
-      message: expect.stringContaining("npm run reindex"),
-    });
+  test("an index whose words are not in Postgres is refused, not taken for empty: from before they were there, or lost", async () => {
+    const refusal = { code: "invalid_configuration", message: expect.stringContaining("npm run reindex") as unknown };
+    await client.createCollection(collectionSchema({ name: "whole", dimensions: DIMENSIONS }));
+    await expect(store.openIndex(definitionOf("whole"))).rejects.toMatchObject(refusal);
     expect(await store.listIndexes()).toEqual(["whole"]);
     expect(await collections()).toEqual(["whole"]);
     await store.dropIndex("whole");
-    expect(await (await store.openIndex(definitionOf("whole"))).count()).toBe(0);
-    await store.dropIndex("whole");
+
+    const documents = [1, 2].map((number) => sampleDocument(number, { ownerKey: ANNA, groupId: sampleId(900 + number) }));
+    await (await store.openIndex(definitionOf("lost"))).upsert(documents);
+    await database.query({ text: "drop table search.lost, search.lost_words; drop function search.lost_count" });
+    const lost = await store.openIndex(definitionOf("lost"));
+    await expect(lost.searchWords({ ownerKey: ANNA }, "sample", 5)).rejects.toMatchObject(refusal);
+    await expect(lost.searchVectors({ ownerKey: ANNA }, direction(1), 5)).rejects.toMatchObject(refusal);
+    await expect(lost.upsert(documents)).rejects.toMatchObject(refusal);
+    // What it still has can be counted and erased.
+    expect(await lost.count(ANNA)).toBe(2);
+    expect(await lost.remove(ANNA, [sampleId(1)])).toBe(1);
+    expect(await lost.removeGroups(ANNA, [sampleId(902)])).toBe(1);
+    expect(await lost.count()).toBe(0);
+    await store.dropIndex("lost");
+    await (await store.openIndex(definitionOf("lost"))).upsert(documents);
+    await store.dropIndex("lost");
   });
+
   describe("while the server is away", () => {
     const proxy = useOpened(() => startTcpProxy(`http://${server.address}`));
-    const impatient = useOpened(() => openMilvusSearchStore({ address: new URL(proxy.url).host }, { timeoutMs: TIMEOUT_MS }));
+    const impatient = useOpened(() => openMilvusSearchStore(database, { address: new URL(proxy.url).host }, { timeoutMs: TIMEOUT_MS }));
     let index: SearchIndex;
-    const answers = (): Promise<boolean> =>
-      impatient.check().then(
-        () => true,
-        () => false,
-      );
     const works = (): Promise<boolean> =>
-      index.searchWords({ ownerKey: ANNA }, "sample", 5).then(
+      index.searchVectors({ ownerKey: ANNA }, direction(1), 5).then(
         (hits) => hits.length > 0,
         () => false,
       );
 
     beforeAll(async () => {
       // The first call may meet a server that is still warming up.
-      await waitUntil("the server answers", answers);
+      await waitUntil("the server answers", () => succeeds(impatient.check()));
       index = await impatient.openIndex(definition);
       await index.upsert([1, 2, 3].map((number) => sampleDocument(number, { ownerKey: ANNA })));
       await index.flush();
       await index.upsert([sampleDocument(4, { ownerKey: ANNA })]);
     });
 
-    test("every call fails; when the server is back the same index works and has all its data", async () => {
+    test("every call but the search by words fails; when the server is back the same index works and has all its data", async () => {
       await server.kill();
       await expectUnavailable(index.searchVectors({ ownerKey: ANNA }, direction(1), 5));
-      await expectUnavailable(index.searchWords({ ownerKey: ANNA }, "sample", 5));
+      expect(await index.searchWords({ ownerKey: ANNA }, "sample", 5)).toHaveLength(4);
       await expectUnavailable(index.upsert([sampleDocument(5, { ownerKey: ANNA })]));
-      await expectUnavailable(index.remove(ANNA, [sampleId(1)]));
+      await expectUnavailable(index.remove(ANNA, [sampleId(77)]));
       await expectUnavailable(index.count(ANNA));
       await expectUnavailable(impatient.check());
       await expectUnavailable(impatient.listIndexes());
@@ -156,14 +168,16 @@ describeUnless(await whyNoMilvus(), "an index on Milvus Lite", () => {
     });
 
     test("a restart that no call noticed: the first searches find the collection released, load it, and answer", async () => {
+      const searched = await store.openIndex(definition);
       await server.kill();
       await server.start();
-      await waitUntil("the server answers", answers);
-      const hits = await Promise.all([1, 2, 3].map((number) => index.searchVectors({ ownerKey: ANNA }, direction(number), 1)));
+      await waitUntil("the server answers", () => succeeds(store.check()));
+      const hits = await Promise.all([1, 2, 3].map((number) => searched.searchVectors({ ownerKey: ANNA }, direction(number), 1)));
       expect(hits.map(([hit]) => hit?.id)).toEqual([1, 2, 3].map(sampleId));
     });
 
     test("a server that takes connections and does not answer fails within the time limit", async () => {
+      await waitUntil("the index works", works);
       proxy.freeze();
       await expectUnavailable(index.searchVectors({ ownerKey: ANNA }, direction(1), 5));
       await expectUnavailable(impatient.openIndex(definitionOf("other")));
@@ -172,7 +186,7 @@ describeUnless(await whyNoMilvus(), "an index on Milvus Lite", () => {
     });
 
     test("a collection that is lost is made again, empty, by the next call", async () => {
-      await impatient.dropIndex(definition.name);
+      for (const collection_name of partNames(definition.name)) await client.dropCollection({ collection_name });
       expect(await index.count(ANNA)).toBe(0);
       await index.upsert([sampleDocument(1, { ownerKey: ANNA })]);
       expect(await works()).toBe(true);
@@ -180,7 +194,11 @@ describeUnless(await whyNoMilvus(), "an index on Milvus Lite", () => {
 
     test("a server that is away at the start: the store opens, and so does the index once the server is there", async () => {
       await proxy.refuse();
-      const early = await openMilvusSearchStore({ address: new URL(proxy.url).host, token: "root:secret" }, { timeoutMs: TIMEOUT_MS });
+      const early = await openMilvusSearchStore(
+        database,
+        { address: new URL(proxy.url).host, token: "root:secret" },
+        { timeoutMs: TIMEOUT_MS },
+      );
       expect(early.description).not.toContain("secret");
       await expectUnavailable(early.check());
       await expectUnavailable(early.openIndex(definition));

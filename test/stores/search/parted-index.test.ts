@@ -1,20 +1,17 @@
 import { describe, expect, test } from "@jest/globals";
 import { indexOfPart, makePartedIndex, PARTS, partNames } from "../../../stores/search/milvus/parted-index.ts";
 import { ownerKey } from "../../../stores/search/index-keys.ts";
-import type { SearchIndex } from "../../../stores/search/search-index.ts";
-import { DIMENSIONS, direction, sampleDocument, sampleId } from "./sample-document.ts";
+import type { VectorIndex } from "../../../stores/search/search-index.ts";
+import { direction, sampleDocument, sampleId } from "./sample-document.ts";
 
 const OWNERS = Array.from({ length: 200 }, (_, number) => ownerKey("acme", `user-${number}`));
 
 /** A part that keeps nothing but who asked for what. */
-function recordingPart(asked: string[]): SearchIndex {
+function recordingPart(asked: string[]): VectorIndex {
   const hear = async <Result>(what: string, result: Result): Promise<Result> => (asked.push(what), result);
   return {
-    dimensions: DIMENSIONS,
     upsert: (documents) => hear(`upsert ${documents.map((document) => document.ownerKey).join(" ")}`, undefined),
-    searchVectors: (filter) => hear(`vectors ${filter.ownerKey}`, []),
-    searchWords: (filter) => hear(`words ${filter.ownerKey}`, []),
-    fetch: (key) => hear(`fetch ${key}`, []),
+    nearest: (filter) => hear(`nearest ${filter.ownerKey}`, []),
     removeGroups: (key) => hear(`groups ${key}`, 1),
     remove: (key) => hear(`remove ${key}`, 1),
     count: (key) => hear(`count ${key ?? "all"}`, 2),
@@ -22,9 +19,9 @@ function recordingPart(asked: string[]): SearchIndex {
   };
 }
 
-function open(): { index: SearchIndex; asked: string[][] } {
+function open(): { index: VectorIndex; asked: string[][] } {
   const asked = Array.from({ length: PARTS }, (): string[] => []);
-  return { index: makePartedIndex(asked.map(recordingPart), DIMENSIONS), asked };
+  return { index: makePartedIndex(asked.map(recordingPart)), asked };
 }
 
 describe("an index in parts", () => {
@@ -39,13 +36,11 @@ describe("an index in parts", () => {
     for (const owner of OWNERS.slice(0, 20)) {
       const { index, asked } = open();
       await index.upsert([sampleDocument(1, { ownerKey: owner })]);
-      await index.searchVectors({ ownerKey: owner }, direction(1), 5);
-      await index.searchWords({ ownerKey: owner }, "word", 5);
-      await index.fetch(owner, [sampleId(1)]);
+      await index.nearest({ ownerKey: owner }, direction(1), 5);
       expect(await index.removeGroups(owner, [sampleId(1)])).toBe(1);
       expect(await index.remove(owner, [sampleId(1)])).toBe(1);
       expect(await index.count(owner)).toBe(2);
-      const what = ["upsert", "vectors", "words", "fetch", "groups", "remove", "count"];
+      const what = ["upsert", "nearest", "groups", "remove", "count"];
       expect(asked.filter((calls) => calls.length > 0)).toEqual([what.map((call) => `${call} ${owner}`)]);
     }
   });

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import { readCandidates, WORD_CANDIDATES, type WordSearchRow } from "../../../stores/search/postgres/word-search.ts";
-import { createIndexTable } from "../../../stores/search/postgres/index-table.ts";
+import { openIndexTable } from "../../../stores/search/postgres/index-table.ts";
 import type { SearchDocument, SearchIndex } from "../../../stores/search/search-index.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { interceptStatements } from "../../support/databases/record-statements.ts";
@@ -84,7 +84,7 @@ describeOnBothDatabases("words of a plain table", (open) => {
   });
 
   test("an index that was made without pgvector stays plain where pgvector is", async () => {
-    await database.transaction((transaction) => createIndexTable(transaction, definitionOf("plain"), "plain"));
+    await openIndexTable(database, definitionOf("plain"), "plain");
     const index = await openIndex("plain");
     expect(await (await openPostgresSearchStore(database)).levelOf("plain")).toBe("plain");
     await index.upsert([sampleDocument(1, { ownerKey: ANNA })]);

@@ -1,0 +1,64 @@
+import { startMilvusServer, whyNoMilvus } from "../../../test/servers/milvus-server.ts";
+import { startPostgresServer } from "../../../test/servers/postgres-server.ts";
+import { startVectorPostgres, whyNoVectorPostgres } from "../../../test/servers/vector-postgres.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { IN_MEMORY, openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
+import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
+import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
+import type { SearchStore } from "../../../stores/search/search-index.ts";
+
+/** An empty database, and the store of its index. */
+export interface Place {
+  name: string;
+  /** Why it cannot be had here; undefined when it can. */
+  whyNot(): Promise<string | undefined>;
+  open(opening: AsyncDisposableStack): Promise<{ database: Database; store: SearchStore }>;
+}
+
+const PATIENT_MS = 60_000;
+
+async function openOn(opening: AsyncDisposableStack, database: Database) {
+  opening.defer(() => database.close());
+  return { database, store: await openPostgresSearchStore(database) };
+}
+
+async function openServer(opening: AsyncDisposableStack, start: typeof startVectorPostgres): Promise<Database> {
+  const server = await start();
+  opening.defer(() => server.stop());
+  return openPostgres(server.url);
+}
+
+export const PGLITE: Place = {
+  name: "PGlite",
+  whyNot: async () => undefined,
+  open: async (opening) => openOn(opening, await openEmbeddedPostgres(IN_MEMORY)),
+};
+
+/** One for each level of a search index, and the embedded database. */
+export const PLACES: readonly Place[] = [
+  PGLITE,
+  {
+    name: "a plain Postgres",
+    whyNot: async () => undefined,
+    open: async (opening) => openOn(opening, await openServer(opening, startPostgresServer)),
+  },
+  {
+    name: "Postgres, pgvector",
+    whyNot: whyNoVectorPostgres,
+    open: async (opening) => openOn(opening, await openServer(opening, startVectorPostgres)),
+  },
+  {
+    name: "Postgres, Milvus Lite",
+    whyNot: whyNoMilvus,
+    async open(opening) {
+      const milvus = await startMilvusServer();
+      opening.defer(() => milvus.remove());
+      const database = await openServer(opening, startPostgresServer);
+      opening.defer(() => database.close());
+      const store = await openMilvusSearchStore(database, { address: milvus.address }, { timeoutMs: PATIENT_MS });
+      opening.defer(() => store.close());
+      return { database, store };
+    },
+  },
+];
