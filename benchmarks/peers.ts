@@ -5,10 +5,10 @@ import os from "node:os";
 import path from "node:path";
 import pg from "pg";
 import { withDatabase } from "../test/servers/database-url.ts";
-import { startMilvusServer, whyNoMilvus } from "../test/servers/milvus-server.ts";
 import { startPostgresServer } from "../test/servers/postgres-server.ts";
+import { startVectorPostgres, whyNoVectorPostgres } from "../test/servers/vector-postgres.ts";
 import { type Ground, INSTALLED_PEERS, installPeers, startPeer } from "./support/peers/installed-peers.ts";
-import { startOnMilvus, startOnPglite, startOnPostgres } from "./support/peers/own-contenders.ts";
+import { startOnPglite, startOnPostgres } from "./support/peers/own-contenders.ts";
 import { type ConflictFigures, measureConflicts } from "./support/peers/conflicts.ts";
 import type { PeerContender } from "./support/peers/contender.ts";
 import { type ErasingFigures, measureErasing } from "./support/peers/erasing.ts";
@@ -66,25 +66,22 @@ async function run({ rounds, turns, deleted }: Record<"rounds" | "turns" | "dele
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-peers-"));
   opened.defer(() => rm(folder, { recursive: true, force: true }));
-  const postgres = await startPostgresServer();
+  const noVectors = await whyNoVectorPostgres();
+  const postgres = await (noVectors === undefined ? startVectorPostgres() : startPostgresServer());
   opened.defer(() => postgres.stop());
   const model = await startProcess(["benchmarks/support/peers/model-process.ts"], /(http\S+)/);
   opened.defer(() => model.stop());
   const ground = await openGround(postgres.url, model.line, folder);
   opened.defer(() => ground.close());
-  const noMilvus = await whyNoMilvus();
 
   const keep = (contender: PeerContender): PeerContender => {
     opened.defer(() => contender.close());
     return contender;
   };
   const contenders = [rawCall(model.line), keep(await startOnPglite(ground))];
-  if (noMilvus === undefined) {
-    const milvus = await startMilvusServer();
-    opened.defer(() => milvus.remove());
-    contenders.push(keep(await startOnMilvus(ground, milvus.address)));
-  } else console.log(`peers runs without Milvus: ${noMilvus}`);
-  contenders.push(keep(await startOnPostgres(ground)));
+  if (noVectors === undefined) contenders.push(keep(await startOnPostgres(ground, true)));
+  else console.log(`peers runs without pgvector: ${noVectors}`);
+  contenders.push(keep(await startOnPostgres(ground, false)));
   for (const peer of INSTALLED_PEERS) contenders.push(keep(await startPeer(peer, ground)));
   const remembering = contenders.filter(({ memory }) => memory);
 
@@ -105,7 +102,7 @@ async function run({ rounds, turns, deleted }: Record<"rounds" | "turns" | "dele
     `Every contender was told the same in each round. ${requestsSentAgain()} requests met a connection that was just being closed, were not read, and were sent once more.`,
     "The real Postgres runs without fsync, for everybody.",
   ];
-  return { versions: await versions(), withoutMilvus: noMilvus ?? null, notes, figures };
+  return { versions: await versions(), withoutPgvector: noVectors ?? null, notes, figures };
 }
 
 export const peers = defineBench({

@@ -133,7 +133,8 @@ export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
   const { route, history, coreMemory, retrieve, generateRag, generateKb, hasHandler, persist } = nodes;
   const chooseGenerator = (state: ConversationState): "generate_kb" | "generate_rag" => {
     const isAnswerable = state.error === null && (state.retrievalResults.length > 0 || !looksOnly(state));
-    return isAnswerable && hasHandler(state.kbPrefix) ? "generate_kb" : "generate_rag";
+    // A handler answers questions; it cannot go on with an answer.
+    return isAnswerable && state.continued === null && hasHandler(state.kbPrefix) ? "generate_kb" : "generate_rag";
   };
   return new StateGraph(ConversationState, TurnContext)
     .addNode("route", instrumented("route", route, observer))

@@ -1,9 +1,10 @@
 import type { Callbacks } from "@langchain/core/callbacks/manager";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import type { AIMessageChunk, BaseMessage, UsageMetadata } from "@langchain/core/messages";
+import { AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors/app-error.ts";
 import { type ModelPurpose, NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
+import { makeLoopDetector } from "../text/repeats-itself.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../text/tokens.ts";
 import { abortableItems, type AnswerTimeouts, startAnswerDeadlines } from "./deadlines.ts";
 import { toModelError } from "./model-error.ts";
@@ -120,17 +121,26 @@ export interface WholeAnswerRequest {
   onChunk?: () => void;
 }
 
-/** One whole answer with its tool calls, streamed so that it can be given up in the middle. Throws AppError. */
+/**
+ * One whole answer with its tool calls, streamed so that it can be given up in the middle. One that loops is cut off, without calls. Throws
+ * AppError.
+ */
 export function wholeAnswer({ model, bound, prompt, signal, watched, onChunk }: WholeAnswerRequest): Promise<AIMessageChunk> {
   async function* stream(): AsyncGenerator<AIMessageChunk, void> {
     yield* await bound.stream(prompt, { signal, tags: ["nostream"] }); // Studio would show its words as the answer's
   }
   return observeCall(watched, model, prompt, async (learn) => {
+    const loops = makeLoopDetector();
     let whole: AIMessageChunk | undefined;
+    let written = "";
     try {
       for await (const chunk of abortableItems(stream(), signal)) {
         onChunk?.();
         whole = whole?.concat(chunk) ?? chunk;
+        written += chunk.text + (chunk.tool_call_chunks ?? []).map(({ args }) => args ?? "").join("");
+        if (!loops(written)) continue;
+        whole = new AIMessageChunk({ content: written, response_metadata: { finish_reason: "length" } });
+        break;
       }
     } catch (error) {
       throw toModelError(signal.aborted ? signal.reason : error, { purpose: watched.purpose, streaming: whole !== undefined, prompt });
@@ -174,6 +184,7 @@ async function attemptAnswer(request: AnswerRequest, purpose: ModelPurpose): Pro
   const { model, prompt, timeouts, signal, callbacks, messageId, onToken } = request;
   const answer: ModelAnswer = { text: "", usage: undefined, error: null, cut: null };
   const deadlines = startAnswerDeadlines(timeouts, signal);
+  const loops = purpose === "chat" ? () => false : makeLoopDetector();
   let finishReason: unknown;
   try {
     const chunks = streamChunks(model, prompt, { signal: deadlines.signal, callbacks, messageId });
@@ -187,6 +198,9 @@ async function attemptAnswer(request: AnswerRequest, purpose: ModelPurpose): Pro
       }
       answer.usage = chunk.usage ?? answer.usage;
       finishReason = chunk.finishReason ?? finishReason;
+      if (!loops(answer.text)) continue;
+      finishReason = "length";
+      break;
     }
     if (finishReason === "length") answer.cut = "length";
     if (!finishReason) answer.error = incomplete(purpose);

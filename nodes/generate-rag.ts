@@ -59,7 +59,7 @@ function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt): Usage {
  */
 export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudget, observer }: GenerateRagParts): Node {
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { tenantId, userId, conversationId, turnId, message, attachments, windowIsWhole } = state;
+    const { tenantId, userId, conversationId, turnId, message, attachments, windowIsWhole, continued } = state;
     const { conversationSummary: summary, recentMessages: window, episodicMemory: episodes } = state;
     const usesDocuments = state.useRetrieval && !(looksOnly(state) && state.retrievalResults.length === 0);
     const documents = usesDocuments ? { passages: state.retrievalResults, isIncomplete: state.degraded.includes("knowledge") } : null;
@@ -72,13 +72,14 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
       documents,
       attachments,
       message,
+      continued: continued?.text ?? "",
       tokenBudget,
     });
     const notice = promptLimitNotice(prompt, { windowIsWhole, tokenBudget });
     if (notice) emit(runtime, { status: "notice", content: notice });
     const began = performance.now();
     let firstTokenMs: number | null = null;
-    const answerId = uuidv7();
+    const answerId = continued?.answerId ?? uuidv7();
     const answer = await withLease({ turns, leaseMs }, { tenantId, userId, conversationId, turnId }, runtime.context?.signal, (signal) =>
       streamAnswer({
         model: chatModel,
@@ -145,9 +146,10 @@ function changeMessages({ messages: thread, recentMessages }: ConversationState,
 /** The answer in a generator's update, under the id it is stored with. An empty answer is not stored. */
 export function answerUpdate(state: ConversationState, id: string, answer: string): ConversationUpdate {
   const asked = new HumanMessage({ id: state.currentMessageId, content: state.message });
+  const whole = (state.continued?.text ?? "") + answer;
   return {
     answer,
     answerMessageId: answer === "" ? null : id,
-    messages: changeMessages(state, answer === "" ? [asked] : [asked, new AIMessage({ id, content: answer })]),
+    messages: changeMessages(state, answer === "" ? [asked] : [asked, new AIMessage({ id, content: whole })]),
   };
 }

@@ -1,6 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import { AppError, toAppError } from "../errors/app-error.ts";
-import type { ConversationState, ConversationSummary, ConversationUpdate, WindowMessage } from "../turn/state.ts";
+import type { ContinuedAnswer, ConversationState, ConversationSummary, ConversationUpdate, WindowMessage } from "../turn/state.ts";
 import { emit, type OnBusy, type TurnRuntime } from "../turn/context.ts";
 import { failedTurnOutcome } from "../turn/outcome.ts";
 import type { Recall } from "../memory/recall/recall-episodes.ts";
@@ -15,7 +15,7 @@ import type { Node } from "./node.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { abortable } from "../models/deadlines.ts";
 import { ReplyLost } from "../stores/postgres/database/storage-errors.ts";
-import type { BeginTurn, BegunTurn } from "../stores/postgres/conversations/recover-turn.ts";
+import type { BeginTurn, BegunTurn, ContinuedAnswer as StoredAnswer } from "../stores/postgres/conversations/recover-turn.ts";
 
 export interface HistoryParts {
   turns: TurnStore;
@@ -37,6 +37,10 @@ function toWindowMessage({ id, role, content, tokenCount, createdAt }: PromptMes
   return { id, role, content, tokenCount, createdAt: createdAt.toISOString() };
 }
 
+function toContinued({ answerId, text, completed }: StoredAnswer): ContinuedAnswer {
+  return { answerId, text, completed };
+}
+
 function toConversationSummary({ text, version, coveredMessageCount, coveredThrough }: StoredSummary): ConversationSummary {
   const { createdAt, id } = coveredThrough;
   return { text, version, coveredMessageCount, coveredThrough: { createdAt: createdAt.toISOString(), messageId: id } };
@@ -44,7 +48,8 @@ function toConversationSummary({ text, version, coveredMessageCount, coveredThro
 
 /**
  * Takes the conversation for this turn, stores the user's message unless an earlier attempt of the same key has, and loads the summary with
- * the window behind it. Throws AppError `conversation_busy` or `storage_unavailable`; then nothing is stored or held.
+ * the window behind it. A turn that goes on with the last answer stores no message. Throws AppError `conversation_busy`, `invalid_request`
+ * or `storage_unavailable`; then nothing is stored or held.
  */
 export function makeHistory(parts: HistoryParts): Node {
   const { turns, windows, historyWindow, tokenBudget, useSummary, episodes, scope, foresee, leaseMs } = parts;
@@ -60,15 +65,24 @@ export function makeHistory(parts: HistoryParts): Node {
   }
 
   return async function history(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { tenantId, userId, sessionId, message } = state;
+    const { tenantId, userId, sessionId, message, continues } = state;
     const { context } = runtime;
     const turnId = context?.turnId ?? uuidv7();
     const owner = { tenantId, userId };
     const looking = lookForEpisodes(state, context?.signal);
     looking.catch(() => undefined); // awaited below, when the turn has begun
-    const { conversationId, messageId, newest } = await beginTurn(
+    const { conversationId, messageId, newest, continued } = await beginTurn(
       { turns, line },
-      { ...owner, sessionId, turnId, leaseMs, message, tokenCount: estimateTokens(message), key: context?.key },
+      {
+        ...owner,
+        sessionId,
+        turnId,
+        leaseMs,
+        message,
+        tokenCount: estimateTokens(message),
+        key: context?.key,
+        continues: continues ?? undefined,
+      },
       { onBusy: context?.onBusy ?? "refuse", signal: context?.signal, window: { atLeast: historyWindow, useSummary } },
     );
     const conversation = { ...owner, conversationId };
@@ -98,7 +112,8 @@ export function makeHistory(parts: HistoryParts): Node {
         turnId,
         conversationId,
         currentMessageId: messageId,
-        recentMessages: messages.map(toWindowMessage),
+        ...(continued ? { message: continued.question, continued: toContinued(continued) } : {}),
+        recentMessages: messages.filter(({ id }) => id !== continued?.answerId).map(toWindowMessage),
         windowIsWhole: isWhole,
         lastErasure,
         conversationSummary: summary && toConversationSummary(summary),
@@ -127,12 +142,12 @@ const LONGEST_PAUSE_MS = 250;
 /** How long a client waits while a begin whose reply was lost is looked up. */
 const LOOKUP_MS = 5_000;
 
-/** Undoes a refused turn: removes its message, or with a key stores the turn as failed, so that it can be tried again. */
+/** Undoes a refused turn: removes its message, or stores the turn as failed when it has a key to try it again, or stored no message. */
 async function undo(turns: TurnStore, turn: BeginTurn, begun: BegunTurn | null, refusal: ReplyLost): Promise<void> {
   if (!begun) return;
   const { tenantId, userId, turnId } = turn;
   const held = { tenantId, userId, turnId, conversationId: begun.conversationId };
-  if (!turn.key) return retryWhileUnreachable(() => turns.takeBack(held));
+  if (!turn.key && turn.continues === undefined) return retryWhileUnreachable(() => turns.takeBack(held));
   const outcome = failedTurnOutcome(refusal.toContent(), undefined);
   await retryWhileUnreachable(() => turns.finish(held, null, [], outcome));
 }

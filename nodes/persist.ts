@@ -1,22 +1,25 @@
 import type { ErrorContent } from "../errors/app-error.ts";
-import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
+import { type ConversationState, type ConversationUpdate, isWholeAnswer } from "../turn/state.ts";
 import type { TurnRuntime } from "../turn/context.ts";
 import { SUPERSEDED, turnDeleted, turnOutcome } from "../turn/outcome.ts";
 import { estimateTokens } from "../text/tokens.ts";
-import type { AnswerToStore, FinishOutcome, TurnStore } from "../stores/postgres/conversations/turn-store.ts";
+import type { AnswerToStore } from "../stores/postgres/conversations/recover-turn.ts";
+import type { FinishOutcome, TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
 import { jobsAfterTurn, type MemoryLayers } from "../memory/jobs/run-memory-jobs.ts";
 
 function toAnswer(state: ConversationState): AnswerToStore | null {
-  const { answer, answerMessageId } = state;
+  const { answer, answerMessageId, continued } = state;
   if (answer === "" || answerMessageId === null) return null;
+  const content = (continued?.text ?? "") + answer;
   return {
     messageId: answerMessageId,
     questionId: state.currentMessageId,
-    content: answer.toWellFormed(), // half a surrogate pair, as a cut stream can leave, is no UTF-8
-    completed: !state.partialAnswer,
-    tokenCount: estimateTokens(answer),
+    content: content.toWellFormed(), // half a surrogate pair, as a cut stream can leave, is no UTF-8
+    completed: isWholeAnswer(state),
+    grows: continued !== null,
+    tokenCount: estimateTokens(content),
     metadata: { turn_id: state.turnId, worker_name: state.workerName, usage: state.usage, ...(state.cut ? { cut: state.cut } : {}) },
   };
 }

@@ -58,6 +58,7 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
         userId,
         conversationId: scope === "conversation" ? conversationId : undefined,
         limit: topK,
+        mayExceedLimit: true,
         except: new Set([state.currentMessageId, ...recentMessages.map(({ id }) => id)]),
       });
       runtime.note?.({ episodes: episodes.length, episodes_ms: millisecondsSince(began), episodes_degraded: degraded });

@@ -1,10 +1,10 @@
 import { AppError } from "../errors/app-error.ts";
-import { findResidualData } from "../memory/erase/find-residual-data.ts";
+import { type Audit, auditUser } from "../server/memory/audit-user.ts";
 import { parseConfig, readEnvironment } from "../server/start/config.ts";
-import { openSearchStore } from "../server/start/open-memory.ts";
 import { openDatabase } from "../server/start/open-stores.ts";
+import type { Owner } from "../stores/owner.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
-import { listIndexNames } from "../stores/search/open-episode-index.ts";
+import { callService, serviceBehind, userAddress } from "./call-service.ts";
 import { runCommand } from "./run-command.ts";
 
 const USAGE = `npm run audit -- --user ID [--tenant TENANT]    shows what every store holds of a user: nothing after an erase
@@ -12,24 +12,32 @@ Exit status: 0 nothing was found, 2 something was found, 1 a store could not be 
 
 const options = { user: { type: "string" }, tenant: { type: "string", default: "default" } } as const;
 
-await runCommand({ usage: USAGE, options }, async ({ values: { user: userId, tenant: tenantId } }, refuse) => {
-  await using opened = new AsyncDisposableStack();
-  const owner = { tenantId, userId: userId ?? refuse() };
+/** Through the database, or the service that holds it. */
+async function audit(owner: Owner): Promise<Audit> {
   const config = parseConfig(readEnvironment());
-  const database = await openDatabase(config);
-  opened.defer(() => database.close());
-  await migrate(database);
-  // Whatever an index holds in this database is among its tables.
-  const store = config.MILVUS_ADDRESS === undefined ? null : await openSearchStore(config, database);
-  if (store) opened.defer(() => store.close());
-  const leftovers = await findResidualData(database, store, owner);
-  for (const { place, count } of leftovers) console.log(`${place}: ${count}`);
-  const unseen = store ? [] : await listIndexNames(database, "milvus");
-  if (unseen.length > 0) {
-    throw new AppError("invalid_configuration", `Not searched: ${unseen.join(", ")} in Milvus. Set MILVUS_ADDRESS and run it again.`);
+  const opened = await openDatabase(config).catch((error: unknown) => serviceBehind(error, config, owner.tenantId));
+  if (!("query" in opened)) {
+    const answer = await callService(opened, userAddress(owner.userId, "audit"));
+    const { places, not_searched: notSearched } = (await answer.json()) as { places: Audit["places"]; not_searched: string[] };
+    return { places, notSearched };
+  }
+  try {
+    await migrate(opened);
+    return await auditUser(config, opened, owner);
+  } finally {
+    await opened.close();
+  }
+}
+
+await runCommand({ usage: USAGE, options }, async ({ values: { user: userId, tenant: tenantId } }, refuse) => {
+  const owner = { tenantId, userId: userId ?? refuse() };
+  const { places, notSearched } = await audit(owner);
+  for (const { place, count } of places) console.log(`${place}: ${count}`);
+  if (notSearched.length > 0) {
+    throw new AppError("invalid_configuration", `Not searched: ${notSearched.join(", ")} in Milvus. Set MILVUS_ADDRESS and run it again.`);
   }
   console.log(
-    leftovers.length === 0 ? `nothing of user "${owner.userId}"` : `${leftovers.length} places hold something of user "${owner.userId}"`,
+    places.length === 0 ? `nothing of user "${owner.userId}"` : `${places.length} places hold something of user "${owner.userId}"`,
   );
-  if (leftovers.length > 0) process.exitCode = 2;
+  if (places.length > 0) process.exitCode = 2;
 });

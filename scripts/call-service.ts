@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { AppError } from "../errors/app-error.ts";
+import { ANYBODY, SCOPES } from "../server/auth/caller.ts";
 import type { Config } from "../server/start/config.ts";
 import { SERVICE_URL_FILE } from "../server/start/service-url.ts";
 import { isFolderInUse } from "../stores/postgres/database/data-folder-lock.ts";
@@ -29,10 +30,20 @@ export async function callService({ url, key }: RunningService, address: string,
   throw new AppError("invalid_request", error ? `${error.code}: ${error.message}` : `${url} answers with status ${response.status}.`);
 }
 
-/** The service that holds the embedded database, when that is why it cannot be opened. Else throws the error. */
-export async function serviceBehind(error: unknown, { DATA_DIR, API_KEYS }: Config): Promise<RunningService> {
+/**
+ * The service that holds the embedded database, when that is why it cannot be opened, with a key of the tenant if one is named. Else
+ * throws the error.
+ */
+export async function serviceBehind(error: unknown, { DATA_DIR, API_KEYS }: Config, tenantId?: string): Promise<RunningService> {
   const url = isFolderInUse(error) ? await readFile(path.join(DATA_DIR, SERVICE_URL_FILE), "utf8").catch(() => null) : null;
   if (url === null) throw error;
-  const key = API_KEYS?.toSorted(({ scope }) => (scope === "admin" ? -1 : 1)).find(({ scope }) => scope !== "read")?.key;
-  return { url, key };
+  const keys = API_KEYS?.filter((each) => tenantId === undefined || each.tenantId === tenantId);
+  if (keys?.length === 0 || (keys === undefined && tenantId !== undefined && tenantId !== ANYBODY.tenantId)) {
+    const problem = `The service at ${url} has the database, and API_KEYS has no key of the tenant "${tenantId ?? ""}". Stop the service and run this again.`;
+    throw new AppError("invalid_configuration", problem);
+  }
+  const [strongest] = keys?.toSorted((one, other) => SCOPES.indexOf(other.scope) - SCOPES.indexOf(one.scope)) ?? [];
+  return { url, key: strongest?.key };
 }
+
+export const userAddress = (userId: string, what: string): string => `/api/v1/users/${encodeURIComponent(userId)}/${what}`;

@@ -19,6 +19,9 @@ const TYPES: Record<string, string> = {
   ".csv": "text/csv",
   ".pdf": "application/pdf",
   ".docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+  ".pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+  ".xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+  ".odt": "application/vnd.oasis.opendocument.text",
 };
 const SIDE_BY_SIDE = 4;
 const POLL_MS = 500;

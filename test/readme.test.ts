@@ -5,6 +5,8 @@ import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "@jest/globals";
+import { pythonEnvironment } from "./servers/python-environment.ts";
+import { describeUnless } from "./support/describe-unless.ts";
 import { runScript } from "./support/run-script.ts";
 import { useServiceOnFolder } from "./support/services/service-on-folder.ts";
 import { waitUntil } from "./support/wait-until.ts";
@@ -16,6 +18,7 @@ const [, answer = "none"] = /"status":"done","content":\{"answer":("(?:[^"\\]|\\
 const facts = [...known.matchAll(/"([^"]+)"/g)].map(([, fact = ""]) => fact);
 
 const running = useServiceOnFolder();
+const openai = await pythonEnvironment(["openai==3.54.0"]);
 
 const type = async (command: string): Promise<string> =>
   (await promisify(execFile)("bash", ["-c", `${command.replaceAll("http://127.0.0.1:8000", running.url)} --silent`])).stdout;
@@ -32,6 +35,26 @@ test("the first example of README.md, typed command by command, says what stands
   expect(streamed).toContain(`"answer":${answer}`);
   for (const status of ["route_decision", "token", "done"]) expect(streamed).toContain(`data: {"status":"${status}"`);
 });
+
+describeUnless(openai.missing, "the Python example of README.md", () => {
+  test("with OpenAI's own client, answers from memory", async () => {
+    const [, program = ""] = /```python\n([^`]*)```/.exec(README) ?? [];
+    const { stdout } = await promisify(execFile)(openai.python, ["-c", program.replace("http://127.0.0.1:8000", running.url)]);
+    expect(stdout.trimEnd()).toBe(JSON.parse(answer));
+  });
+});
+
+test("the first commands of README.md are those that .ci/run types in a fresh clone, where npm ci takes too long for a test", () => {
+  const [, first = ""] = /```sh\n([^`]*)```/.exec(README) ?? [];
+  const typed = first
+    .split("\n")
+    .flatMap((line) => line.replace(/#.*/, "").split("&&"))
+    .map((command) => command.trim());
+  expect([...new Set(typed)]).toEqual(["npm ci", "npm start", "npm test", ""]);
+  const ci = readFileSync(new URL("../.ci/run", import.meta.url), "utf8");
+  for (const command of ["npm ci", "npm test"]) expect(ci).toMatch(new RegExp(`^[^#\n]*\\b${command}\\b`, "m"));
+});
+
 test("npm run ingest -- KB FOLDER of README.md makes a base that a plain question finds in npm run chat", async () => {
   expect(README).toContain("`npm run ingest -- KB FOLDER`");
   const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-readme-"));

@@ -18,3 +18,18 @@ export function repeatsItself(text: string): boolean {
   const rows = words.slice(ROW - 1).map((_, index) => words.slice(index, index + ROW).join(" "));
   return isMostlyOld(rows) || isMostlyOld(rows.slice(-END_ROWS));
 }
+
+const LOOP_CHARACTERS = 2_000;
+/** Of these; a model whose answer must be JSON may go on with blanks for ever. */
+const LEAST_LETTERS = 200;
+const LETTER = /[\p{L}\p{N}]/gu;
+
+/** Reads a text as it grows, and is true when it has begun to repeat itself: a model that loops goes on to its bound, for minutes. */
+export function makeLoopDetector(): (text: string) => boolean {
+  let read = 0;
+  return (text) => {
+    if (text.length < read + LOOP_CHARACTERS) return false;
+    read = text.length;
+    return repeatsItself(text) || (text.slice(-LOOP_CHARACTERS).match(LETTER)?.length ?? 0) < LEAST_LETTERS;
+  };
+}

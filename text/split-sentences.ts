@@ -14,6 +14,7 @@ const ABBREVIATION_BEFORE_SMALL_LETTER = /(?:\.\p{L}|\b(?:etc|inc|ltd|co|jr|sr|a
 const LIST_NUMBER = /^[\s*_>#-]*\d{1,3}$/;
 const UNFINISHED_LINE = /(?:[,，、]|\b(?:a|an|and|are|at|but|by|for|from|in|is|my|of|on|or|our|than|that|the|to|was|with|your))$/iu;
 const SMALL_LETTER_FIRST = /^\p{Ll}/u;
+const LONGEST_GAP = 100;
 const WORD = /[\p{L}\p{N}]/u;
 
 function goesOn(line: string, next: string): boolean {
@@ -40,6 +41,20 @@ function endsSentence(before: string, mark: string, after: string): boolean {
   return !(ABBREVIATION_BEFORE_SMALL_LETTER.test(tail) && /^\s*[\p{Ll}\d]/u.test(after));
 }
 
+/** The sentences of a line without loss, each with the blanks behind it. */
+export function cutIntoSentences(line: string): string[] {
+  const pieces: string[] = [];
+  let start = 0;
+  for (const end of line.matchAll(END)) {
+    const next = end.index + end[0].length;
+    if (!endsSentence(line.slice(start, end.index), end[0], line.slice(next, next + 4))) continue;
+    const blanks = /^\s*/.exec(line.slice(next, next + LONGEST_GAP))?.[0].length ?? 0;
+    pieces.push(line.slice(start, next + blanks));
+    start = next + blanks;
+  }
+  return start < line.length ? [...pieces, line.slice(start)] : pieces;
+}
+
 /**
  * At most 120 sentences of an English, Chinese or mixed text, each on one line. A line break ends a sentence unless the next line goes on
  * with it. Code blocks and lines without a word are left out; half surrogates become U+FFFD.
@@ -47,14 +62,7 @@ function endsSentence(before: string, mark: string, after: string): boolean {
 export function splitSentences(text: string): string[] {
   const sentences: string[] = [];
   for (const line of lines(text.toWellFormed().replace(CODE_BLOCK, "\n\n"))) {
-    let start = 0;
-    for (const end of line.matchAll(END)) {
-      const next = end.index + end[0].length;
-      if (!endsSentence(line.slice(start, end.index), end[0], line.slice(next, next + 4))) continue;
-      sentences.push(line.slice(start, next).trim());
-      start = next;
-    }
-    sentences.push(line.slice(start).trim());
+    for (const sentence of cutIntoSentences(line)) sentences.push(sentence.trim());
     if (sentences.length > MAX_SENTENCES * 2) break;
   }
   return sentences.filter((sentence) => WORD.test(sentence)).slice(0, MAX_SENTENCES);

@@ -9,6 +9,8 @@ export interface TurnOutcome {
   error: ErrorContent | null;
   /** Undefined in outcomes of earlier versions. */
   cut?: Cut;
+  /** Where in the stored answer this turn's begins, when it goes on with one. */
+  continues_at?: number;
   route_decision: RouteDecision | null;
   /** Null when the model was not asked. */
   usage: Usage | null;
@@ -53,6 +55,7 @@ export function turnOutcome(state: ConversationState, progress: TurnProgress | u
     completed: !state.partialAnswer && state.error === null,
     error: state.error,
     cut: state.cut,
+    ...(state.continued ? { continues_at: state.continued.text.length } : {}),
     // Undefined when the turn failed before it was routed.
     route_decision: state.routeDecision ?? null,
     usage: state.usage,

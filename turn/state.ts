@@ -66,6 +66,10 @@ export type Passage = z.infer<typeof Passage>;
 export const Attachment = z.object({ name: z.string(), text: z.string() });
 export type Attachment = z.infer<typeof Attachment>;
 
+/** The stored answer that a turn goes on with. */
+export const ContinuedAnswer = z.object({ answerId: z.string(), text: z.string(), completed: z.boolean() });
+export type ContinuedAnswer = z.infer<typeof ContinuedAnswer>;
+
 export const Cut = z
   .literal("length")
   .nullable()
@@ -81,7 +85,7 @@ export const Usage = z.object({
 });
 export type Usage = z.infer<typeof Usage>;
 
-/** Estimated; `message` is the user's, with its attachments. */
+/** Estimated; `message` is the user's, with its attachments and the answer that is continued. */
 export const PromptTokens = z.object({
   system: z.number(),
   core_memory: z.number(),
@@ -123,14 +127,16 @@ export const ConversationState = new StateSchema({
   tenantId: z.string().default("default"), // caller
   userId: z.string(), // caller
   sessionId: z.string(), // caller
-  message: z.string(), // caller
+  message: z.string(), // caller; history: of a continued answer the question
   attachments: z.array(Attachment).default(() => []), // caller: what stands beside the message in this prompt alone
+  continues: z.string().nullable().default(null), // caller: the last answer, to go on with it
   debug: z.boolean().default(false), // caller
   agentType: AgentType.default("hybrid_agent"), // caller
   requestedKbPrefix: z.string().nullable().default(null), // caller
   turnId: z.string(), // history: it holds the conversation's lease
   conversationId: z.string(), // history
   currentMessageId: z.string(), // history
+  continued: ContinuedAnswer.nullable().default(null), // history: null for a message that is answered anew
   recentMessages: z.array(WindowMessage).default(() => []), // history: the window, oldest first, without the current message
   windowIsWhole: z.boolean().default(true), // history: false when older messages are neither in the window nor covered
   conversationSummary: ConversationSummary.nullable().default(null), // history
@@ -147,7 +153,7 @@ export const ConversationState = new StateSchema({
   useRetrieval: z.boolean().default(false), // route
   routingMs: z.number(), // route
   messages: MessagesValue, // caller, generate_rag: the thread in Studio; the prompt has the window instead
-  answer: z.string().default(""), // generate_rag: what was streamed
+  answer: z.string().default(""), // generate_rag: what was streamed, of a continued answer without its beginning
   usage: Usage.nullable().default(null), // generate_rag: null when the model was not asked
   receipt: Receipt.nullable().default(null), // generate_rag: null when the model was not asked
   partialAnswer: z.boolean().default(false), // generate_rag: the answer is not complete
@@ -171,6 +177,15 @@ export const ConversationState = new StateSchema({
 export type ConversationState = typeof ConversationState.State;
 /** What a node may return. Annotate every node with it: else a misspelt key compiles and is silently dropped. */
 export type ConversationUpdate = typeof ConversationState.Update;
+
+/** Whether an answer is stored that memory may use. One that was whole before it was continued stays so, however that ends. */
+export function isWholeAnswer({
+  answer,
+  partialAnswer,
+  continued,
+}: Pick<ConversationState, "answer" | "partialAnswer" | "continued">): boolean {
+  return answer !== "" && (!partialAnswer || continued?.completed === true);
+}
 
 /** The messages that the summary does not cover: all, unless the window has grown since the summary was written. */
 export function uncoveredMessages(window: WindowMessage[], summary: ConversationSummary | null): WindowMessage[] {

@@ -44,16 +44,3 @@ export function treeCpuMs(pid: number): number {
 export function parentOf(pid: number): number {
   return timesOf(pid)?.parent ?? Number.NaN;
 }
-
-export function processWith(...words: string[]): number {
-  const found = processes().find((pid) => {
-    try {
-      const line = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0");
-      return words.every((word) => line.includes(word));
-    } catch {
-      return false;
-    }
-  });
-  if (found === undefined) throw new Error(`no process was started with ${words.join(" ")}`);
-  return found;
-}

@@ -25,7 +25,7 @@ import { makeIngestDocument, makeIngestWithoutIndex } from "../knowledge/ingest-
 import { makeSummariseConversation, DEFAULT_SUMMARY, isSummaryDue, type SummarySettings } from "../summary/summarise-conversation.ts";
 import { summariseOffline } from "../../models/offline/offline-summary.ts";
 import { ASKED_SUMMARY_TOKENS, makeSummariseWithModel } from "../summary/summarise-with-model.ts";
-import { type ConversationState, uncoveredMessages } from "../../turn/state.ts";
+import { type ConversationState, isWholeAnswer, uncoveredMessages } from "../../turn/state.ts";
 import { type Job, layerJob, type LayerJobKind } from "../../stores/jobs/job.ts";
 
 /** `historyWindow` and `summary` must be those of the graph whose turns it follows. */
@@ -139,8 +139,8 @@ export interface MemoryLayers {
 
 /** A summary when it is due; after a complete answer also its episode and the memory agent. */
 export function jobsAfterTurn({ summary: settings, episodes = false, coreMemory = false }: MemoryLayers, state: ConversationState): Job[] {
-  const { conversationSummary: summary, answer, partialAnswer } = state;
-  const isComplete = answer !== "" && !partialAnswer;
+  const { conversationSummary: summary } = state;
+  const isComplete = isWholeAnswer(state);
   const uncovered = uncoveredMessages(state.recentMessages, summary).length + (isComplete ? 2 : 1); // the user's message counts in any case
   const kinds: LayerJobKind[] = [];
   // A window that is not whole has more uncovered messages than any setting.

@@ -30,6 +30,9 @@ const NOTHING: Saying = [
   "离线模型（offline model）在收到的内容里没有找到与此有关的话。",
 ];
 
+/** It never stops in the middle. */
+const ALL: Saying = [" The offline model has nothing to add.", "离线模型（offline model）没有要补充的了。"];
+
 /** These say little: "Likes tea" answers "What tea do I like?" by its tea. */
 const LIKING = new Set(lexicalText("like love enjoy dislike hate 喜欢爱").split(" "));
 /** Of core memory and documents, over what people said: that resembles what they ask. */
@@ -50,8 +53,11 @@ function makeScore(question: string): (text: string) => number {
   };
 }
 
+const askedIn = (prompt: readonly BaseMessage[]): string => prompt.findLast(({ type }) => type === "human")?.text ?? "";
+
 function findAnswer(prompt: readonly BaseMessage[]): Saying {
-  const { rest: question, fences: recalled } = readFences(prompt.at(-1)?.text ?? "");
+  if (prompt.at(-1)?.type === "ai") return ALL;
+  const { rest: question, fences: recalled } = readFences(askedIn(prompt));
   if (isSmallTalk(question)) return HELLO;
   if (tellsOfOneself(question) || (!asks(question) && readMessage(question).length > 0)) return TOLD;
   const earlier = prompt.slice(0, -1);
@@ -93,7 +99,7 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
 
 /** One sentence: what the prompt says about the question in core memory, a document or the user's own words, in the question's language. */
 export function offlineAnswer(prompt: readonly BaseMessage[]): string {
-  return findAnswer(prompt)[/\p{Script=Han}/u.test(readFences(prompt.at(-1)?.text ?? "").rest) ? 1 : 0];
+  return findAnswer(prompt)[/\p{Script=Han}/u.test(readFences(askedIn(prompt)).rest) ? 1 : 0];
 }
 
 /** A word with the space behind it, or one Chinese character. */

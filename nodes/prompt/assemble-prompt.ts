@@ -31,6 +31,7 @@ const MESSAGE_SHARE = 0.75;
 const EPISODES_SHARE = 0.25;
 const PASSAGES_SHARE = 0.35;
 const ATTACHMENTS_SHARE = 0.5;
+const CONTINUED_SHARE = 0.5;
 
 export interface PromptParts {
   coreMemory?: readonly CoreSection[];
@@ -42,6 +43,8 @@ export interface PromptParts {
   documents?: SearchedDocuments | null;
   attachments?: readonly Attachment[];
   message: string;
+  /** The beginning of the answer, which the model goes on with. Default: none. */
+  continued?: string;
   tokenBudget: number;
 }
 
@@ -87,15 +90,27 @@ function stablePart(
  * joined, never expanded as a template.
  */
 export function assemblePrompt(parts: PromptParts): AssembledPrompt {
-  const { coreMemory = [], summary, window, episodes = [], documents = null, attachments = [], message, tokenBudget } = parts;
+  const {
+    coreMemory = [],
+    summary,
+    window,
+    episodes = [],
+    documents = null,
+    attachments = [],
+    message,
+    continued = "",
+    tokenBudget,
+  } = parts;
   const { system, known, coreTokens, summaryTokens } = stablePart({ coreMemory, summary }, tokenBudget);
   const systemTokens = SYSTEM_PROMPT_TOKENS + TOKENS_PER_MESSAGE;
   const room = Math.max(0, tokenBudget - systemTokens - coreTokens - summaryTokens - TOKENS_PER_MESSAGE);
   const asked = shortenText(message, Math.floor(room * MESSAGE_SHARE));
   const askedTokens = estimateTokens(asked);
-  const attached = fitAttachments(attachments, Math.floor((room - askedTokens) * ATTACHMENTS_SHARE));
+  const begun = shortenText(continued, Math.floor((room - askedTokens) * CONTINUED_SHARE));
+  const begunTokens = begun === "" ? 0 : estimateTokens(begun) + TOKENS_PER_MESSAGE;
+  const attached = fitAttachments(attachments, Math.floor((room - askedTokens - begunTokens) * ATTACHMENTS_SHARE));
   const attachedTokens = partTokens(attached.text);
-  const left = room - askedTokens - attachedTokens;
+  const left = room - askedTokens - begunTokens - attachedTokens;
   const recalled = fitEpisodes(episodes, Math.floor(left * EPISODES_SHARE));
   const found = fitPassages(documents, Math.floor(left * PASSAGES_SHARE));
   const current = [...[recalled.text, found.text, attached.text].filter((text) => text !== ""), asked].join("\n\n");
@@ -109,13 +124,14 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
     window: messageTokens(fitting.messages),
     episodes: episodeTokens,
     passages: passageTokens,
-    message: askedTokens + attachedTokens + TOKENS_PER_MESSAGE,
+    message: askedTokens + begunTokens + attachedTokens + TOKENS_PER_MESSAGE,
   };
   return {
     messages: [
       new SystemMessage(system),
       ...fitting.messages.map(({ role, content }) => (role === "user" ? new HumanMessage(content) : new AIMessage(content))),
       new HumanMessage(current),
+      ...(begun === "" ? [] : [new AIMessage(begun)]),
     ],
     receipt: {
       summary: summary?.text ? { version: summary.version, covered_message_count: summary.coveredMessageCount } : null,
@@ -130,6 +146,6 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
     },
     tokens: Object.values(promptTokens).reduce((sum, tokens) => sum + tokens, 0),
     leftOut: { messages: leftOut.length, uncovered: uncoveredMessages(leftOut, summary).length },
-    shortened: fitting.shortened + (asked === message ? 0 : 1),
+    shortened: fitting.shortened + (asked === message ? 0 : 1) + (begun === continued ? 0 : 1),
   };
 }

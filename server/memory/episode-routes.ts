@@ -1,10 +1,13 @@
 import type { Router } from "express";
+import { NIL } from "uuid";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { parseRequest, parseUuid, storableText, wholeNumberField, callerId } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, type Sent, time } from "../http/openapi/operation.ts";
+import type { RecallRequest } from "../../memory/recall/recall-episodes.ts";
+import type { OwnedConversation } from "../../stores/owner.ts";
 import type { Neighbour } from "../../memory/recall/neighbours.ts";
 import { Layer } from "../../turn/state.ts";
 
@@ -18,7 +21,13 @@ const EpisodesQuery = z.object({
     .refine((text) => text.length <= MAX_QUERY_CHARACTERS, `has more than ${MAX_QUERY_CHARACTERS} characters`)
     .meta({ minLength: 1, maxLength: MAX_QUERY_CHARACTERS }),
   limit: wholeNumberField(1, 100).default(10),
-  conversation_id: z.string("must be given once").optional(),
+  conversation_id: z.string("must be given once").optional().describe("Searches this conversation alone, unless `scope` says otherwise."),
+  scope: z
+    .enum(["conversation", "user"])
+    .optional()
+    .describe(
+      "`user` with `conversation_id` searches all of the user's exchanges as the next turn of that conversation would: its recent messages take part in the question, and what is still in its window is left out.",
+    ),
 });
 
 const EpisodeType = z.enum(["preference", "decision", "context", "outcome"]);
@@ -71,16 +80,28 @@ function toExchange({ id, userMessage, assistantMessage, createdAt, messageIds, 
   };
 }
 
-export function episodeRoutes({ config, memory }: AppParts): Router {
+export function episodeRoutes({ config, memory, stores }: AppParts): Router {
   const recall = memory.episodes?.memory.recall;
+  const window = { exceptMessageId: NIL, atLeast: config.HISTORY_WINDOW, maxTokens: 0, useSummary: config.ENABLE_SUMMARY };
+
+  /** What a search for the next turn of a conversation takes from it. */
+  async function readTalk(conversation: OwnedConversation): Promise<Pick<RecallRequest, "recent" | "except">> {
+    const { messages } = await stores.windows.load({ ...conversation, ...window });
+    return { recent: messages, except: new Set(messages.map(({ id }) => id)) };
+  }
+
   return makeRouter(episodeOperations, {
     async findEpisodes(request, response) {
-      const userId = userInPath(request, response);
-      const { query: question, limit, conversation_id } = parseRequest(EpisodesQuery, request.query);
+      const owner = { tenantId: tenantOf(response), userId: userInPath(request, response) };
+      const { query: question, limit, conversation_id, scope } = parseRequest(EpisodesQuery, request.query);
       const conversationId = conversation_id === undefined ? undefined : parseUuid("conversation_id", conversation_id);
+      if (scope === "conversation" && conversationId === undefined) {
+        throw AppError.invalid([{ field: "conversation_id", problem: "is missing; name the conversation that is searched" }]);
+      }
       if (!recall) throw new AppError("index_unavailable", "Episodic memory is switched off. Set ENABLE_EPISODIC_MEMORY=true.");
       const signal = AbortSignal.timeout(PATIENCE * config.MEMORY_READ_TIMEOUT_MS);
-      const { episodes, degraded } = await recall({ tenantId: tenantOf(response), userId, question, conversationId, limit, signal });
+      const within = scope === "user" && conversationId !== undefined ? await readTalk({ ...owner, conversationId }) : { conversationId };
+      const { episodes, degraded } = await recall({ ...owner, question, ...within, limit, signal });
       response.json({
         episodes: episodes.map((episode) => ({
           ...toExchange(episode),

@@ -1,8 +1,10 @@
+import { bulkhead } from "cockatiel";
 import type { Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { EraseReceipt } from "../../memory/erase/erase.ts";
-import { callerOf, tenantOf, userInPath } from "../auth/caller.ts";
+import { callerOf, requireWholeTenant, tenantOf, userInPath } from "../auth/caller.ts";
+import { auditUser } from "./audit-user.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { parseUuid, callerId } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, jsonAnswer, type Sent } from "../http/openapi/operation.ts";
@@ -37,6 +39,11 @@ const ErasureAnswer = z.object({
   left: z.object({ messages: z.int() }),
 });
 
+const AuditAnswer = z.object({
+  places: z.array(z.object({ place: z.string().describe("A table, or a collection of the index."), count: z.int() })),
+  not_searched: z.array(z.string()).describe("Indexes in a Milvus that is not configured."),
+});
+
 export const ERASED = {
   200: jsonAnswer(EraseAnswer, "How much of each kind was erased."),
   202: jsonAnswer(
@@ -49,7 +56,7 @@ export const ERASED = {
 
 export const eraseOperations = operationGroup({
   tag: "memory",
-  schemas: { EraseAnswer, ErasureAnswer },
+  schemas: { EraseAnswer, ErasureAnswer, AuditAnswer },
   routes: {
     forgetEpisode: route("DELETE /api/v1/users/:id/episodes/:episode", "Forgets one exchange with all that came of it", {
       params: user,
@@ -60,6 +67,12 @@ export const eraseOperations = operationGroup({
       params: user,
       answers: ERASED,
       errors: ["not_found"],
+    }),
+    auditUser: route("GET /api/v1/users/:id/audit", "How much every store holds of a user: nothing after an erase", {
+      details: "For operators: it reads whole tables, one user at a time.",
+      params: user,
+      answer: AuditAnswer,
+      errors: ["index_unavailable"],
     }),
     getErasure: route(
       "GET /api/v1/erasures/:id",
@@ -72,9 +85,18 @@ export const eraseOperations = operationGroup({
   },
 });
 
-export function eraseRoutes({ memory }: AppParts): Router {
+export function eraseRoutes({ config, stores, memory }: AppParts): Router {
   const { erase } = memory;
+  const inTurn = bulkhead(1, Number.MAX_SAFE_INTEGER);
   return makeRouter(eraseOperations, {
+    auditUser: [
+      requireWholeTenant,
+      async (request, response) => {
+        const owner = { tenantId: tenantOf(response), userId: userInPath(request, response) };
+        const { places, notSearched } = await inTurn.execute(() => auditUser(config, stores.database, owner));
+        response.json({ places, not_searched: notSearched });
+      },
+    ],
     async getErasure(request, response) {
       const id = parseUuid("erasure id", request.params["id"]);
       const receipt = await erase.erasure(callerOf(response), id);

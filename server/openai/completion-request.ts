@@ -35,6 +35,8 @@ const CompletionMessage = z
   });
 export type CompletionMessage = z.infer<typeof CompletionMessage>;
 
+export const isSystem = ({ role }: Pick<CompletionMessage, "role">): boolean => role === "system" || role === "developer";
+
 const onOff = z.boolean("must be true or false").nullish();
 /** A JSON Schema, as a client wrote it. */
 const anySchema = z.unknown().refine((schema) => !isTooDeep(schema), TOO_DEEP);
@@ -69,8 +71,20 @@ export const CompletionBody = z.looseObject(
 );
 export type CompletionRequest = z.infer<typeof CompletionBody>;
 
-/** The last message. Throws AppError `invalid_request` when it is not the user's, is more than text, or wants another answer than text. */
-export function userMessage({ messages, tool_choice, function_call, response_format }: CompletionRequest): string {
+export interface AskedTurn {
+  /** The last one of the user. */
+  message: string;
+  /** The answer to go on with, when it is the last message. */
+  continues?: string;
+  /** Of the last message. */
+  field: string;
+}
+
+/**
+ * What the last message asks for. Throws AppError `invalid_request` when it is neither the user's nor the assistant's behind one of the
+ * user, is more than text, or wants another answer than text.
+ */
+export function readAsked({ messages, tool_choice, function_call, response_format }: CompletionRequest): AskedTurn {
   const refuse = (field: string, problem: string): never => {
     throw AppError.invalid([{ field, problem }]);
   };
@@ -82,12 +96,17 @@ export function userMessage({ messages, tool_choice, function_call, response_for
   if (form !== "text")
     refuse("response_format", `"${form.slice(0, MAX_QUOTED)}" is not known here: answers are free text; use text or leave it out`);
   const place = `messages.${messages.length - 1}`;
+  const field = `${place}.content`;
   const last = messages.at(-1);
-  if (last?.role !== "user") return refuse(`${place}.role`, `is ${last?.role}; the last message must be the user's`);
+  if (last?.role !== "user" && last?.role !== "assistant")
+    return refuse(`${place}.role`, `is ${last?.role}; the last message must be the user's, or the answer to go on with`);
   const types = [...new Set(last.otherParts)].join(", ").slice(0, MAX_QUOTED);
-  if (types) refuse(`${place}.content`, `has parts of type ${types}; only text is read here, remove them`);
-  if (last.text.trim() === "") refuse(`${place}.content`, "is blank; send what the user said");
-  return last.text;
+  if (types) refuse(field, `has parts of type ${types}; only text is read here, remove them`);
+  if (last.text.trim() === "") refuse(field, "is blank; send what the user said");
+  if (last.role === "user") return { message: last.text, field };
+  const asked = messages.findLast(({ role, text }) => role === "user" && text.trim() !== "");
+  if (!asked) return refuse("messages", "has an answer to go on with, and nothing of the user before it; send the user's message, too");
+  return { message: asked.text, continues: last.text, field };
 }
 
 /** An answer as JSON: its text, or the arguments of a tool that must be called. */

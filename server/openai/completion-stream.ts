@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { ServerResponse } from "node:http";
 import type { Usage } from "../../turn/state.ts";
 import { toOpenAIError } from "./openai-error.ts";
-import { AppError } from "../../errors/app-error.ts";
+import { AppError, type ErrorContent } from "../../errors/app-error.ts";
 import type { TurnEvent } from "../../turn/events.ts";
 import { openEventStream, type ServerSentEvent } from "../http/event-stream.ts";
 
@@ -13,14 +13,19 @@ export type CompletionEvent =
   | { kind: "end"; finishReason: "stop" | "length" | "tool_calls"; usage: Usage }
   | { kind: "error"; error: AppError };
 
-function ofTurn(event: TurnEvent): CompletionEvent[] {
+function toError({ code, message }: ErrorContent, field: string): AppError {
+  return code === "invalid_request" ? AppError.invalid([{ field, problem: message }]) : new AppError(code, message);
+}
+
+/** `field`: of the request, which a turn that refuses it does not know. */
+function ofTurn(event: TurnEvent, field: string): CompletionEvent[] {
   switch (event.status) {
     case "token":
       return [{ kind: "text", text: event.content }];
     case "done":
       return [{ kind: "end", finishReason: event.content.completed && !event.content.cut ? "stop" : "length", usage: event.content.usage }];
     case "error":
-      return [{ kind: "error", error: new AppError(event.content.code, event.content.message) }];
+      return [{ kind: "error", error: toError(event.content, field) }];
     case "route_decision":
     case "execution_log":
     case "notice":
@@ -28,8 +33,8 @@ function ofTurn(event: TurnEvent): CompletionEvent[] {
   }
 }
 
-export async function* toCompletionEvents(batches: AsyncIterable<TurnEvent[]>): AsyncGenerator<CompletionEvent[], void> {
-  for await (const batch of batches) yield batch.flatMap(ofTurn);
+export async function* toCompletionEvents(batches: AsyncIterable<TurnEvent[]>, field: string): AsyncGenerator<CompletionEvent[], void> {
+  for await (const batch of batches) yield batch.flatMap((event) => ofTurn(event, field));
 }
 
 const calledTool = z.object({ name: z.string(), arguments: z.string() });

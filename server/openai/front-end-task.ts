@@ -1,6 +1,6 @@
 import type { Request } from "express";
 import { givenValue } from "./user-and-session.ts";
-import { type CompletionMessage, type CompletionRequest, wantedStructure } from "./completion-request.ts";
+import { type CompletionMessage, type CompletionRequest, isSystem, wantedStructure } from "./completion-request.ts";
 
 /** What chat front ends ask of a model for themselves, with Open WebUI's names of it: backend/open_webui/constants.py. */
 const FRONT_END_TASKS = {
@@ -20,8 +20,6 @@ export type FrontEndTask = keyof typeof FRONT_END_TASKS;
 
 /** Open WebUI asks for a choice of tools in a system message, and quotes the user's message in the next one. */
 const TOOL_CHOICE = ["Available Tools: ", "Your task is to choose and return the correct tool(s)"] as const;
-
-const isSystem = ({ role }: CompletionMessage): boolean => role === "system" || role === "developer";
 
 function choosesTools(messages: CompletionMessage[], question: string): boolean {
   const [start, demand] = TOOL_CHOICE;

@@ -18,10 +18,10 @@ import {
   toCompletionEvents,
   wholeCompletion,
 } from "./completion-stream.ts";
-import { CompletionBody, type CompletionRequest, userMessage, wantedStructure } from "./completion-request.ts";
+import { CompletionBody, type CompletionRequest, readAsked, wantedStructure } from "./completion-request.ts";
 import { detectFrontEndTask, type FrontEndTask } from "./front-end-task.ts";
 import { claimedUser, findSession, findUser } from "./user-and-session.ts";
-import { unwrapMessage } from "./wrapped-message.ts";
+import { systemAttachments, unwrapMessage } from "./wrapped-message.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { PREFIX } from "../knowledge/knowledge-routes.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
@@ -37,7 +37,7 @@ export const openaiOperations = operationGroup({
   routes: {
     createCompletion: route("POST /v1/chat/completions", "One turn, as OpenAI's clients ask for it", {
       details:
-        "The last message is what the user says; history is the service's own. Requests of a front end for titles, tags and follow-ups are answered and never become memory.",
+        "The last message is what the user says; history is the service's own. When it is the conversation's last answer, the service goes on with that answer. Requests of a front end for titles, tags and follow-ups are answered and never become memory.",
       headers: ["X-Session-Id", "X-User-Id"],
       body: jsonBody(CompletionBody),
       answers: {
@@ -82,7 +82,9 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
   }
 
   async function startTurn(request: Request, response: Response, body: CompletionRequest, kbPrefix: string | null): Promise<Answering> {
-    const { message, attachments } = unwrapMessage(userMessage(body));
+    const { field, continues, ...given } = readAsked(body);
+    const { message, attachments: ofMessage } = unwrapMessage(given.message);
+    const attachments = [...systemAttachments(body.messages), ...ofMessage];
     assertNotTooLong("messages", [message, ...attachments.map(({ text }) => text)], maxMessageChars);
     const asked = {
       user_id: findUser(request, callerOf(response), body.user),
@@ -91,8 +93,11 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
       kb_prefix: kbPrefix,
       on_busy: "enqueue",
     };
-    const source = await turns.open(request, response, parseChatRequest(asked, maxMessageChars), attachments);
-    const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)));
+    const source = await turns.open(request, response, parseChatRequest(asked, maxMessageChars), {
+      ...(attachments.length > 0 ? { attachments } : {}),
+      ...(continues === undefined ? {} : { continues }),
+    });
+    const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)), field);
     return { id: source.turnId, batches, headers: { "x-turn-id": source.turnId } };
   }
 

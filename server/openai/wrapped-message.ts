@@ -1,4 +1,5 @@
 import type { Attachment } from "../../turn/state.ts";
+import { type CompletionMessage, isSystem } from "./completion-request.ts";
 
 /** Open WebUI's RAG template begins so: backend/open_webui/config.py. Templates of operators differ behind it. */
 const INSTRUCTIONS = "### Task:\n";
@@ -39,7 +40,16 @@ export function unwrapMessage(given: string): UnwrappedMessage {
   const end = Math.max(...closing.map((tag) => text.lastIndexOf(tag) + tag.length), 0);
   const message = text.slice(end).trim();
   if (end === 0 || message === "") return plain;
+  return { message, attachments: readContext(text) };
+}
+
+function readContext(text: string): Attachment[] {
   const from = text.indexOf(CONTEXT[0]);
   const until = text.lastIndexOf(CONTEXT[1]);
-  return { message, attachments: from >= 0 && until > from ? readSources(text.slice(from + CONTEXT[0].length, until)) : [] };
+  return from >= 0 && until > from ? readSources(text.slice(from + CONTEXT[0].length, until)) : [];
+}
+
+/** With RAG_SYSTEM_CONTEXT Open WebUI puts `<context>` into the system message, behind whatever stands there, anew with each request. */
+export function systemAttachments(messages: readonly Pick<CompletionMessage, "role" | "text">[]): Attachment[] {
+  return messages.filter(isSystem).flatMap(({ text }) => readContext(text.replaceAll("\r\n", "\n")));
 }

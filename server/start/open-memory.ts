@@ -46,7 +46,7 @@ export async function openSearchStore(config: Config, database: Database, onErro
     timeoutMs: config.MEMORY_READ_TIMEOUT_MS,
     ...(onError ? { onError: (error: unknown) => onError(error, OPENING) } : {}),
   };
-  return openMilvusSearchStore({ address, token, database: milvusDatabase }, options);
+  return openMilvusSearchStore(database, { address, token, database: milvusDatabase }, options);
 }
 
 /** Before the first turn, which would not wait long. What fails is tried again when it is needed. */

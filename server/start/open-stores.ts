@@ -4,6 +4,7 @@ import { makeConversationStore, makeMessageStore } from "../../stores/postgres/c
 import { makeImportStore } from "../../stores/postgres/conversations/import-store.ts";
 import { releaseDeadLeases } from "../../stores/postgres/conversations/recover-turn.ts";
 import { makeTurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
+import { makeWindowStore } from "../../stores/postgres/conversations/window-store.ts";
 import { watchedDatabase } from "../../stores/postgres/database/database-decorators.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { migrate } from "../../stores/postgres/database/migrate.ts";
@@ -37,6 +38,7 @@ export async function openStores(config: Config, observer: Observer) {
     database,
     conversations: makeConversationStore(database),
     messages: makeMessageStore(database),
+    windows: makeWindowStore(database),
     imports: makeImportStore(database),
     turns: makeTurnRecordStore(database),
     summaries: makeSummaryStore(database),

@@ -58,14 +58,14 @@ const conversations = {
   DATABASE_URL: postgresUrl
     .optional()
     .describe(
-      "A Postgres 14 or later: `postgres://user:password@host:5432/database`. Without MILVUS_ADDRESS the search index is in it, with pgvector where it has that. Unset: an embedded database in DATA_DIR.",
+      "A Postgres 14 or later: `postgres://user:password@host:5432/database`. The search index is in it, with pgvector where it has that. Unset: an embedded database in DATA_DIR.",
     ),
   DATA_DIR: z.string().default("./.data").describe("The folder of the embedded database. `memory://` keeps nothing."),
   LOW_MEMORY: onOrOff(false).describe("The embedded database needs 70 MB less, 500 MB less at its start, and up to a quarter more CPU."),
 };
 
 const index = {
-  MILVUS_ADDRESS: hostAndPort.optional().describe("A Milvus 2.5 or later: `host:port`. Unset: the index is in the database."),
+  MILVUS_ADDRESS: hostAndPort.optional().describe("A Milvus 2.5 or later, for vectors: `host:port`. Unset: in the database."),
   MILVUS_TOKEN: z.string().optional().describe("`user:password` or a key of that Milvus."),
   MILVUS_DATABASE: z.string().optional().describe("The database in that Milvus."),
 };
@@ -138,7 +138,7 @@ const prompt = {
   EPISODE_TOP_K: wholeNumber(1, 50)
     .default(TURN_DEFAULTS.topK)
     .describe(
-      "At most this many recalled exchanges stand in a prompt, and beside them what was said right before and after, as far as all have 200 tokens each.",
+      "This many recalled exchanges stand in a prompt, and beside them, as far as all have 200 tokens each, what was said right before and after, and up to twice as many for a question about several things.",
     ),
   EPISODE_MIN_SIMILARITY: decimalNumber(-1, 1)
     .optional()

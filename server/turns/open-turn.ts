@@ -69,6 +69,13 @@ export function parseChatRequest(body: unknown, maxMessageChars: number): ChatRe
   return request;
 }
 
+/** What a turn may have that is no field of a ChatRequest. */
+interface Beside {
+  attachments?: Attachment[];
+  /** See TurnInput. */
+  continues?: string;
+}
+
 export interface TurnsParts {
   graph: ConversationGraph;
   stores: Stores;
@@ -138,14 +145,14 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
      * Starts a turn, or finds that of the Idempotency-Key, for the client behind `response`. Throws AppError `shutting_down`,
      * `invalid_request`, `idempotency_mismatch`, and what Admit throws.
      */
-    async open(request: Request, response: Response, body: ChatRequest, attachments: Attachment[] = []): Promise<TurnSource> {
+    async open(request: Request, response: Response, body: ChatRequest, beside: Beside = {}): Promise<TurnSource> {
       const keyHash = hashIdempotencyKey(request);
       const owner = { tenantId: callerOf(response).tenantId, userId: body.user_id };
       const input = {
         ...owner,
         sessionId: body.session_id,
         message: body.message,
-        attachments,
+        ...beside,
         debug: body.debug,
         agentType: body.agent_type,
         requestedKbPrefix: body.kb_prefix,
@@ -158,7 +165,7 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
           : await openIdempotent({
               owner,
               keyHash,
-              bodyHash: hashBody({ ...body, ...(attachments.length > 0 ? { attachments } : {}) }),
+              bodyHash: hashBody({ ...body, ...beside }),
               waits,
               start: (key) => start(input, { onBusy, key }),
             });

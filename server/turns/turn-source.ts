@@ -49,12 +49,13 @@ interface Replay {
 function replayRecord(record: TurnRecord): Replay {
   const outcome = storedOutcome(record);
   if (!outcome) return { events: [], last: { status: "error", content: INTERRUPTED } };
+  const answer = record.answer?.slice(outcome.continues_at ?? 0) ?? null;
   const events: TurnEvent[] = [
     ...(outcome.route_decision ? [{ status: "route_decision" as const, content: outcome.route_decision }] : []),
     ...outcome.notices.map((content) => ({ status: "notice" as const, content })),
-    ...(record.answer ? [{ status: "token" as const, content: record.answer }] : []),
+    ...(answer ? [{ status: "token" as const, content: answer }] : []),
   ];
-  const result = toTurnResult(outcome, record);
+  const result = toTurnResult(outcome, { ...record, answer });
   if (result) return { events, last: { status: "done", content: result } };
   return { events, last: { status: "error", content: outcome.error ?? INTERRUPTED } };
 }

@@ -1,8 +1,10 @@
 import { execFile } from "node:child_process";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "@jest/globals";
 import { defineBench } from "../../benchmarks/support/bench.ts";
 import { helpOf, readCommand } from "../../benchmarks/support/command.ts";
+import { startFile } from "../support/run-script.ts";
 
 const run = promisify(execFile);
 type Ended = { code: number; stdout: string; stderr: string };
@@ -76,4 +78,11 @@ describe("npm run bench", () => {
     expect(ended.stderr).toContain("npm run bench -- --help");
     expect(ended.stderr).not.toMatch(/^\s+at /m);
   });
+});
+
+test("npm run try:small-model without a model ends with status 1 and one line that says what it needs", async () => {
+  const file = fileURLToPath(new URL("../../benchmarks/small-model.ts", import.meta.url));
+  const { code, stdout, stderr } = await startFile([file], { SMALL_MODEL: "/nowhere.gguf" }).ended;
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toMatch(/^Set SMALL_MODEL to a GGUF file and LLAMA_SERVER to [^\n]+\n$/);
 });

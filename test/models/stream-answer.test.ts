@@ -11,8 +11,10 @@ import { waitUntil } from "../support/wait-until.ts";
 
 const server = useModelServer();
 const PROMPT = [new HumanMessage("Hello!")];
+const REQUEST = { prompt: PROMPT, timeouts: PATIENT, onToken: () => undefined };
 const reason = new AppError("turn_cancelled", "stopped");
 const closed = () => waitUntil("the connection to close", () => server.seen.every(({ aborted }) => aborted));
+const looping = Array.from({ length: 600 }, () => "amigos de nós ");
 const half = ["half ", "an "];
 
 describe.each(WAYS_TO_STREAM)("streamAnswer over a socket, %s", (_way, modelAt) => {
@@ -188,4 +190,20 @@ describe.each(WAYS_TO_STREAM)("wholeAnswer over a socket, %s", (_way, modelAt) =
     expect(await asked).toBe(reason);
     await closed();
   });
+
+  test("stops a model that loops, keeps none of its calls, and closes the connection", async () => {
+    server.answer({ tokens: looping, toolCalls, ending: "hang" });
+    const { text, tool_calls: calls, response_metadata: facts } = await ask();
+    expect({ calls, facts }).toEqual({ calls: [], facts: { finish_reason: "length" } });
+    expect(text).toMatch(/^(?:amigos de nós ){100}/);
+    await closed();
+  });
+});
+
+test("streamAnswer stops a summary that loops, as cut, and lets a chat go on", async () => {
+  server.answer({ tokens: looping });
+  const ask = (purpose: "summary" | "chat") =>
+    streamAnswer({ ...REQUEST, watched: { observer: NOOP_OBSERVER, purpose }, model: WAYS_TO_STREAM[0]?.[1](server.url) as never });
+  expect(await ask("summary")).toMatchObject({ cut: "length", error: null, text: expect.stringMatching(/^.{2000,3000}$/) as unknown });
+  expect(await ask("chat")).toMatchObject({ cut: null, error: null, text: looping.join("") });
 });

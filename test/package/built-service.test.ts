@@ -3,6 +3,7 @@ import os from "node:os";
 import path from "node:path";
 import { afterEach, expect, test } from "@jest/globals";
 import { DOCX, PDF, pdfOf, sampleDocx, wordParagraph } from "../memory/parsing/sample-documents.ts";
+import { ODT, PPTX, sampleOdt, samplePptx, sampleXlsx, sheetRow, XLSX } from "../memory/parsing/sample-office-files.ts";
 import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
 
@@ -13,6 +14,9 @@ const documents: readonly (readonly [string, string | Buffer])[] = [
   ["text/html", "<p>words</p>"],
   [PDF, pdfOf("words")],
   [DOCX, sampleDocx(wordParagraph("words"))],
+  [PPTX, samplePptx([["words", "words"]])],
+  [XLSX, sampleXlsx({ words: sheetRow(1, ["words"]) })],
+  [ODT, sampleOdt("<text:p>words</text:p>")],
 ];
 
 let folder: string;

@@ -1,3 +1,6 @@
+import { readFile } from "node:fs/promises";
+import path from "node:path";
+import { gunzipSync } from "node:zlib";
 import { describe, expect, test } from "@jest/globals";
 import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
 import { makeJobQueue } from "../../stores/jobs/job-queue.ts";
@@ -123,6 +126,47 @@ test("npm run jobs asks the service that has the embedded database, with its key
   expect((await runScript("jobs", ["retry", "summarise"], environment)).stdout).toBe("0 jobs will run again\n");
   await service.close();
   expect((await runScript("jobs", [], environment)).stdout).toBe("no jobs\n");
+  await remove();
+});
+
+test("npm run audit and npm run export --user ask the service that has the embedded database, with a key of the tenant", async () => {
+  const { folder, remove } = await createDataFolder();
+  const environment = { DATA_DIR: folder, API_KEYS: "only-reads:default:read,a-long-key:acme:admin", ENABLE_EPISODIC_MEMORY: "false" };
+  const service = await openTestService(environment);
+  await fetch(`${service.url}/api/v1/users/a%2Fda/core-memory/profile`, {
+    method: "PUT",
+    headers: { "content-type": "application/json", authorization: "Bearer a-long-key" },
+    body: JSON.stringify({ content: "Lives in Porto." }),
+  });
+  const file = path.join(folder, "ada.jsonl.gz");
+  const run = (name: string, ...words: string[]) => runScript(name, words, environment);
+  const audited = await run("audit", "--user", "a/da", "--tenant", "acme");
+  expect(audited).toMatchObject({
+    code: 2,
+    stderr: "",
+    stdout: expect.stringMatching(/^public\.core_memory_lines: 1\n.*\n4 places hold/s) as unknown,
+  });
+  expect(await run("audit", "--user", "a/da")).toEqual({ code: 0, stderr: "", stdout: 'nothing of user "a/da"\n' });
+  const exported = await run("export", file, "--user", "a/da", "--tenant", "acme");
+  expect(exported).toEqual({
+    code: 0,
+    stderr: "",
+    stdout: expect.stringMatching(/^4 rows of the service at http:\S+ in .*ada\.jsonl\.gz/) as unknown,
+  });
+  expect(gunzipSync(await readFile(file)).toString()).toContain("Lives in Porto.");
+  const nothing = await run("export", `${file}2`, "--user", "a/da");
+  expect(nothing).toEqual({ code: 1, stdout: "", stderr: 'There is nothing of user "a/da" of tenant "default". No file was written.\n' });
+  for (const words of [["audit"], ["export", `${file}2`]]) {
+    const refused = await run(...(words as [string]), "--user", "a/da", "--tenant", "other");
+    expect(refused).toEqual({
+      code: 1,
+      stdout: "",
+      stderr: expect.stringMatching(
+        /^The service at \S+ has the database, and API_KEYS has no key of the tenant "other"\. [^\n]+\n$/,
+      ) as unknown,
+    });
+  }
+  await service.close();
   await remove();
 });
 

@@ -132,7 +132,7 @@ describe("npm run export and npm run restore", () => {
     const { folder: dataDir, remove } = await createDataFolder();
     const service = await openTestService({ DATA_DIR: dataDir });
     try {
-      const busy = refusal(/in use by another process\. Stop the service, .*GET \/api\/v1\/users\/ID\/export/);
+      const busy = refusal(/in use by another process\. Stop the service, .*With --user ID, a running service is asked/);
       expect(await exportTo(folder.at("locked.jsonl.gz"), { DATA_DIR: dataDir })).toMatchObject(busy);
       expect(await restore(folder.at("locked.jsonl.gz"), { DATA_DIR: dataDir })).toMatchObject({ code: 1 });
     } finally {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { repeatsItself } from "../../text/repeats-itself.ts";
+import { makeLoopDetector, repeatsItself } from "../../text/repeats-itself.ts";
 
 const numbers = (count: number): string => Array.from({ length: count }, (_, number) => `word${number} `).join("");
 
@@ -16,4 +16,17 @@ describe("a text that repeats itself", () => {
     ["a refrain", `${numbers(60)} ${"Row, row, row your boat. ".repeat(3)} ${numbers(60)}`],
     ["nothing", ""],
   ])("is told from %s", (_what, text) => expect(repeatsItself(text)).toBe(false));
+});
+
+test.each<[string, string, boolean]>([
+  ["blanks behind the beginning of JSON", `{"choice":${"\n ".repeat(2_000)}`, true],
+  ["the same words", "amigos de nós ".repeat(300), true],
+  ["a short text", "🎌".repeat(100), false],
+  ["prose", Array.from({ length: 500 }, (_, n) => `sentence ${n} tells of town ${n * 7}`).join(". "), false],
+  ["a table", Array.from({ length: 300 }, (_, n) => `| ${n} | ${n * 3} | wombat ${n} |`).join("\n"), false],
+])("a loop detector reads %s as it grows", (_what, text, says) => {
+  const loops = makeLoopDetector();
+  const told: boolean[] = [];
+  for (let length = 10; length <= text.length; length += 10) told.push(loops(text.slice(0, length)));
+  expect(told.includes(true)).toBe(says);
 });

@@ -5,9 +5,8 @@ import { ownerKey } from "../../../stores/search/index-keys.ts";
 import { thisService, type Contender } from "../turn/contenders.ts";
 import type { Ground } from "./installed-peers.ts";
 import type { ListedMessage, PeerContender, Thread } from "./contender.ts";
-import { processWith, treeCpuMs } from "../process-cpu.ts";
 import { readStream, type ReadStream } from "../read-stream.ts";
-import { rowsOfDatabase, rowsOfMilvus, rowsOfPostgres, type StoredRows } from "./rows-mentioning.ts";
+import { rowsOfDatabase, rowsOfPostgres, type StoredRows } from "./rows-mentioning.ts";
 
 const EMBEDDER = { EMBEDDING_MODEL: "bench-embedding", EMBEDDING_DIMENSIONS: "512" };
 
@@ -86,25 +85,14 @@ export function startOnPglite({ modelUrl, folder }: Ground): Promise<PeerContend
   });
 }
 
-export async function startOnMilvus(ground: Ground, milvusAddress: string): Promise<PeerContender> {
-  const name = "this service, Postgres and Milvus Lite, all layers";
-  const databaseUrl = await ground.createDatabase("own_with_milvus");
-  const milvus = processWith("milvus_lite", milvusAddress.slice(milvusAddress.lastIndexOf(":") + 1));
+/** On the real Postgres. Recall needs pgvector there: without it, this is for the peers that keep the last messages. */
+export async function startOnPostgres(ground: Ground, withRecall: boolean): Promise<PeerContender> {
+  const name = `this service, Postgres, ${withRecall ? "all layers" : "no episodes"}`;
+  const databaseUrl = await ground.createDatabase(withRecall ? "own_with_recall" : "own");
+  const settings = { DATABASE_URL: databaseUrl, ENABLE_EPISODIC_MEMORY: String(withRecall), ...EMBEDDER };
   return ownContender({
     name,
-    start: () => thisService(name, ground.modelUrl, { DATABASE_URL: databaseUrl, MILVUS_ADDRESS: milvusAddress, ...EMBEDDER }),
-    storesCpuMs: () => ground.databaseCpuMs() + treeCpuMs(milvus),
-    rows: async (words) => ({ ...(await rowsOfPostgres(databaseUrl, words)), ...(await rowsOfMilvus(milvusAddress, words)) }),
-  });
-}
-
-/** On the real Postgres alone. It has no pgvector, so there are no episodes, as with peers that keep the last messages. */
-export async function startOnPostgres(ground: Ground): Promise<PeerContender> {
-  const name = "this service, Postgres, no episodes";
-  const databaseUrl = await ground.createDatabase("own");
-  return ownContender({
-    name,
-    start: () => thisService(name, ground.modelUrl, { DATABASE_URL: databaseUrl, ENABLE_EPISODIC_MEMORY: "false", ...EMBEDDER }),
+    start: () => thisService(name, ground.modelUrl, settings),
     storesCpuMs: ground.databaseCpuMs,
     rows: (words) => rowsOfPostgres(databaseUrl, words),
   });

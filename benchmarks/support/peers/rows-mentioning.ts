@@ -48,18 +48,3 @@ export async function rowsOfLibsql(file: string, words: string[]): Promise<Store
   client.close();
   return found;
 }
-
-export async function rowsOfMilvus(address: string, words: string[]): Promise<StoredRows> {
-  const { MilvusClient } = await import("@zilliz/milvus2-sdk-node"); // loading it sets up a client library
-  const client = new MilvusClient({ address, timeout: 60_000, telemetry: { enabled: false } });
-  await client.connectPromise;
-  const found: StoredRows = {};
-  for (const { name } of (await client.showCollections()).data) {
-    const fields = ["owner_key", "lexical_text"];
-    const { data } = await client.query({ collection_name: name, filter: 'id != ""', output_fields: fields, limit: 16_000 });
-    const count = data.filter((row) => words.some((word) => JSON.stringify(row).includes(word))).length;
-    if (count > 0) found[`milvus.${name}`] = count;
-  }
-  await client.closeConnection();
-  return found;
-}

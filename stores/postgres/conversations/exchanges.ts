@@ -37,7 +37,7 @@ const UUID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
 export const isLiveSql = (messages: string): string => `(${messages}.import_number is null and ${messages}.metadata ? 'turn_id')`;
 
 /** SQL: the id of a message's partner. A live question has none: its answer is the anchor. */
-const partnerIdSql = (messages: string): string => `case
+export const partnerIdSql = (messages: string): string => `case
     when not ${isLiveSql(messages)} then ${messages}.partner_id
     when ${messages}.role = 'assistant' and ${messages}.metadata->>'turn_id' ~ '${UUID}'
       then (select question_id from turns where turns.id = (${messages}.metadata->>'turn_id')::uuid)

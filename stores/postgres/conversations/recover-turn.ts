@@ -1,7 +1,7 @@
 import { AppError } from "../../../errors/app-error.ts";
 import { KeyTaken, type TurnKey } from "../../../turn/context.ts";
 import type { Owner } from "../../owner.ts";
-import type { Database } from "../database/database.ts";
+import type { Database, Queryable } from "../database/database.ts";
 import { MIN_UUID } from "../database/sql-parts.ts";
 import { lockOwnerShared } from "./locks.ts";
 import type { NewestMessages } from "./window-store.ts";
@@ -14,6 +14,16 @@ export interface BeginTurn extends Owner {
   message: string;
   tokenCount: number;
   key?: TurnKey | undefined;
+  /** The last answer, as the client knows it: the turn goes on with it, and stores no message. */
+  continues?: string | undefined;
+}
+
+/** An answer that a turn goes on with. */
+export interface ContinuedAnswer {
+  answerId: string;
+  question: string;
+  text: string;
+  completed: boolean;
 }
 
 export interface BegunTurn {
@@ -21,11 +31,31 @@ export interface BegunTurn {
   messageId: string;
   /** Null: they are to be loaded. */
   newest?: NewestMessages | null;
+  continued?: ContinuedAnswer;
 }
 
 export interface HeldTurn extends Owner {
   conversationId: string;
   turnId: string;
+}
+
+export interface AnswerToStore {
+  messageId: string;
+  /** Without this message the answer is not stored. */
+  questionId?: string;
+  /** The message is stored already, and gets this text. */
+  grows?: boolean;
+  content: string;
+  completed: boolean;
+  tokenCount: number;
+  /** `turn_id` is added. */
+  metadata: Record<string, unknown>;
+}
+
+export interface OutcomeToStore {
+  outcome: object;
+  /** Fields to replace when another turn has taken the conversation. */
+  ifSuperseded: object;
 }
 
 const LOCK_EARLIER = `
@@ -44,7 +74,7 @@ select turns.id, turns.conversation_id, question_id, outcome is not null as has_
 from turns join conversations on conversations.id = turns.conversation_id join messages asked on asked.id = question_id
 where turns.tenant_id = $1 and turns.user_id = $2 and key_hash = $3`;
 
-const RELEASE_KEY = "update turns set key_hash = null, body_hash = null where id = $1";
+export const RELEASE_KEY = "update turns set key_hash = null, body_hash = null where id = $1";
 
 const TAKE_OVER = `
 with held as (
@@ -55,6 +85,16 @@ with held as (
 )
 insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at)
 values ($1::uuid, $2, $3, $4::uuid, $5::uuid, $6, $7, clock_timestamp())`;
+
+/** Gives the conversation to a turn that answers a stored question. */
+export async function takeOver(
+  transaction: Queryable,
+  { turnId, tenantId, userId, leaseMs, key }: BeginTurn,
+  { conversationId, messageId }: BegunTurn,
+): Promise<void> {
+  const values = [turnId, tenantId, userId, conversationId, messageId, key?.keyHash ?? null, key?.bodyHash ?? null, leaseMs];
+  await transaction.query({ name: "turn-retry-take", text: TAKE_OVER, values });
+}
 
 interface EarlierTurn {
   id: string;
@@ -69,9 +109,10 @@ interface EarlierTurn {
 /** Throws KeyTaken when the earlier attempt has changed, AppError `turn_superseded` when the conversation has gone on. */
 export async function retryTurn(
   database: Database,
-  { tenantId, userId, turnId, leaseMs }: BeginTurn,
-  { keyHash, bodyHash, earlier }: TurnKey & { earlier: object },
+  turn: BeginTurn,
+  { keyHash, earlier }: TurnKey & { earlier: object },
 ): Promise<BegunTurn | null> {
+  const { tenantId, userId } = turn;
   return database.transaction(async (transaction) => {
     const byKey = [tenantId, userId, keyHash];
     await lockOwnerShared(transaction, { tenantId, userId });
@@ -88,12 +129,9 @@ export async function retryTurn(
     const isHeldByEarlier = earlier.isOverHere && found.holder === earlier.turnId;
     if (found.holder !== null && found.is_held && !isHeldByEarlier) return null;
     await transaction.query({ name: "turn-retry-leave", text: RELEASE_KEY, values: [found.id] });
-    await transaction.query({
-      name: "turn-retry-take",
-      text: TAKE_OVER,
-      values: [turnId, tenantId, userId, found.conversation_id, found.question_id, keyHash, bodyHash, leaseMs],
-    });
-    return { conversationId: found.conversation_id, messageId: found.question_id };
+    const begun = { conversationId: found.conversation_id, messageId: found.question_id };
+    await takeOver(transaction, turn, begun);
+    return begun;
   });
 }
 
@@ -118,6 +156,13 @@ export async function findBegunTurn(
 
 const LOCK_LEASE = "select from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 for update";
 const DELETE_MESSAGE = "delete from messages using turns where turns.id = $1 and messages.id = turns.question_id";
+/** Throws KeyTaken: the turn that holds the conversation may have this very key. */
+export async function refuseTakenKey(database: Database, { tenantId, userId }: Owner, keyHash: string): Promise<void> {
+  const text = "select from turns where tenant_id = $1 and user_id = $2 and key_hash = $3";
+  const taken = await database.query({ name: "turn-key", text, values: [tenantId, userId, keyHash] });
+  if (taken.length > 0) throw new KeyTaken();
+}
+
 const RELEASE_LEASE = `
 update conversations set turn_id = null, turn_lease_until = null, message_count = message_count - 1, rewrites = rewrites + 1, updated_at = clock_timestamp() where id = $1`;
 

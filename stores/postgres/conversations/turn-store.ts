@@ -11,27 +11,21 @@ import type { Database, Queryable, StatementValue } from "../database/database.t
 import { ownedValues } from "../database/sql-parts.ts";
 import { lastErasureSql } from "../memory/core-memory-store.ts";
 import { isUniqueViolation } from "../database/storage-errors.ts";
-import { type BeginTurn, type BegunTurn, findBegunTurn, type HeldTurn, retryTurn, takeBackTurn } from "./recover-turn.ts";
+import { continueAnswer, findContinued, growAnswer } from "./continue-answer.ts";
+import {
+  type AnswerToStore,
+  type BeginTurn,
+  type BegunTurn,
+  findBegunTurn,
+  type HeldTurn,
+  type OutcomeToStore,
+  refuseTakenKey,
+  retryTurn,
+  takeBackTurn,
+} from "./recover-turn.ts";
 import { ownerLock, shareOwner } from "./locks.ts";
 import { makeTurnCleanup } from "./turn-record-store.ts";
 import { firstPage, newestSql, type WindowRequest } from "./window-store.ts";
-
-export interface AnswerToStore {
-  messageId: string;
-  /** Without this message the answer is not stored. */
-  questionId?: string;
-  content: string;
-  completed: boolean;
-  tokenCount: number;
-  /** `turn_id` is added. */
-  metadata: Record<string, unknown>;
-}
-
-export interface OutcomeToStore {
-  outcome: object;
-  /** Fields to replace when another turn has taken the conversation. */
-  ifSuperseded: object;
-}
 
 /**
  * `stored`: the lease was released. `superseded`: another turn has taken the conversation, the answer was stored with `completed` false.
@@ -43,12 +37,13 @@ export type FinishOutcome = "stored" | "superseded" | "gone";
 export interface TurnStore {
   /**
    * Gets or creates the conversation, takes its lease and stores the user's message, all or nothing; null while another turn holds it.
-   * The key of an earlier attempt retries that attempt's message. With `window` the newest messages mostly come along. Throws KeyTaken when
-   * another turn has this key.
+   * The key of an earlier attempt retries that attempt's message. With `continues` the turn takes up the question of the last answer again;
+   * throws AppError `invalid_request` when that is not the last answer. With `window` the newest messages mostly come along. Throws KeyTaken
+   * when another turn has this key.
    */
   begin(turn: BeginTurn, window?: Pick<WindowRequest, "atLeast" | "useSummary">): Promise<BegunTurn | null>;
   /** For a `begin` whose reply was lost. Null: the turn has not begun, and can no longer begin. */
-  findBegun(turn: Owner & { turnId: string }): Promise<BegunTurn | null>;
+  findBegun(turn: Owner & Pick<BeginTurn, "turnId" | "continues">): Promise<BegunTurn | null>;
   /** Deletes the message of a begun turn that no client knows, and frees the conversation. */
   takeBack(turn: HeldTurn): Promise<void>;
   /**
@@ -57,7 +52,8 @@ export interface TurnStore {
    */
   renew(turn: HeldTurn, leaseMs: number): Promise<boolean>;
   /**
-   * Stores answer and outcome, releases the lease and adds the jobs, all or nothing. A repeated call changes nothing and returns the same.
+   * Stores answer and outcome, releases the lease and adds the jobs, all or nothing. A superseded turn lets no answer grow. A repeated call
+   * changes nothing and returns the same.
    */
   finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[], outcome?: OutcomeToStore): Promise<FinishOutcome>;
 }
@@ -107,23 +103,24 @@ async function beginTurn(
   turn: BeginTurn,
   window: Pick<WindowRequest, "atLeast" | "useSummary"> | undefined,
 ): Promise<BegunTurn | null> {
-  const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key } = turn;
-  if (key?.earlier) return retryTurn(database, turn, { ...key, earlier: key.earlier });
+  const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key, continues } = turn;
+  if (key?.earlier && continues === undefined) return retryTurn(database, turn, { ...key, earlier: key.earlier });
   const messageId = uuidv7();
   const stored = [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount];
   const newest = [window?.useSummary ?? null, window ? firstPage(window) + 1 : 0, ownerKey(tenantId, userId)];
   const values = [...stored, ownerLock({ tenantId, userId }), key?.keyHash ?? null, key?.bodyHash ?? null, ...newest];
   try {
-    const [row] = await database.query<Omit<BegunTurn, "messageId">>({ name: "turn-begin", text: BEGIN, values });
-    if (row) return { ...row, messageId };
+    if (continues !== undefined) {
+      const begun = await database.transaction((transaction) => continueAnswer(transaction, { ...turn, continues }));
+      if (begun) return begun;
+    } else {
+      const [row] = await database.query<Omit<BegunTurn, "messageId">>({ name: "turn-begin", text: BEGIN, values });
+      if (row) return { ...row, messageId };
+    }
   } catch (error) {
     throw isUniqueViolation(error, KEY_INDEX) ? new KeyTaken() : error;
   }
-  if (!key) return null;
-  // The turn that holds the conversation may have this very key.
-  const text = "select from turns where tenant_id = $1 and user_id = $2 and key_hash = $3";
-  const taken = await database.query({ name: "turn-key", text, values: [tenantId, userId, key.keyHash] });
-  if (taken.length > 0) throw new KeyTaken();
+  if (key) await refuseTakenKey(database, turn, key.keyHash);
   return null;
 }
 
@@ -188,7 +185,8 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     { outcome: stored, ifSuperseded }: OutcomeToStore = { outcome: {}, ifSuperseded: {} },
   ): Promise<FinishOutcome> {
     const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {}, questionId = null } = answer ?? {};
-    const message = [answer ? 1 : 0, messageId, content, completed, tokenCount, JSON.stringify(metadata)];
+    const grows = answer?.grows === true;
+    const message = [answer && !grows ? 1 : 0, messageId, content, completed, tokenCount, JSON.stringify(metadata)];
     const outcomes = [storableJson(stored), storableJson(ifSuperseded)];
     const values = [...ownedValues(held), held.turnId, ...message, ownerLock(held), questionId, ...outcomes];
     const endedAs = [held.turnId, storableJson(stored), completed];
@@ -204,7 +202,12 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
       return { outcome: await findOutcome(where, endedAs), isRepeat: true };
     }
     try {
-      if (await end(database, true, jobs)) return "stored";
+      const isStored = grows
+        ? await queue.transaction(async (transaction, jobTransaction) => {
+            return (await growAnswer(transaction, jobTransaction, held, answer)) && (await end(transaction, true, jobs)) !== undefined;
+          })
+        : await end(database, true, jobs);
+      if (isStored) return "stored";
       return await queue.transaction(async (transaction, jobTransaction) => {
         const { outcome, isRepeat } = await endWithoutLease(transaction);
         if (outcome === "superseded" && questionId !== null) {
@@ -224,7 +227,11 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
 
   return {
     begin: (turn, window) => beginTurn(database, turn, window),
-    findBegun: (turn) => findBegunTurn(database, turn),
+    async findBegun(turn) {
+      const begun = await findBegunTurn(database, turn);
+      if (!begun || turn.continues === undefined) return begun;
+      return { ...begun, continued: await findContinued(database, begun.conversationId, turn.continues) };
+    },
     takeBack: (held) => takeBackTurn(database, held),
 
     async renew(held, leaseMs) {

@@ -84,11 +84,11 @@ function storeSignatures(): StoreSignature[] {
 const OF_NO_TENANT: Record<string, string> = {
   "the connection that stores are made of": `Queryable.query Database.query Database.transaction Database.listen Database.close PooledDatabaseParts.listen
     PooledDatabaseParts.afterClose toBossDatabase JobQueue.transaction inSnapshot queryRow readGathered GatheredRead.json GatheredRead.toResult`,
-  "the schema": `migrate installJobQueue readColumns readSchemaVersion migrateFrom createIndexTable dropIndexTable findIndexLevel listIndexNames`,
+  "the schema": `migrate installJobQueue readColumns readSchemaVersion migrateFrom create openIndexTable hasIndexTable createSearchSchema dropIndexTable findIndexLevel listIndexNames`,
   "which index serves everybody": `retireIndex findIndexRecord ServingIndex.name ServingIndex.open EpisodeIndex.name EpisodeIndex.open`,
-  "whole indexes, of everybody": `SearchStore.openIndex SearchStore.levelOf SearchStore.listIndexes SearchStore.dropIndex SearchIndex.flush SearchStore.check
+  "whole indexes, of everybody": `SearchStore.openIndex SearchStore.levelOf SearchStore.listIndexes SearchStore.dropIndex SearchIndex.flush VectorIndex.flush SearchStore.check
     SearchStore.close Readiness.prepare PreparedCollection.isThere PreparedCollection.prepare`,
-  "a number, for operators": `SearchIndex.count EpisodeStore.countExchanges findOldestWaiting countRows`,
+  "a number, for operators": `SearchIndex.count VectorIndex.count EpisodeStore.countExchanges findOldestWaiting countRows`,
   "run a call that says whose data it is about": `Readiness.read Readiness.change Readiness.write`,
   "rebuild the index of everybody, and give whose the rows are": `ChunkStore.listDocumentsUnindexed EpisodeStore.listUnindexed`,
   "clean up after everybody, and give nothing": `releaseDeadLeases clearOldTurns`,

@@ -1,3 +1,5 @@
+import type { Database } from "../../../stores/postgres/database/database.ts";
+import { indexOfPart } from "../../../stores/search/milvus/parted-index.ts";
 import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, listMessages, postJson, putJson, type ApiResponse } from "../../support/clients/api-client.ts";
 import { openPostgresAndMilvus } from "../../support/databases/postgres-and-milvus.ts";
@@ -98,19 +100,22 @@ async function buildTenantWorld(url: string, passageOf: (documentId: string) => 
 
 export const STRANGERS = ["acm-", "Acme", "acme-", "acme_cor", "default"];
 
-async function readEntities(address: string): Promise<{ ownerKey: string; text: string }[]> {
+/** What Milvus has, each with the words that Postgres has of it; its key is both keys where they differ. */
+async function readEntities(database: Database, address: string): Promise<{ ownerKey: string; text: string }[]> {
   const { MilvusClient } = await import("@zilliz/milvus2-sdk-node"); // only once uuid is loaded: the two in one cycle do not load
   const client = new MilvusClient({ address, timeout: 60_000 });
   await client.connectPromise;
   const found: Awaited<ReturnType<typeof readEntities>> = [];
   for (const { name } of (await client.showCollections()).data) {
-    const { data } = await client.query({
-      collection_name: name,
-      filter: 'id != ""',
-      output_fields: ["owner_key", "lexical_text"],
-      limit: 16_000,
-    });
-    found.push(...data.map((row) => ({ ownerKey: String(row["owner_key"]), text: String(row["lexical_text"]) })));
+    const asked = { collection_name: name, filter: 'id != ""', output_fields: ["id", "owner_key"], limit: 16_000 };
+    const { data } = await client.query(asked);
+    const text = `select id, owner_key, lexical_text from search."${indexOfPart(name)}"`;
+    const rows = await database.query<{ id: string; owner_key: string; lexical_text: string }>({ text });
+    const rowOf = new Map(rows.map((row) => [row.id, row]));
+    for (const { id, owner_key: ofVector } of data) {
+      const { owner_key: ofWords, lexical_text } = rowOf.get(String(id)) ?? { owner_key: "none", lexical_text: "none" };
+      found.push({ ownerKey: ofWords === ofVector ? ofWords : `${ofWords} ${String(ofVector)}`, text: lexical_text });
+    }
   }
   await client.closeConnection();
   return found;
@@ -136,5 +141,5 @@ export async function openTenantStage() {
     (await database.query<{ id: string }>({ text, values: [documentId] }))[0]?.id ?? "none";
   const world = await buildTenantWorld(service.url, passageOf);
   const close = () => service.close().then(() => servers.close());
-  return { url: service.url, database, store, ...world, entities: () => readEntities(milvus.address), close };
+  return { url: service.url, database, store, ...world, entities: () => readEntities(database, milvus.address), close };
 }

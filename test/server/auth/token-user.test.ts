@@ -15,6 +15,7 @@ const tokenOf = (sub: string, claims: Claims = {}) => bearer(secretToken({ sub, 
 const OF_THE_TENANT = [
   "GET /metrics",
   "GET /api/v1/jobs",
+  "GET /api/v1/users/:id/audit",
   "PUT /api/v1/knowledge/:kb",
   "DELETE /api/v1/knowledge/:kb",
   "POST /api/v1/knowledge/:kb/documents",

@@ -105,6 +105,7 @@ describe("answers are what the description says", () => {
     await ask("getSectionHistory", goals);
     await ask("listMemoryOperations", { params: user });
     expect((await client.call("exportUser", { params: user })).text).toContain('"kind":"memory_operations"');
+    await ask("auditUser", { params: user });
   });
 
   test("in OpenAI's protocol", async () => {

@@ -61,8 +61,29 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     expect((await running.episodes("ada", { query, conversation_id: crypto.randomUUID() })).json.episodes).toEqual([]);
   });
 
+  test("with scope=user searches everything, as the next turn of that conversation: its talk takes part, its window is left out", async () => {
+    const asked = "Something short would suit this evening.";
+    const said = "I want to see a film by my favourite director.";
+    const told = await running.bring("grace", FACTS);
+    const talk = await running.bring("grace", importedTurns([[said, "Let us see."]], "2024-03-06T12:00:00Z"), "talk");
+    for (const { conversation_id } of [told, talk]) await running.settle(conversation_id);
+    const about = { query: asked, conversation_id: talk.conversation_id };
+    const found = async (query: Record<string, string>) =>
+      (await running.episodes("grace", query)).json.episodes.map(({ user_message }) => user_message);
+    expect(await found({ query: asked })).toEqual([]);
+    expect(await found({ ...about, scope: "conversation" })).toEqual([]);
+    const inTalk = await found({ ...about, scope: "user" });
+    expect(inTalk[0]).toBe("My favourite director is Agnès Varda.");
+    expect(inTalk).not.toContain(said);
+    expect((await running.say("grace", asked, "talk")).receipt.episodes[0]).toMatchObject({ conversation_id: told.conversation_id });
+    // Foreign or unknown talk is no talk.
+    expect(await found({ query: asked, conversation_id: crypto.randomUUID(), scope: "user" })).toEqual([]);
+  });
+
   test.each<[string, Record<string, string>, string]>([
     ["no query", {}, "query"],
+    ["another scope", { query: "x", scope: "tenant" }, "scope"],
+    ["a scope without its conversation", { query: "x", scope: "conversation" }, "conversation_id"],
     ["a blank query", { query: "  " }, "query"],
     ["a query with a NUL", { query: "a\0b" }, "query"],
     ["a limit that is no number", { query: "x", limit: "ten" }, "limit"],

@@ -81,7 +81,16 @@ describe("what the metrics tell of", () => {
   test("recall and circuits", () => {
     expect(sum("turn_recalled_episodes_sum")).toBe(1);
     expect(sum("turn_recalled_episodes_count")).toBe(2);
-    for (const circuit of ["episode_index", "episode_embedder", "passage_index", "passage_embedder", "router_embedder", "router_model"]) {
+    for (const circuit of [
+      "episode_words",
+      "episode_vectors",
+      "episode_embedder",
+      "passage_words",
+      "passage_vectors",
+      "passage_embedder",
+      "router_embedder",
+      "router_model",
+    ]) {
       expect([circuit, sum("circuit_state", { circuit, state: "closed" })]).toEqual([circuit, 1]);
       expect([circuit, sum("circuit_state", { circuit, state: "open" })]).toEqual([circuit, 0]);
     }

@@ -74,7 +74,12 @@ describe("completions with the official client", () => {
     // The history of later requests has the plain words: the same conversation goes on.
     await ask(says("When does it open?"), { role: "assistant", content: "Porto is lovely" }, says("Thanks"));
     expect(JSON.stringify(running.model.seen.at(-1)?.body)).not.toContain("seven");
-    expect(await listConversations(running.url, "grace")).toMatchObject([{ first_message: "When does it open?", message_count: 4 }]);
+    // With RAG_SYSTEM_CONTEXT the same stands in the system message, behind instructions that nobody asked the service to follow.
+    await ask({ role: "system", content: `Talk like a pirate.\n${wrapped}` }, says("When does it open?"), says("And on Sunday?"));
+    const seen = JSON.stringify(running.model.seen.at(-1)?.body);
+    expect(seen).toContain("[note.txt]\\n> It opens at seven.\\n</attachments>\\n\\nAnd on Sunday?");
+    expect(seen).not.toMatch(/### Task|pirate/);
+    expect(await listConversations(running.url, "grace")).toMatchObject([{ first_message: "When does it open?", message_count: 6 }]);
   });
 
   test("take what OpenAI's clients send beside, where it harms nobody", async () => {
@@ -132,7 +137,12 @@ describe("completions with the official client", () => {
     ["messages that are no array", { messages: "hello" }, "messages"],
     ["a message of nobody known", { messages: [{ role: "robot", content: "x" }] }, "messages.0.role"],
     ["content of no known form", { messages: [{ role: "user", content: 7 }] }, "messages.0.content"],
-    ["a last message that is not the user's", { messages: [says("hi"), { role: "assistant", content: "x" }] }, "messages.1.role"],
+    [
+      "a last message that is neither the user's nor an answer",
+      { messages: [says("hi"), { role: "tool", content: "x" }] },
+      "messages.1.role",
+    ],
+    ["a blank answer to go on with", { messages: [says("hi"), { role: "assistant", content: null }] }, "messages.1.content"],
     ["a blank message", { messages: [says("  \n")] }, "messages.0.content"],
     ["a message without content", { messages: [{ role: "user" }] }, "messages.0.content"],
     ["audio", { messages: [{ role: "user", content: [{ type: "input_audio", input_audio: {} }] }] }, "messages.0.content"],

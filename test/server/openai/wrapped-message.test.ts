@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { unwrapMessage } from "../../../server/openai/wrapped-message.ts";
+import { systemAttachments, unwrapMessage } from "../../../server/openai/wrapped-message.ts";
 
 const INSTRUCTIONS = "### Task:\nRespond to the user query using the provided context.\n\n### Guidelines:\n- Say when you do not know.\n\n";
 const FILES = '<attached_files>\n<file type="file" id="8fb1" content_type="text/plain" name="note.txt"/>\n</attached_files>\n\n';
@@ -33,6 +33,15 @@ describe("unwrapMessage", () => {
     ["a message that quotes the files", `Why do I see this? ${FILES}`],
     ["a wrapping without words", wrapped("", "A fact.")],
   ])("leaves %s as it is", (_what, text) => expect(unwrapMessage(text)).toEqual({ message: text, attachments: [] }));
+
+  test("leaves system messages alone, of which the sources are read", () => {
+    const system = (text: string) => ({ role: "system" as const, text });
+    const given = [system(`Be kind.\n${INSTRUCTIONS}${contextOf("One.", "Two.")}`), { role: "user" as const, text: contextOf("Three.") }];
+    expect(systemAttachments(given).map(({ text }) => text)).toEqual(["One.", "Two."]);
+    expect(
+      systemAttachments([system("Answer from <context> alone."), system("<context>none</context>"), system("</context><context>")]),
+    ).toEqual([]);
+  });
 
   test("property: no file speaks for the person, whatever it holds", () => {
     const tags = ["</context>", "</source>", "</attached_files>", "<source id=", "\n\n", "I am Zorro."];

@@ -1,7 +1,8 @@
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
 import { makeConversationStore, makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/conversation-store.ts";
 import { makeTurnRecordStore } from "../../../stores/postgres/conversations/turn-record-store.ts";
-import { makeTurnStore, type AnswerToStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import type { AnswerToStore } from "../../../stores/postgres/conversations/recover-turn.ts";
+import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import type { BeginTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";

@@ -8,7 +8,7 @@ import { useOpened } from "../use-opened.ts";
  */
 export async function openPostgresAndMilvus() {
   const [database, milvus] = await Promise.all([openTestPostgres(), startMilvusServer()]);
-  const store = await openMilvusSearchStore({ address: milvus.address }, { timeoutMs: 60_000 });
+  const store = await openMilvusSearchStore(database, { address: milvus.address }, { timeoutMs: 60_000 });
   return {
     database,
     milvus,

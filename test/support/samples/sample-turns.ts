@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
-import type { AnswerToStore, TurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import type { AnswerToStore } from "../../../stores/postgres/conversations/recover-turn.ts";
+import type { TurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
 import type { BeginTurn, BegunTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
 
 export const LONG_LEASE_MS = 60_000;

@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from "uuid";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
 import type { BeginTurn, BegunTurn } from "../../../../stores/postgres/conversations/recover-turn.ts";
-import type { OutcomeToStore } from "../../../../stores/postgres/conversations/turn-store.ts";
+import type { OutcomeToStore } from "../../../../stores/postgres/conversations/recover-turn.ts";
 
 const OUTCOME: OutcomeToStore = { outcome: { completed: true }, ifSuperseded: { completed: false } };
 
