@@ -5,6 +5,7 @@ import { ownedValues } from "../database/sql-parts.ts";
 import { isLiveSql, partnerIdSql } from "./exchanges.ts";
 import { REBUILD_SUMMARY } from "./import-store.ts";
 import { lockOwnerShared } from "./locks.ts";
+import type { Owner } from "../../owner.ts";
 import {
   type AnswerToStore,
   type BeginTurn,
@@ -22,7 +23,11 @@ where tenant_id = $1 and user_id = $2 and session_id = $3 for update`;
 /** None when the last message is no answer of a turn. */
 const LAST_ANSWER = `
 select said.id as "answerId", said.content as text, said.completed, asked.id as "messageId", asked.content as question
-from (select * from messages where conversation_id = $1 order by created_at desc, id desc limit 1) said
+from (
+  select messages.* from messages join conversations on conversations.id = messages.conversation_id
+  where conversations.id = $1 and tenant_id = $2 and user_id = $3
+  order by messages.created_at desc, messages.id desc limit 1
+) said
 join messages asked on asked.id = ${partnerIdSql("said")}
 where said.role = 'assistant' and ${isLiveSql("said")}`;
 
@@ -35,8 +40,13 @@ function textSoFar({ text, completed }: ContinuedAnswer, shown: string): string 
 }
 
 /** Throws AppError `invalid_request` unless `shown` is the last answer, or the beginning of one that was cut short. */
-export async function findContinued(where: Queryable, conversationId: string | undefined, shown: string): Promise<LastAnswer> {
-  const look = { name: "continue-look", text: LAST_ANSWER, values: [conversationId ?? null] };
+export async function findContinued(
+  where: Queryable,
+  { tenantId, userId }: Owner,
+  conversationId: string | undefined,
+  shown: string,
+): Promise<LastAnswer> {
+  const look = { name: "continue-look", text: LAST_ANSWER, values: [conversationId ?? null, tenantId, userId] };
   const [last] = await where.query<LastAnswer>(look);
   const text = last ? textSoFar(last, shown) : null;
   if (last && text !== null) return { ...last, text };
@@ -53,7 +63,7 @@ export async function continueAnswer(transaction: Queryable, turn: BeginTurn & {
   const lock = { name: "continue-lock", text: LOCK_SESSION, values: [tenantId, userId, sessionId] };
   const [conversation] = await transaction.query<{ id: string; isBusy: boolean }>(lock);
   if (conversation?.isBusy) return null;
-  const { messageId, ...continued } = await findContinued(transaction, conversation?.id, continues);
+  const { messageId, ...continued } = await findContinued(transaction, turn, conversation?.id, continues);
   const begun = { conversationId: conversation?.id ?? "", messageId };
   if (key?.earlier) await transaction.query({ name: "turn-retry-leave", text: RELEASE_KEY, values: [key.earlier.turnId] });
   await takeOver(transaction, turn, begun);

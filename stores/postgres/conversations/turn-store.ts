@@ -230,7 +230,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     async findBegun(turn) {
       const begun = await findBegunTurn(database, turn);
       if (!begun || turn.continues === undefined) return begun;
-      return { ...begun, continued: await findContinued(database, begun.conversationId, turn.continues) };
+      return { ...begun, continued: await findContinued(database, turn, begun.conversationId, turn.continues) };
     },
     takeBack: (held) => takeBackTurn(database, held),
 
