@@ -11,6 +11,7 @@ import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { answerUpdate } from "./generate-rag.ts";
 import { withLease } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
+import { receiptPassages } from "./prompt/assemble-prompt.ts";
 import { toPassage } from "./retrieve.ts";
 
 /** What a handler is given to answer a turn. */
@@ -151,7 +152,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
         window_messages: 0,
         core_memory: [],
         episodes: [],
-        passages: passages.map(({ id, documentId, title, score }) => ({ id, document_id: documentId, title, score })),
+        passages: receiptPassages(passages),
         prompt_tokens: null,
       },
       partialAnswer: error !== null,

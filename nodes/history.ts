@@ -37,8 +37,8 @@ function toWindowMessage({ id, role, content, tokenCount, createdAt }: PromptMes
   return { id, role, content, tokenCount, createdAt: createdAt.toISOString() };
 }
 
-function toContinued({ answerId, text, completed }: StoredAnswer): ContinuedAnswer {
-  return { answerId, text, completed };
+function toContinued({ answerId, text, completed, citations }: StoredAnswer): ContinuedAnswer {
+  return { answerId, text, completed, citations };
 }
 
 function toConversationSummary({ text, version, coveredMessageCount, coveredThrough }: StoredSummary): ConversationSummary {

@@ -6,6 +6,7 @@ import { estimateTokens } from "../text/tokens.ts";
 import type { AnswerToStore } from "../stores/postgres/conversations/recover-turn.ts";
 import type { FinishOutcome, TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
+import { answerMetadata } from "./answer-metadata.ts";
 import type { Node } from "./node.ts";
 import { jobsAfterTurn, type MemoryLayers } from "../memory/jobs/run-memory-jobs.ts";
 
@@ -20,7 +21,7 @@ function toAnswer(state: ConversationState): AnswerToStore | null {
     completed: isWholeAnswer(state),
     grows: continued !== null,
     tokenCount: estimateTokens(content),
-    metadata: { turn_id: state.turnId, worker_name: state.workerName, usage: state.usage, ...(state.cut ? { cut: state.cut } : {}) },
+    metadata: answerMetadata(state),
   };
 }
 

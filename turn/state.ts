@@ -66,8 +66,23 @@ export type Passage = z.infer<typeof Passage>;
 export const Attachment = z.object({ name: z.string(), text: z.string() });
 export type Attachment = z.infer<typeof Attachment>;
 
+/** A passage of a stored answer, by its number in the prompt. */
+export const Citation = z.object({
+  number: z.number(),
+  passage_id: z.string(),
+  document_id: z.string(),
+  title: z.string(),
+  heading: z.string(),
+});
+export type Citation = z.infer<typeof Citation>;
+
 /** The stored answer that a turn goes on with. */
-export const ContinuedAnswer = z.object({ answerId: z.string(), text: z.string(), completed: z.boolean() });
+export const ContinuedAnswer = z.object({
+  answerId: z.string(),
+  text: z.string(),
+  completed: z.boolean(),
+  citations: z.array(Citation).default(() => []),
+});
 export type ContinuedAnswer = z.infer<typeof ContinuedAnswer>;
 
 export const Cut = z
@@ -103,7 +118,7 @@ export const Receipt = z.object({
   window_messages: z.number(),
   core_memory: z.array(z.object({ section: z.string(), version: z.number() })),
   episodes: z.array(z.object({ id: z.string(), score: z.number(), conversation_id: z.string(), message_ids: z.array(z.string()) })),
-  passages: z.array(z.object({ id: z.string(), document_id: z.string(), title: z.string(), score: z.number() })),
+  passages: z.array(z.object({ id: z.string(), document_id: z.string(), title: z.string(), heading: z.string(), score: z.number() })),
   attachments: z
     .array(z.object({ name: z.string() }))
     .optional()

@@ -3,6 +3,7 @@ import {
   type Attachment,
   type ConversationSummary,
   type CoreSection,
+  type Passage,
   type RecalledExchange,
   type Receipt,
   uncoveredMessages,
@@ -57,6 +58,10 @@ export interface AssembledPrompt {
   leftOut: { messages: number; uncovered: number };
   /** The number of shortened messages, with the current one. */
   shortened: number;
+}
+
+export function receiptPassages(passages: readonly Passage[]): Receipt["passages"] {
+  return passages.map(({ id, documentId, title, heading, score }) => ({ id, document_id: documentId, title, heading, score }));
 }
 
 /** With the blank line beside the part; 0 when it is empty. */
@@ -140,7 +145,7 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
       episodes: recalled.episodes.map(({ id, score, conversationId, messageIds }) => {
         return { id, score, conversation_id: conversationId, message_ids: messageIds };
       }),
-      passages: found.passages.map(({ id, documentId, title, score }) => ({ id, document_id: documentId, title, score })),
+      passages: receiptPassages(found.passages),
       ...(attached.attachments.length === 0 ? {} : { attachments: attached.attachments.map(({ name }) => ({ name })) }),
       prompt_tokens: promptTokens,
     },

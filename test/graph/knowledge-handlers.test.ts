@@ -45,7 +45,7 @@ describe("a knowledge base with a handler of its own", () => {
   test("names the passages that it rests on in the receipt", async () => {
     const passage = { id: "chunk", documentId: "document", title: "Price list", heading: "", text: "7.50", score: 2 };
     const { last } = await ask(async () => ({ rest: "7.50", passages: [passage] }));
-    const passages = [{ id: "chunk", document_id: "document", title: "Price list", score: 2 }];
+    const passages = [{ id: "chunk", document_id: "document", title: "Price list", heading: "", score: 2 }];
     expect(last).toMatchObject({ content: { receipt: { passages } } });
   });
 

@@ -52,7 +52,8 @@ describe("a turn", () => {
       });
       const talk = opened.makeTalk(opened.makeGraph({ database: overtaken, leaseMs: LONG_LEASE_MS }));
       expect(await talk.say("Hello!")).toMatchObject({ status: "error", content: { code: "turn_superseded", retryable: true } });
-      expect((await talk.stored()).at(-1)).toMatchObject({ content: "Hi there.", completed: false });
+      const metadata = { error: "turn_superseded" };
+      expect((await talk.stored()).at(-1)).toMatchObject({ content: "Hi there.", completed: false, metadata });
     });
 
     test("ends with turn_superseded when the conversation is deleted, and leaves nothing behind", async () => {

@@ -88,6 +88,7 @@ export const en = {
     stopping: "Stopping…",
     stopped: "Stopped. The partial answer is kept but won't be remembered.",
     incomplete: "Incomplete, won't be remembered",
+    sources: "Sources",
     cut: "The answer reached its longest length and was cut",
     noAnswer: "This message has no answer.",
     failed: "Something went wrong",

@@ -82,6 +82,7 @@ export const zh: Texts = {
     stopping: "正在停止…",
     stopped: "已停止。未完成的回答会保留，但不会被记住。",
     incomplete: "不完整，不会被记住",
+    sources: "来源",
     cut: "回答已达到最大长度，被截断",
     noAnswer: "这条消息没有回答。",
     failed: "出错了",

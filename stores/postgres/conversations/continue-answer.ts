@@ -1,4 +1,5 @@
 import { AppError } from "../../../errors/app-error.ts";
+import { storableJson } from "../../../text/storable-text.ts";
 import type { JobTransaction } from "../../jobs/job-queue.ts";
 import type { Queryable } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
@@ -22,7 +23,7 @@ where tenant_id = $1 and user_id = $2 and session_id = $3 for update`;
 
 /** None when the last message is no answer of a turn. */
 const LAST_ANSWER = `
-select said.id as "answerId", said.content as text, said.completed, asked.id as "messageId", asked.content as question
+select said.id as "answerId", said.content as text, said.completed, coalesce(said.metadata->'citations', '[]') as citations, asked.id as "messageId", asked.content as question
 from (
   select messages.* from messages join conversations on conversations.id = messages.conversation_id
   where conversations.id = $1 and tenant_id = $2 and user_id = $3
@@ -103,7 +104,7 @@ export async function growAnswer(
 ): Promise<boolean> {
   const { tenantId, userId, conversationId, turnId } = held;
   await lockOwnerShared(transaction, held);
-  const values = [...ownedValues(held), turnId, messageId, content, completed, tokenCount, JSON.stringify(metadata)];
+  const values = [...ownedValues(held), turnId, messageId, content, completed, tokenCount, storableJson(metadata)];
   const [moved] = await transaction.query<{ from: Date; to: Date }>({ name: "continue-grow", text: GROW, values });
   if (!moved) return false;
   const again = [conversationId, messageId, moved.to, questionId ?? null];

@@ -1,5 +1,6 @@
 import { AppError } from "../../../errors/app-error.ts";
 import { KeyTaken, type TurnKey } from "../../../turn/context.ts";
+import type { Citation } from "../../../turn/state.ts";
 import type { Owner } from "../../owner.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { MIN_UUID } from "../database/sql-parts.ts";
@@ -24,6 +25,7 @@ export interface ContinuedAnswer {
   question: string;
   text: string;
   completed: boolean;
+  citations: Citation[];
 }
 
 export interface BegunTurn {

@@ -146,7 +146,7 @@ with ${shareOwner(11)}, held as (
   returning conversations.id, last_message_at, still_held, is_asked
 ), stored as (
   insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
-  select $6::uuid, id, 'assistant', $7, $8::boolean and coalesce(still_held, false), $9, $10::jsonb || jsonb_build_object('turn_id', $4::uuid), last_message_at from released where $5 = 1 and is_asked
+  select $6::uuid, id, 'assistant', $7, $8::boolean and coalesce(still_held, false), $9, $10::jsonb || jsonb_build_object('turn_id', $4::uuid) || case when still_held then '{}' else jsonb_strip_nulls(jsonb_build_object('error', $14::jsonb#>'{error,code}')) end, last_message_at from released where $5 = 1 and is_asked
 ), ended as (
   update turns
     set ended_at = clock_timestamp(), answer_id = $6::uuid,
@@ -186,7 +186,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
   ): Promise<FinishOutcome> {
     const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {}, questionId = null } = answer ?? {};
     const grows = answer?.grows === true;
-    const message = [answer && !grows ? 1 : 0, messageId, content, completed, tokenCount, JSON.stringify(metadata)];
+    const message = [answer && !grows ? 1 : 0, messageId, content, completed, tokenCount, storableJson(metadata)];
     const outcomes = [storableJson(stored), storableJson(ifSuperseded)];
     const values = [...ownedValues(held), held.turnId, ...message, ownerLock(held), questionId, ...outcomes];
     const endedAs = [held.turnId, storableJson(stored), completed];

@@ -144,7 +144,7 @@ describe("assemblePrompt", () => {
         { section: "goals", version: 1 },
       ],
       episodes: [{ id: idOf(2), score: 8, conversation_id: "earlier", message_ids: [idOf(2), idOf(3)] }],
-      passages: [{ id: "p1", document_id: "d1", title: "Title 1", score: 8 }],
+      passages: [{ id: "p1", document_id: "d1", title: "Title 1", heading: "", score: 8 }],
     });
   });
 

@@ -76,6 +76,29 @@ describe("knowledge bases over HTTP", () => {
     );
   });
 
+  test("an answer keeps the passages that it cites, also when their document is deleted", async () => {
+    await acme.put("kept", { description: "Hotels" });
+    await acme.add("kept", { title: "Hotel list", text: HANDBOOK });
+    const [document] = await acme.settled("kept");
+    running.model.answer({ tokens: ["It is 140 euros [1]."] });
+    const { message_id: id, receipt } = await say("What is the hotel limit in Lisbon?", { kb_prefix: "kept" });
+    running.model.answer({});
+    const [passage] = receipt.passages;
+    const metadata = async (): Promise<Record<string, unknown>> => {
+      const address = `${running.url}/api/v1/messages/${id}`;
+      return (await callApi<{ message: { metadata: Record<string, unknown> } }>(address, { headers: KEYS.acme })).json.message.metadata;
+    };
+    const kept = await metadata();
+    expect(kept).toMatchObject({
+      route: { kb_prefix: "kept", method: "requested" },
+      citations: [{ number: 1, passage_id: passage?.id, document_id: document?.id, title: "Hotel list", heading: passage?.heading }],
+    });
+    expect(JSON.stringify(kept)).not.toContain("euros");
+    await acme.remove(`kept/documents/${document?.id}`);
+    expect(await metadata()).toEqual(kept);
+    await acme.remove("kept");
+  });
+
   test("a passage of a receipt can be read, by its own tenant and in its own base", async () => {
     const { receipt } = await say("What is the hotel limit in Lisbon?");
     const id = receipt.passages[0]?.id;

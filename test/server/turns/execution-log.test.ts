@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
+import { messagesOf } from "../../support/clients/api-client.ts";
 import { postTurn } from "../../support/clients/event-client.ts";
 import { useServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
 
@@ -35,6 +36,14 @@ describe("the execution log", () => {
       persist: { outcome: "stored", completed: true, jobs: expect.arrayContaining(["index_episodes", "remember"]) as unknown },
     });
     expect(JSON.stringify(logs)).not.toMatch(/bicycle|cellar/);
+  });
+
+  test("stays with the answer, beside the memory that it was given", async () => {
+    const [, answer] = await messagesOf(running.url, "ada", "second");
+    const log = expect.arrayContaining([expect.objectContaining({ node: "generate_rag" })]);
+    const episodes = [expect.objectContaining({ message_ids: [expect.any(String), expect.any(String)] })];
+    expect(answer?.metadata).toMatchObject({ execution_log: log, episodes, route: { kb_prefix: "general" } });
+    expect(JSON.stringify(answer?.metadata)).not.toMatch(/bicycle|cellar/);
   });
 
   test("is not there without debug", async () => expect(await logsOf(false)).toEqual([]));

@@ -123,7 +123,15 @@ describe("a turn over HTTP", () => {
         id: json.message_id,
         role: "assistant",
         content: "All of it",
-        metadata: { turn_id: turnId, worker_name: "general:hybrid_agent", usage },
+        metadata: {
+          turn_id: turnId,
+          worker_name: "general:hybrid_agent",
+          usage,
+          route: expect.objectContaining({ kb_prefix: "general", method: "default" }),
+          citations: [],
+          episodes: [],
+          core_memory: [],
+        },
       },
     ]);
     const next = await ask("whole");

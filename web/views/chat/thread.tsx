@@ -10,6 +10,7 @@ import { Announcer } from "./announcer.tsx";
 import { Answer, AnswerNote } from "./answer.tsx";
 import { Earlier, type KeptPlace, placeOfFirst, restorePlace } from "./earlier.tsx";
 import { LiveExchange } from "./live-exchange.tsx";
+import { Sources } from "./sources.tsx";
 import { UserMessage } from "./user-message.tsx";
 
 /** Pixels from the end at which the thread follows the answer again, and from the beginning at which earlier messages are loaded. */
@@ -33,7 +34,12 @@ function StoredMessage({ message, isAnswered }: { message: Message; isAnswered: 
       turnId={turnIdOf(message)}
       time={created_at}
       text={() => content}
-      notes={<AnswerNote completed={completed} cut={metadata["cut"] === "length"} />}
+      notes={
+        <>
+          <AnswerNote completed={completed} cut={metadata["cut"] === "length"} />
+          <Sources citations={metadata["citations"]} />
+        </>
+      }
     >
       <Markdown of={content} read={() => [content, true]} />
     </Answer>

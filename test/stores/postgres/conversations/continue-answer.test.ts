@@ -16,7 +16,7 @@ describeStores("a turn that goes on with the last answer", (stores) => {
     const before = await messagesOf(first);
     const held = await goOn(first);
     expect(held).toMatchObject({ conversationId: first.conversationId, messageId: first.messageId });
-    expect(held.continued).toEqual({ answerId: before[1]?.id, question: "why?", text: "an answer", completed: true });
+    expect(held.continued).toEqual({ answerId: before[1]?.id, question: "why?", text: "an answer", completed: true, citations: [] });
     const { continued, conversationId, messageId } = held;
     expect(await turns.findBegun(held)).toEqual({ conversationId, messageId, continued: expect.objectContaining(continued ?? {}) });
     expect(await turns.begin({ ...held, turnId: uuidv7() })).toBeNull();

@@ -1,0 +1,44 @@
+import type { Citation, ConversationState, Receipt } from "../turn/state.ts";
+
+/** [1], [1, 2], 【1】 and what a Chinese keyboard writes between numbers. */
+const CITED = /[[【［]\s*(\d{1,3}(?:\s*[,，、;；]\s*\d{1,3})*)\s*[\]】］]/gu;
+const CODE = /```[^]*?(?:```|$)|`[^`\n]*`/g;
+
+function citedNumbers(answer: string): Set<number> {
+  const numbers = [...answer.replace(CODE, " ").matchAll(CITED)].flatMap(([, list = ""]) => list.match(/\d+/g) ?? []);
+  return new Set(numbers.map(Number));
+}
+
+/** The passages that the answer cites by number. When it cites none, all that it was given: it may rest on any of them. */
+export function citationsOf(answer: string, passages: Receipt["passages"]): Citation[] {
+  const all = passages.map(({ id, document_id, title, heading }, place) => {
+    return { number: place + 1, passage_id: id, document_id, title, heading };
+  });
+  const numbers = citedNumbers(answer);
+  const cited = all.filter(({ number }) => numbers.has(number));
+  return cited.length > 0 ? cited : all;
+}
+
+/** The beginning of a continued answer keeps its sources, whose numbers may name other passages than those of the rest. */
+function withEarlier(earlier: readonly Citation[], later: readonly Citation[]): Citation[] {
+  const isKnown = (one: Citation): boolean => earlier.some((other) => other.number === one.number && other.passage_id === one.passage_id);
+  return [...earlier, ...later.filter((one) => !isKnown(one))];
+}
+
+/** What an answer keeps of its turn for as long as it is stored: ids, names, versions and counts, never remembered text. */
+export function answerMetadata(state: ConversationState): Record<string, unknown> {
+  const { turnId, workerName, usage, cut, error, receipt, continued, answer } = state;
+  return {
+    turn_id: turnId,
+    worker_name: workerName,
+    usage,
+    // Undefined when the turn failed before it was routed.
+    route: state.routeDecision ?? null,
+    citations: withEarlier(continued?.citations ?? [], citationsOf(answer, receipt?.passages ?? [])),
+    episodes: receipt?.episodes ?? [],
+    core_memory: receipt?.core_memory ?? [],
+    ...(cut ? { cut } : {}),
+    ...(error ? { error: error.code } : {}),
+    ...(state.debug ? { execution_log: state.executionLogs } : {}),
+  };
+}
