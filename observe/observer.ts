@@ -33,7 +33,7 @@ export interface WorkFacts {
 export type Happening =
   | { happened: "circuit"; circuit: string; state: "closed" | "half_open" | "open" }
   | { happened: "memory_operation"; operation: string; refused: boolean }
-  /** A model's summary, or its silence about a plain fact, was not taken: what is built in stood in. */
+  /** A model's summary, or what it made of a plain fact, was not taken: what is built in stood in. */
   | { happened: "model_unfit"; purpose: "summary" | "memory"; problem: string };
 
 /** Watches how the parts work. It never changes what they do and never throws. */

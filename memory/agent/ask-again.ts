@@ -3,7 +3,7 @@ import { type AIMessageChunk, type BaseMessage, HumanMessage } from "@langchain/
 import { AppError } from "../../errors/app-error.ts";
 import { linesOf } from "../../stores/postgres/memory/section-versions.ts";
 import { parseJsonObject } from "../../text/json-object.ts";
-import { lexicalText } from "../../text/lexical-text.ts";
+import { compareWithFact } from "./compare-with-fact.ts";
 import { readToolCalls } from "./read-tool-calls.ts";
 import type { Reading } from "./remember-turns.ts";
 import { isRefusal } from "./run-tool-calls.ts";
@@ -18,8 +18,6 @@ export interface AskAgainParts {
   /** The prompt without the model's first answer. */
   prompt: readonly BaseMessage[];
   sections: readonly string[];
-  /** The model has kept something before: its choice to keep nothing counts. */
-  hasKept: boolean;
 }
 
 const NOTHING = "nothing";
@@ -60,15 +58,14 @@ function keepsFact({ arguments: given }: ToolCall, before: Readonly<Record<strin
   const { section, content } = (given ?? {}) as { section?: unknown; content?: unknown };
   const fact = facts.find((one) => one.section === section);
   if (!fact || typeof content !== "string") return false;
-  const old = linesOf(before[fact.section] ?? "");
   const byRules = fact.lines.map(({ text }) => text);
-  const words = new Set(lexicalText(content).split(" "));
-  const isSaid = (line: string): boolean => {
-    const wanted = lexicalText(line).split(" ");
-    return wanted.filter((word) => words.has(word)).length * 2 >= wanted.length;
+  const written = linesOf(content);
+  const isSaid = (text: string): boolean => {
+    const said = written.map((line) => compareWithFact(line, { section: fact.section, text }));
+    return written.includes(text) || (said.includes("same") && !said.includes("opposite"));
   };
-  const kept = old.filter((line) => byRules.includes(line));
-  return kept.every((line) => linesOf(content).includes(line)) && byRules.every(isSaid);
+  const kept = linesOf(before[fact.section] ?? "").filter((line) => byRules.includes(line));
+  return kept.every((line) => written.includes(line)) && byRules.every(isSaid);
 }
 
 /**
@@ -86,7 +83,6 @@ export async function askAgain({ memory, turns }: Reading, facts: readonly Decid
       if (error instanceof AppError && !error.retryable) return []; // the server does not take this form
       throw error;
     });
-    if (calls.some(({ name }) => name === NOTHING) && parts.hasKept) return true;
     for (const call of calls) {
       if (call.name === UPDATE && keepsFact(call, before, facts) && !isRefusal(await memory.call(call, turns))) return true;
     }

@@ -10,7 +10,7 @@ import { isRefusal } from "./run-tool-calls.ts";
 import { type IdentifiedCall, readToolCalls } from "./read-tool-calls.ts";
 import { SECTION_CHARACTERS, type ToolCall, toolDefinitions } from "./tool-schemas.ts";
 import { askAgain, type AskModel } from "./ask-again.ts";
-import { decideByRules, plainFacts } from "./decide-by-rules.ts";
+import { findUnkeptFacts } from "./decide-by-rules.ts";
 import { type DecideMemory, maxMessageTokens, type TurnToRead } from "./remember-turns.ts";
 
 const instructions = (
@@ -64,11 +64,11 @@ export interface DecideWithModelParts {
   observer?: Observer;
 }
 
-/** Has a model decide by calling tools, in a few rounds. When it keeps nothing of a plain fact, it is asked again (see askAgain). */
+/**
+ * Has a model decide by calling tools, in a few rounds. A plain fact that its calls do not keep is kept by the rules; a model that keeps
+ * nothing is asked again before (see askAgain).
+ */
 export function makeDecideWithModel({ model, timeouts, readingTokens, observer = NOOP_OBSERVER }: DecideWithModelParts): DecideMemory {
-  /** It has called a tool rightly before, so that its silence counts as a decision. */
-  let hasKept = false;
-
   return async function decideWithModel(reading, signal) {
     const { memory, turns, sections, newestIn } = reading;
     if (!model.bindTools)
@@ -83,7 +83,8 @@ export function makeDecideWithModel({ model, timeouts, readingTokens, observer =
       const asked = { model, bound: asking, prompt: messages, signal: deadlines.signal, watched, onChunk: deadlines.tokenCame };
       return wholeAnswer(asked).finally(deadlines.clear);
     };
-    const again = { model, ask, prompt: [...prompt], sections: writable, hasKept };
+    const again = { model, ask, prompt: [...prompt], sections: writable };
+    const before = memory.contents();
     let isKept = false;
     for (let round = 0; round < MAX_ROUNDS; round++) {
       const answer = await ask(bound, prompt);
@@ -96,11 +97,11 @@ export function makeDecideWithModel({ model, timeouts, readingTokens, observer =
         prompt.push(new ToolMessage({ tool_call_id: call.id, content }));
       }
     }
-    hasKept ||= isKept;
-    const facts = isKept ? [] : await plainFacts({ ...reading, sections: writable });
-    if (facts.length === 0 || (await askAgain(reading, facts, again))) return;
-    observer.tell({ happened: "model_unfit", purpose: "memory", problem: "keeps_nothing" });
-    await decideByRules({ ...reading, sections: writable });
+    const unkept = await findUnkeptFacts({ ...reading, sections: writable }, before);
+    if (unkept.sections.length === 0) return;
+    if (!isKept && (await askAgain(reading, unkept.sections, again))) return;
+    observer.tell({ happened: "model_unfit", purpose: "memory", problem: isKept ? "misses_facts" : "keeps_nothing" });
+    await unkept.keep();
   };
 }
 

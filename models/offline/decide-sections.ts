@@ -40,14 +40,26 @@ const ASKED: [words: RegExp, topic: Topic][] = [
   ],
 ];
 
+const FIRST_PERSON: Readonly<Record<string, string>> = { is: "am", has: "have", does: "do" };
+
+/** "The user hates dill" and "Loves jazz", as models write, in the user's own words. */
+function asSaid(line: string): string {
+  if (/^用户/u.test(line)) return line.replace(/^用户/u, "我");
+  return line.replace(
+    /^(?:(?:the )?user )?(\w{1,20}s)\b/i,
+    (_, verb: string) => `I ${FIRST_PERSON[verb.toLowerCase()] ?? verb.slice(0, -1)}`,
+  );
+}
+
 /** What a line says; null for lines in other words. */
-function readLine({ section, text }: KnownLine): Pick<Fact, "topic" | "holds" | "value"> | null {
-  const plain = text.trimEnd().replace(/[.。]$/u, "");
+export function readLine({ section, text }: KnownLine): Pick<Fact, "topic" | "holds" | "value"> | null {
+  const plain = text.trim().replace(/[.。]$/u, "");
   for (const [topic, holds, ...beginnings] of BEGINNINGS) {
     const beginning = beginnings.find((start) => plain.length > start.length && plain.startsWith(start));
     if (beginning !== undefined && SECTION_OF[topic] === section) return { topic, holds, value: plain.slice(beginning.length) };
   }
-  return null;
+  const [fact, ...others] = readStatement(asSaid(plain), { isCasual: false, follows: false }) ?? [];
+  return fact && others.length === 0 && SECTION_OF[fact.topic] === section ? fact : null;
 }
 
 function lineOf({ topic, holds, value, isChinese }: Fact): Line {

@@ -6,7 +6,9 @@ const UnfitModel = z.object({
   purpose: z.enum(["summary", "memory"]),
   problem: z
     .string()
-    .describe("`keeps_nothing` of plain facts; of summaries `shares_nothing`, `repeats_itself`, `foreign_script`, `length`."),
+    .describe(
+      "`keeps_nothing` of plain facts, or `misses_facts`; of summaries `shares_nothing`, `repeats_itself`, `foreign_script`, `length`.",
+    ),
   times: z.int(),
   last_at: z.iso.datetime(),
 });
@@ -14,7 +16,7 @@ type UnfitModel = z.infer<typeof UnfitModel>;
 
 export const UnfitModels = z
   .array(UnfitModel)
-  .describe("Models of this process whose summaries were refused or that kept no plain fact; what is built in stood in.");
+  .describe("Models of this process whose summaries were refused or that did not keep a plain fact; what is built in stood in.");
 
 /** Remembers and logs which models do not do for memory. */
 export function watchUnfitModels(log: Logger): { observer: Observer; list: () => UnfitModel[] } {

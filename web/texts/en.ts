@@ -146,7 +146,7 @@ export const en = {
     failedTurns: (count: number, all: number) => `${count} of ${all} turns failed`,
     unfitSummary:
       "The summary model's texts had nothing to do with the conversation; built-in summaries stand in. Set SUMMARY_MODEL to a larger one.",
-    unfitMemory: "The memory model does not keep facts; built-in rules stand in. Set MEMORY_MODEL to a larger one.",
+    unfitMemory: "The memory model did not keep facts that were plainly said; built-in rules stand in. Set MEMORY_MODEL to a larger one.",
     degradedTurns: (count: number, all: number) => `${count} of ${all} turns ran without a memory layer`,
     queue: "Queue",
     noJobs: "The queue is empty.",

@@ -139,7 +139,7 @@ export const zh: Texts = {
     slowest: "第 95 百分位",
     failedTurns: (count, all) => `${all} 轮中有 ${count} 轮失败`,
     unfitSummary: "摘要模型写出的内容与对话无关，已改用内置摘要。请把 SUMMARY_MODEL 换成更大的模型。",
-    unfitMemory: "记忆模型记不住事实，已改用内置规则。请把 MEMORY_MODEL 换成更大的模型。",
+    unfitMemory: "记忆模型没有记住明确说过的事实，已由内置规则代为记录。请把 MEMORY_MODEL 换成更大的模型。",
     degradedTurns: (count, all) => `${all} 轮中有 ${count} 轮缺少某一记忆层`,
     queue: "队列",
     noJobs: "队列为空。",

@@ -2,6 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import { makeDecideWithModel } from "../../../memory/agent/decide-with-model.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import { type Happening, NOOP_OBSERVER } from "../../../observe/observer.ts";
+import type { ToolCall } from "../../../memory/agent/tool-schemas.ts";
+import type { SectionWithLines } from "../../../stores/postgres/memory/core-memory-store.ts";
 import type { ModelScript } from "../../servers/model-server.ts";
 import { storedSection, turnToRead, update, workingMemory } from "../../support/samples/sample-agent.ts";
 import { PATIENT, useModelServer } from "../../support/services/use-model-server.ts";
@@ -59,12 +61,12 @@ describe("a model that keeps nothing of a plain fact", () => {
     expect(told).toEqual(UNFIT);
   });
 
-  test("is believed when it has kept something before and chooses nothing", async () => {
+  test("that it has kept others before and chooses nothing now changes nothing: the rules keep the fact", async () => {
     const { read, told } = decider();
     server.answerInTurn({ toolCalls: [update("profile", KEPT)] }, DONE, DONE, { toolCalls: [{ name: "nothing", arguments: {} }] });
     expect(await read("I moved to Porto.")).toBe(KEPT);
-    expect(await read("I moved to Lisbon.")).toBe("Name: Ada");
-    expect(told).toEqual([]);
+    expect(await read("I moved to Lisbon.")).toBe("Name: Ada\nLives in Lisbon.");
+    expect(told).toEqual(UNFIT);
   });
 
   test("is not asked again about what is no plain fact, or known", async () => {
@@ -73,5 +75,102 @@ describe("a model that keeps nothing of a plain fact", () => {
     await read("What is the weather like in Porto?");
     await read("My name is Ada.");
     expect(server.seen).toHaveLength(2);
+  });
+});
+
+describe("a model whose calls keep a plain fact wrongly", () => {
+  const server = useModelServer();
+  const signal = new AbortController().signal;
+  const cilantro = storedSection({ section: "preferences", content: "Dislikes cilantro.\nLikes jazz." });
+  const home = storedSection({ content: "Name: Ada\nLives in Lisbon." });
+
+  async function read(messages: string[], calls: ToolCall[], known: SectionWithLines) {
+    const told: Happening[] = [];
+    server.answerInTurn({ toolCalls: calls }, DONE);
+    const observer = { ...NOOP_OBSERVER, tell: (happening: Happening) => void told.push(happening) };
+    const model = createOpenAIChatModel({ model: "test-memory", baseUrl: server.url });
+    const sections = ["profile", "preferences", "constraints"];
+    const memory = workingMemory({ sections: [known], allowed: sections });
+    const turns = messages.map((message, index) => turnToRead(message, index + 1));
+    const decide = makeDecideWithModel({ model, timeouts: PATIENT, readingTokens: 2_000, observer });
+    await decide({ memory, turns, sections, newestIn: new Map() }, signal);
+    expect(server.seen).toHaveLength(2);
+    return { contents: memory.contents(), misses: told.length, changes: memory.result().changes };
+  }
+
+  const NOW = "Actually, I love cilantro now.";
+  test.each<[string, string[], SectionWithLines, ToolCall[], Record<string, string>]>([
+    [
+      "leave the old line",
+      [NOW],
+      cilantro,
+      [update("constraints", "A cook.")],
+      { constraints: "A cook.", preferences: "Likes cilantro.\nLikes jazz." },
+    ],
+    [
+      "write the opposite in their own words",
+      [NOW],
+      cilantro,
+      [update("preferences", "Likes jazz.\nUser still hates the taste of cilantro.")],
+      { preferences: "Likes jazz.\nLikes cilantro." },
+    ],
+    [
+      "write the opposite into another section",
+      [NOW],
+      cilantro,
+      [update("constraints", "Vegan.\nCan not stand cilantro.")],
+      { constraints: "Vegan.", preferences: "Likes cilantro.\nLikes jazz." },
+    ],
+    [
+      "leave what the model once wrote in its own words",
+      ["I moved to Porto."],
+      storedSection({ content: "Name: Ada\nThe user lives in Lisbon." }),
+      [update("preferences", "Likes trams.")],
+      { profile: "Name: Ada\nLives in Porto.", preferences: "Likes trams." },
+    ],
+    [
+      "write another number",
+      ["Remember that my flight leaves at 8 pm."],
+      home,
+      [update("profile", `${home.content}\nThe flight leaves at 6 pm.`)],
+      { profile: `${home.content}\nThe flight leaves at 6 pm.\nAsked to remember: my flight leaves at 8 pm.` },
+    ],
+    [
+      "forget a fact of two",
+      ["My name is Anna. I moved to Porto."],
+      home,
+      [update("profile", "Name: Anna\nLives in Lisbon.")],
+      { profile: "Name: Anna\nLives in Porto." },
+    ],
+    [
+      "说反了",
+      ["我现在喜欢香菜了。"],
+      storedSection({ section: "preferences", content: "用户讨厌香菜。" }),
+      [update("preferences", "用户不爱吃香菜。")],
+      { preferences: "喜欢香菜。" },
+    ],
+  ])("that %s has the rules' fact in the end, and it is said", async (_what, messages, known, calls, expected) => {
+    const { contents, misses } = await read(messages, calls, known);
+    expect({ ...contents }).toEqual(known.section in expected ? expected : { [known.section]: known.content, ...expected });
+    expect(misses).toBe(1);
+  });
+
+  test.each<[string, string[], SectionWithLines, ToolCall[]]>([
+    ["in other words", [NOW], cilantro, [update("preferences", "Has come to love cilantro\nLikes jazz.")]],
+    ["and more", ["I moved to Porto."], home, [update("profile", "Name: Ada\nMoved to Porto, works at a hospital")]],
+    ["in another section", ["I hate dill."], home, [update("constraints", "Avoids dill")]],
+    ["of two turns the last", ["I hate dill.", "Actually, I love dill now."], home, [update("preferences", "Loves dill now")]],
+    ["用自己的话", ["我搬到杭州了。"], storedSection({ content: "住在上海。" }), [update("profile", "已搬到杭州")]],
+  ])("one that keeps it %s is left alone", async (_what, messages, known, calls) => {
+    const { contents, misses } = await read(messages, calls, known);
+    const { section, content } = calls[0]?.arguments as { section: string; content: string };
+    expect(contents).toEqual({ [known.section]: known.content, [section]: content });
+    expect(misses).toBe(0);
+  });
+
+  test("the fact that the rules keep rests on its own turn alone", async () => {
+    const { changes } = await read(["I like tea.", NOW], [update("preferences", "Likes tea.\nHates cilantro.\nLikes jazz.")], cilantro);
+    const lines = changes.findLast(({ section }) => section === "preferences")?.lineChange?.lines;
+    expect(lines?.find(({ content }) => content === "Likes cilantro.")?.triggerMessageIds).toEqual([turnToRead("", 2).messageId]);
   });
 });
