@@ -21,8 +21,8 @@ export interface TurnInput {
   continues?: string | null;
   /** Adds the `execution_log` events. Default false. */
   debug?: boolean;
-  /** Default `hybrid_agent`. */
-  agentType?: AgentType;
+  /** Default: null, that of the knowledge base. */
+  agentType?: AgentType | null;
   /** Default: null, the turn is routed. */
   requestedKbPrefix?: string | null;
 }

@@ -4,7 +4,7 @@ import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import { TURN_DEFAULTS, emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
-import type { ConversationState, ConversationUpdate, RouteDecision } from "../turn/state.ts";
+import { AgentType, type ConversationState, type ConversationUpdate, type RouteDecision } from "../turn/state.ts";
 import { retryWhileUnreachable } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
 import { makeRouteByEmbedding, type EmbeddingRoute, type RouteEmbedder } from "./routing/route-by-embedding.ts";
@@ -26,11 +26,13 @@ export interface RouteParts {
 }
 
 function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
+  const agentType = AgentType.parse(decision.worker_name.slice(decision.kb_prefix.length + 1));
   return {
     routeDecision: decision,
     kbPrefix: decision.kb_prefix,
     workerName: decision.worker_name,
-    useRetrieval: decision.kb_prefix !== GENERAL && !decision.worker_name.endsWith(":chat_agent"),
+    agentType,
+    useRetrieval: decision.kb_prefix !== GENERAL && agentType !== "chat_agent",
     routingMs: millisecondsSince(began),
     error: null,
   };
@@ -49,7 +51,8 @@ export function makeRoute(parts: RouteParts): Node {
   /** Clear words decide, else a sure embedding, else the router model; if that fails the words, or on a tie of keywords the embedding. */
   async function decide(state: ConversationState, bases: KnowledgeBase[], runtime: TurnRuntime): Promise<RouteDecision> {
     const { tenantId, message, requestedKbPrefix: requested, agentType } = state;
-    const { decision: byWords, candidates } = routeByWords({ message, requested, agentType, bases });
+    const asked = { message, agentType, bases };
+    const { decision: byWords, candidates } = routeByWords({ ...asked, requested });
     if (candidates.length === 0) return byWords;
     const { signal, onError } = runtime.context ?? {};
     const isTie = byWords.method === "rule";
@@ -62,12 +65,12 @@ export function makeRoute(parts: RouteParts): Node {
           });
     let near: EmbeddingRoute | null = null;
     const withoutMeaning = (): RouteDecision =>
-      near === null && byEmbedding && !isTie ? (routeBySharedWords({ message, agentType, bases: candidates }) ?? byWords) : byWords;
+      near === null && byEmbedding && !isTie ? (routeBySharedWords({ ...asked, bases: candidates }) ?? byWords) : byWords;
     if (byEmbedding) near = await attempt(() => byEmbedding({ tenantId, message, bases: candidates, isTie, signal }));
     if (byModel && (near?.confidence ?? 0) < CLEAR) {
       const answer = await attempt(() => byModel({ message, bases, signal }));
       if (answer)
-        return makeDecision(answer.kb_prefix, agentType, {
+        return makeDecision(answer.kb_prefix, asked, {
           ...answer,
           method: "llm",
           reason: answer.reason || "the router model chose it",
@@ -75,8 +78,8 @@ export function makeRoute(parts: RouteParts): Node {
       if (!isTie) return withoutMeaning();
     }
     if (!near) return withoutMeaning();
-    if (near.prefix !== null) return makeDecision(near.prefix, agentType, { ...near, method: "embedding" });
-    return makeDecision(GENERAL, agentType, { ...near, method: "default", reason: `no knowledge base is near enough; ${near.reason}` });
+    if (near.prefix !== null) return makeDecision(near.prefix, asked, { ...near, method: "embedding" });
+    return makeDecision(GENERAL, asked, { ...near, method: "default", reason: `no knowledge base is near enough; ${near.reason}` });
   }
 
   return async function route(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {

@@ -1,3 +1,5 @@
+import type { AgentType } from "../turn/state.ts";
+
 /** A named set of documents that a turn can be routed to. */
 export interface KnowledgeBase {
   /** The `kb_prefix` of requests. */
@@ -6,8 +8,8 @@ export interface KnowledgeBase {
   description: string;
   /** English ones match whole words, Chinese ones anywhere. */
   keywords: string[];
-  /** The agent type of its turns, unless the caller chose one. */
-  worker?: string;
+  /** The agent type of its turns, unless the caller chose one. Default `hybrid_agent`. */
+  worker?: AgentType;
   /** Of its newest documents, with their headings. */
   titles?: readonly string[];
 }

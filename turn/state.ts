@@ -16,6 +16,8 @@ export type RouteDecision = z.infer<typeof RouteDecision>;
 /** hybrid_agent searches documents by meaning and words, naive_rag_agent by meaning, chat_agent not at all. */
 export const AgentType = z.enum(["hybrid_agent", "naive_rag_agent", "chat_agent"]);
 export type AgentType = z.infer<typeof AgentType>;
+/** Of a turn for which neither the caller nor its knowledge base names another. */
+export const DEFAULT_AGENT = "hybrid_agent" satisfies AgentType;
 
 /** `createdAt` is ISO 8601. */
 export const WindowMessage = z.object({
@@ -146,7 +148,7 @@ export const ConversationState = new StateSchema({
   attachments: z.array(Attachment).default(() => []), // caller: what stands beside the message in this prompt alone
   continues: z.string().nullable().default(null), // caller: the last answer, to go on with it
   debug: z.boolean().default(false), // caller
-  agentType: AgentType.default("hybrid_agent"), // caller
+  agentType: AgentType.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one that is used
   requestedKbPrefix: z.string().nullable().default(null), // caller
   turnId: z.string(), // history: it holds the conversation's lease
   conversationId: z.string(), // history

@@ -2,7 +2,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { isStopWord, lexicalText } from "../../text/lexical-text.ts";
 import { tellsOfOneself } from "../../text/telling-or-asking.ts";
-import type { AgentType, RouteDecision } from "../../turn/state.ts";
+import { type AgentType, DEFAULT_AGENT, type RouteDecision } from "../../turn/state.ts";
 
 /** The kb_prefix that means: no documents. */
 export const GENERAL = "general";
@@ -22,12 +22,14 @@ export function looksOnly({ routeDecision: decision }: { routeDecision?: RouteDe
   return decision?.method === "default" && decision.kb_prefix !== GENERAL;
 }
 
+/** The worker is the caller's agent type, else that of the base. */
 export function makeDecision(
   kb_prefix: string,
-  agentType: AgentType,
+  { agentType, bases }: Pick<WordQuestion, "agentType" | "bases">,
   { method, confidence, reason }: Pick<RouteDecision, "method" | "confidence" | "reason">,
 ): RouteDecision {
-  return { kb_prefix, worker_name: `${kb_prefix}:${agentType}`, confidence, method, reason };
+  const agent = agentType ?? bases.find(({ prefix }) => prefix === kb_prefix)?.worker ?? DEFAULT_AGENT;
+  return { kb_prefix, worker_name: `${kb_prefix}:${agent}`, confidence, method, reason };
 }
 
 const ENGLISH_FILLER =
@@ -54,7 +56,7 @@ export function isCourtesy(message: string): boolean {
 }
 
 /** Throws AppError `invalid_request` when a caller names a knowledge base that does not exist. */
-export function assertKnowledgeBase(requested: string | null, bases: KnowledgeBase[]): void {
+export function assertKnowledgeBase(requested: string | null, bases: readonly KnowledgeBase[]): void {
   if (requested === null || requested === GENERAL || bases.some((base) => base.prefix === requested)) return;
   const known = [GENERAL, ...bases.map((base) => base.prefix)].join(", ");
   throw AppError.invalid([{ field: "kb_prefix", problem: `there is no knowledge base "${requested.slice(0, 80)}"; known ones: ${known}` }]);
@@ -104,8 +106,9 @@ function matchKeywords(message: string, bases: readonly KnowledgeBase[]): { base
 interface WordQuestion {
   message: string;
   requested: string | null;
-  agentType: AgentType;
-  bases: KnowledgeBase[];
+  /** Null: the caller chose none. */
+  agentType: AgentType | null;
+  bases: readonly KnowledgeBase[];
 }
 
 /**
@@ -113,12 +116,12 @@ interface WordQuestion {
  * the bases between which words do not decide: those with equally many keywords, or all. Throws AppError `invalid_request` when there is no
  * base as `requested`.
  */
-export function routeByWords(asked: WordQuestion): { decision: RouteDecision; candidates: KnowledgeBase[] } {
+export function routeByWords(asked: WordQuestion): { decision: RouteDecision; candidates: readonly KnowledgeBase[] } {
   const { message, requested, agentType, bases } = asked;
   assertKnowledgeBase(requested, bases);
   type Method = RouteDecision["method"];
-  const to = (prefix: string, confidence: number, method: Method, reason: string, candidates: KnowledgeBase[] = []) => {
-    return { decision: makeDecision(prefix, agentType, { confidence, method, reason }), candidates };
+  const to = (prefix: string, confidence: number, method: Method, reason: string, candidates: readonly KnowledgeBase[] = []) => {
+    return { decision: makeDecision(prefix, asked, { confidence, method, reason }), candidates };
   };
   if (requested !== null) return to(requested, 1, "requested", "the caller named it");
   if (agentType === "chat_agent") return to(GENERAL, 1, "rule", "chat_agent uses no documents");
@@ -143,15 +146,15 @@ const SHARED_CONFIDENCE = 0.5;
 const SHORTEST_SHARED = 2;
 
 /** The one base whose description, keywords and titles have most words of the message; null when there is none, or two. */
-export function routeBySharedWords({ message, agentType, bases }: Omit<WordQuestion, "requested">): RouteDecision | null {
-  const asked = new Set(lexicalText(message).split(" "));
-  const [best, second] = bases
+export function routeBySharedWords(asked: Omit<WordQuestion, "requested">): RouteDecision | null {
+  const words = new Set(lexicalText(asked.message).split(" "));
+  const [best, second] = asked.bases
     .map(({ prefix, description, keywords, titles = [] }) => {
       const said = new Set(lexicalText([description, ...keywords, ...titles].join("\n")).split(" "));
-      return { prefix, words: [...said].filter((word) => word.length >= SHORTEST_SHARED && asked.has(word)) };
+      return { prefix, words: [...said].filter((word) => word.length >= SHORTEST_SHARED && words.has(word)) };
     })
     .sort((one, other) => other.words.length - one.words.length);
   if (!best || best.words.length === 0 || best.words.length === second?.words.length) return null;
   const reason = `there is no meaning without the embedder; words in common: ${best.words.join(", ")}`;
-  return makeDecision(best.prefix, agentType, { method: "rule", confidence: SHARED_CONFIDENCE, reason });
+  return makeDecision(best.prefix, asked, { method: "rule", confidence: SHARED_CONFIDENCE, reason });
 }

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
 import type { KnowledgeBase as StoredBase } from "../../stores/knowledge-catalog.ts";
+import { AgentType } from "../../turn/state.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { readJson, requireJson } from "../http/read-body.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
@@ -26,7 +27,10 @@ const KnowledgeBody = z.strictObject({
     .default("")
     .describe("What its documents are about. Without it, their titles and headings tell."),
   keywords: z.array(shortText(100), "must be an array of words").max(200, "has more than 200 words").default([]),
-  worker: z.string("must be a name").regex(PREFIX, "must be a name of small letters, digits, dash and underscore").optional(),
+  worker: z
+    .enum(AgentType.options, `must be one of ${AgentType.options.join(", ")}`)
+    .optional()
+    .describe("How its turns search its documents, unless a turn says `agent_type` itself. Without it `hybrid_agent`."),
 });
 
 function prefixOf(request: Request): string {
@@ -40,7 +44,7 @@ const KnowledgeBase = z.object({
   kb_prefix: z.string(),
   description: z.string(),
   keywords: z.array(z.string()),
-  worker: z.string().optional(),
+  worker: AgentType.optional(),
 });
 const KnowledgeList = z.object({ knowledge: z.array(KnowledgeBase) });
 

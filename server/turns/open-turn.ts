@@ -28,7 +28,11 @@ export const ChatRequest = z.strictObject(
     session_id: callerId,
     message: chatMessage,
     kb_prefix: storableText.nullable().default(null).describe("The knowledge base to answer from; null: the service picks one, or none."),
-    agent_type: z.enum(AgentType.options, oneOf(AgentType.options)).default("hybrid_agent"),
+    agent_type: z
+      .enum(AgentType.options, oneOf(AgentType.options))
+      .nullable()
+      .default(null)
+      .describe("How documents are searched, or not at all; null: as the `worker` of the knowledge base says, else `hybrid_agent`."),
     debug: z.boolean("must be true or false").default(false).describe("Brings the events `execution_log`."),
     on_busy: z
       .enum(OnBusy.options, oneOf(OnBusy.options))

@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../../knowledge-catalog.ts";
 import { knowledgeKey } from "../../search/index-keys.ts";
+import { AgentType } from "../../../turn/state.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { readGathered } from "../database/gathered-reads.ts";
 import { addMarkers, ERASE_BATCH_ROWS, ERASED_TENANT, recordErasure } from "../erase/deferred-erase.ts";
@@ -55,8 +56,10 @@ interface BaseRow extends Omit<KnowledgeBase, "worker" | "titles"> {
   titles: string[];
 }
 
-function toBase({ worker, ...base }: BaseRow): KnowledgeBase {
-  return { ...base, ...(worker === null ? {} : { worker }) };
+/** A name that is no agent type is from before it was checked, and meant nothing. */
+function toBase({ worker: stored, ...base }: BaseRow): KnowledgeBase {
+  const worker = AgentType.safeParse(stored).data;
+  return { ...base, ...(worker === undefined ? {} : { worker }) };
 }
 
 /** Also keeps documents from being added. */

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 import type { ModelScript } from "../../servers/model-server.ts";
 import { useModelServer } from "../../support/services/use-model-server.ts";
-import { makeRouter } from "./route-test-parts.ts";
+import { makeRouter, TWO_BASES } from "./route-test-parts.ts";
 
 const UNCLEAR = "May I sit in the front part of the plane to Tokyo?";
 const ANSWER = { kb_prefix: "travel", confidence: 0.9, reason: "seats on a plane" };
@@ -27,6 +27,20 @@ describe("the router model", () => {
     expect(decision).toEqual({ ...ANSWER, worker_name: "travel:hybrid_agent", method: "llm" });
     expect(errors).toEqual([]);
     expect(server.seen).toHaveLength(1);
+  });
+
+  test("names a base whose own worker answers, unless the caller chose an agent", async () => {
+    const bases = TWO_BASES.map((base) => ({ ...base, worker: "naive_rag_agent" as const }));
+    for (const [agentType, worker_name, useRetrieval] of [
+      [null, "travel:naive_rag_agent", true],
+      ["chat_agent", "travel:chat_agent", false],
+    ] as const) {
+      server.answer(text(ANSWER));
+      const fields = { agentType, requestedKbPrefix: agentType && "travel" };
+      const { decision, update } = await makeRouter({ embedder, timeoutMs: 5_000, routerUrl: server.url, bases })(UNCLEAR, fields);
+      expect(decision.worker_name).toBe(worker_name);
+      expect(update).toMatchObject({ agentType: worker_name.split(":")[1], useRetrieval });
+    }
   });
 
   test("may say that no base fits", async () => {

@@ -134,6 +134,14 @@ test("chat_agent uses no documents by itself, unless the caller names them", () 
   expect(decide("Hello!", { agentType: "chat_agent", requested: "films" }).worker_name).toBe("films:chat_agent");
 });
 
+test("the worker of a base is the agent of its turns, unless the caller names one", () => {
+  const bases = BASES.map((one) => ({ ...one, worker: "naive_rag_agent" as const }));
+  const decideFor = (agentType: AgentType | null) => routeByWords({ message: "Which film?", requested: null, agentType, bases }).decision;
+  expect(decideFor(null).worker_name).toBe("films:naive_rag_agent");
+  expect(decideFor("hybrid_agent").worker_name).toBe("films:hybrid_agent");
+  expect(routeByWords({ message: "Hello!", requested: null, agentType: null, bases }).decision.worker_name).toBe("general:hybrid_agent");
+});
+
 test("property: a route is always general or a known base, with a worker of its name and a confidence in (0, 1]", () => {
   const anyKeyword = fc.oneof(fc.constantFrom("film", "导演", "rent"), fc.string({ unit: "grapheme", maxLength: 5 }));
   const anyBase = fc.record({ prefix: fc.stringMatching(/^[a-z]{3,8}$/), description: fc.string(), keywords: fc.array(anyKeyword) });

@@ -1,4 +1,4 @@
-import type { ConversationState, RouteDecision } from "../../../turn/state.ts";
+import type { ConversationState, ConversationUpdate, RouteDecision } from "../../../turn/state.ts";
 import type { AppError } from "../../../errors/app-error.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import { makeRoute, type RouteParts } from "../../../nodes/route.ts";
@@ -14,7 +14,7 @@ export const TWO_BASES: KnowledgeBase[] = [
   { prefix: "finance", description: "财务报销制度：发票、报销期限", keywords: ["报销", "发票"], titles: ["报销制度"] },
 ];
 
-export type Routed = { decision: RouteDecision; errors: AppError[] };
+export type Routed = { decision: RouteDecision; update: ConversationUpdate; errors: AppError[] };
 
 /** Runs the route node on a message, with two bases unless others are given. */
 export function makeRouter({
@@ -26,8 +26,8 @@ export function makeRouter({
   const route = makeRoute({ knowledge: makeFixedKnowledgeCatalog(bases), routerModel, ...parts });
   return async (message: string, fields: Partial<ConversationState> = {}, signal?: AbortSignal): Promise<Routed> => {
     const errors: AppError[] = [];
-    const state = { tenantId: "t", message, requestedKbPrefix: null, agentType: "hybrid_agent", ...fields };
+    const state = { tenantId: "t", message, requestedKbPrefix: null, agentType: null, ...fields };
     const update = await route(state as ConversationState, { context: { signal, onError: (error) => void errors.push(error) } });
-    return { decision: update.routeDecision as RouteDecision, errors };
+    return { decision: update.routeDecision as RouteDecision, update, errors };
   };
 }

@@ -61,6 +61,7 @@ describe("knowledge bases over HTTP", () => {
     ["fine", { description: "x", keywords: "y" }, "keywords"],
     ["fine", { description: "x", keywords: [""] }, "keywords.0"],
     ["fine", { description: "x", colour: "red" }, "colour"],
+    ["fine", { description: "x", worker: "clever_agent" }, "worker"],
   ])("PUT %s with %j is refused, naming %s", async (kb, body, field) => {
     expectRefusal(await acme.put(kb, body), { status: 400, code: "invalid_request", field });
   });
@@ -124,6 +125,20 @@ describe("knowledge bases over HTTP", () => {
     );
     expect((await say("Good morning to you!")).receipt.passages).toEqual([]);
     expect(lastPrompt()).not.toContain("<passages>");
+  });
+
+  test("the worker of a base decides how its turns search it, unless a turn says so itself", async () => {
+    const withWorker = async (worker: string | undefined): Promise<void> => void (await acme.put("travel", { ...TRAVEL, worker }));
+    const asked = "What is the hotel limit in Lisbon?";
+    await withWorker("chat_agent");
+    const quiet = await say(asked);
+    expect(quiet.receipt.passages).toEqual([]);
+    const { json } = await callApi(`${running.url}/api/v1/messages/${quiet.message_id}`, { headers: KEYS.acme });
+    expect(json).toMatchObject({ message: { metadata: { worker_name: "travel:chat_agent" } } });
+    expect((await say(asked, { agent_type: "hybrid_agent" })).receipt.passages[0]?.title).toBe("Travel handbook");
+    await withWorker("naive_rag_agent");
+    expect((await say(asked, { agent_type: null })).receipt.passages[0]?.title).toBe("Travel handbook");
+    await withWorker(undefined);
   });
 
   test("a document that is deleted answers no more, nor do those of a base that is", async () => {

@@ -25,7 +25,7 @@ export function Composer() {
   const field = useRef<HTMLTextAreaElement>(null);
   const draft = useSignal("");
   const knowledge = useSignal("");
-  const agent = useSignal<AgentType>("hybrid_agent");
+  const agent = useSignal<AgentType | "">("");
   const bases = useSignal<KnowledgeBase[]>([]);
   const running = turnsHere.value.find((turn) => !isOver(turn));
 
@@ -46,7 +46,7 @@ export function Composer() {
       session_id: sessionId.value,
       message,
       kb_prefix: knowledge.value || null,
-      agent_type: agent.value,
+      agent_type: agent.value || null,
       on_disconnect: "continue",
     });
     draft.value = "";
@@ -104,7 +104,8 @@ export function Composer() {
         </label>
         <label>
           <span>{t.agent}</span>
-          <select value={agent} onChange={({ currentTarget }) => (agent.value = currentTarget.value as AgentType)}>
+          <select value={agent} onChange={({ currentTarget }) => (agent.value = currentTarget.value as AgentType | "")}>
+            <option value="">{t.automatic}</option>
             {AGENTS.map((name) => (
               <option key={name} value={name}>
                 {t.agents[name]}
