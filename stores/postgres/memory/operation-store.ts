@@ -25,6 +25,8 @@ export interface MemoryOperation {
 }
 
 export interface StoredOperation extends MemoryOperation {
+  /** The knowledge base of the turn that led to it, the newest of several; null when it came by no turn. */
+  kbPrefix: string | null;
   createdAt: Date;
 }
 
@@ -45,9 +47,16 @@ select id, $1, $2, operation, section, version, "oldValue", "newValue", reason, 
 from jsonb_to_recordset($3::jsonb) as given (id uuid, operation text, section text, version integer, "oldValue" text, "newValue" text, reason text, actor text,
   refused text, "conversationId" uuid, "triggerMessageIds" uuid[])`;
 
+/** SQL: from the answer to the newest trigger. A worker's name is that of its knowledge base and of its agent. */
+const KB_PREFIX = `(
+  select coalesce(answer.metadata->'route'->>'kb_prefix', split_part(answer.metadata->>'worker_name', ':', 1))
+  from turns join messages answer on answer.id = answer_id
+  where question_id = trigger_message_id and turns.tenant_id = $1 and turns.user_id = $2
+  order by answer.created_at desc limit 1)`;
+
 const LIST = `
 select id, operation, section, version, old_value as "oldValue", new_value as "newValue", reason, actor, refused, conversation_id as "conversationId",
-  ${ALL_TRIGGERS} as "triggerMessageIds", created_at as "createdAt"
+  ${ALL_TRIGGERS} as "triggerMessageIds", ${KB_PREFIX} as "kbPrefix", created_at as "createdAt"
 from memory_operations
 where tenant_id = $1 and user_id = $2 and ($6::uuid is null or $6 = any(${ALL_TRIGGERS}))
   and ${isBeforeCursor(3)}

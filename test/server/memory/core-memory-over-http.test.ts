@@ -1,7 +1,9 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import { callApi, type ApiResponse, type ErrorBody } from "../../support/clients/api-client.ts";
+import type { TurnResult } from "../../../turn/events.ts";
+import { callApi, type ApiResponse, type ErrorBody, postJson } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { makeKnowledgeClient } from "../../support/clients/knowledge-client.ts";
 import { openOfflineCoreMemory } from "../../support/services/service-with-core-memory.ts";
 import { useOpened } from "../../support/use-opened.ts";
 
@@ -80,7 +82,7 @@ describe("core memory over HTTP", () => {
     expect([...newest.operations, ...oldest.operations].map(({ version }) => version)).toEqual([3, 2, 1]);
     expect(oldest.next).toBeNull();
     const values = { section: "goals", version: 3, old_value: "goal 2", new_value: "goal 3" };
-    const why = { reason: null, actor: "person", refused: null, trigger_message_ids: [] };
+    const why = { reason: null, actor: "person", refused: null, trigger_message_ids: [], kb_prefix: null };
     expect(newest.operations[0]).toEqual({ id: ID, operation: "core_update", ...values, ...why, ...byPerson });
     expect((await service.operations(user, `?trigger_message_id=${crypto.randomUUID()}`)).json.operations).toEqual([]);
   });
@@ -109,7 +111,17 @@ describe("core memory over HTTP", () => {
     const from = { conversation_id: turn.conversation_id, trigger_message_id: ID };
     expect(versions).toEqual([{ version: 1, content: section?.content, updated_by: "agent", created_at: TIME, ...from }]);
     const { operations } = (await service.operations(user)).json;
-    expect(operations).toMatchObject([{ ...from, actor: "agent", trigger_message_id: versions[0]?.trigger_message_id, old_value: null }]);
+    const cause = { ...from, trigger_message_id: versions[0]?.trigger_message_id, kb_prefix: "general" };
+    expect(operations).toMatchObject([{ ...cause, actor: "agent", old_value: null }]);
+  });
+
+  test("tells of a change by the agent in which knowledge base the turn was", async () => {
+    const user = aUser();
+    await makeKnowledgeClient(service.url).put("homes", { description: "Homes", worker: "naive_rag_agent" });
+    const asked = { user_id: user, session_id: "s", message: "I live in Porto.", kb_prefix: "homes" };
+    const { json } = await postJson<TurnResult>(`${service.url}/api/v1/chat`, asked);
+    await service.settle(json.conversation_id);
+    expect((await service.operations(user)).json.operations).toMatchObject([{ actor: "agent", kb_prefix: "homes" }]);
   });
 
   beforeAll(() => service.write("ada", "goals", "kept"));

@@ -36,6 +36,7 @@ export interface ShownOperation {
   refused: string | null;
   trigger_message_id: string | null;
   conversation_id: string | null;
+  kb_prefix: string | null;
   created_at: string;
 }
 
