@@ -11,8 +11,8 @@ import {
   openPostgresSearchStore,
   runMemoryJobs,
   startTurn,
-  type KnowledgeHandler,
 } from "conversation-graph";
+import handlersByPrefix from "./handlers.js";
 
 // A knowledge base that calculates: prices come from a CSV file, the sum from the handler, and no model can get it wrong.
 const PRICES = `article,unit,price in euros
@@ -21,32 +21,13 @@ M6 screw,box of 100,9.20
 Wall plug 8 mm,bag of 50,4.10
 Cable tie 200 mm,bag of 100,3.40`;
 
-/** "How much are 12 boxes of M4 screws?": the rows of the price list that fit, and how many of the best one are asked for. */
-const unitPrices: KnowledgeHandler = async ({ state, tools, stream }) => {
-  const passages = await tools.findPassages(state.message, 3);
-  const rows = passages.flatMap((passage) =>
-    [...passage.text.matchAll(/article: (.+)\nunit: (.+)\nprice in euros: ([\d.]+)/g)].map(([, article = "", unit = "", price = ""]) => {
-      return { article, unit, price: Number(price), passage };
-    }),
-  );
-  const asked = state.message.toLowerCase();
-  const wordsOf = (article: string): string[] => article.toLowerCase().split(" ");
-  const fits = rows.find(({ article }) => wordsOf(article).every((word) => asked.includes(word)));
-  const quantity = Number(/\b(\d+) (?:box|bag|pack|piece)/.exec(asked)?.[1]);
-  if (!fits || !quantity) throw new Error("no article or no quantity"); // the general generator answers then
-  stream(`${quantity} × ${fits.unit} of ${fits.article} at ${fits.price.toFixed(2)} euros `);
-  stream(`is ${(quantity * fits.price).toFixed(2)} euros [1].`);
-  return { passages: [fits.passage] };
-};
-
 const database = await openEmbeddedPostgres("memory://");
 await migrate(database);
 const memory = await openEpisodicMemory({ database, store: await openPostgresSearchStore(database), embedder: makeHashedEmbedder({}) });
 const jobs = await runMemoryJobs({ database, summaryModel: null, episodicMemory: memory });
 const knowledge = makeKnowledgeBaseStore(database);
 const documents = makeDocumentStore(database);
-const handlers = makeKnowledgeHandlers();
-handlers.registerKnowledgeHandler("prices", unitPrices);
+const handlers = makeKnowledgeHandlers(handlersByPrefix);
 
 const place = { tenantId: "default", prefix: "prices" };
 await knowledge.put(place.tenantId, {

@@ -48,7 +48,7 @@ export interface ConversationGraphParts {
     timeoutMs?: number;
   } | null;
   /**
-   * Finds passages of documents: see `openEpisodicMemory`. `topK` of them, default 4, go into a prompt. Null: a turn that needs documents
+   * Finds passages of documents: see `openEpisodicMemory`. `topK` of them, default 5, go into a prompt. Null: a turn that needs documents
    * is degraded.
    */
   documents?: { find: FindPassages; topK?: number } | null;
@@ -73,6 +73,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   const episodes = parts.episodes ?? null;
   const scope = episodes?.scope ?? TURN_DEFAULTS.scope;
   const findPassages = parts.documents?.find ?? null;
+  const passages = parts.documents?.topK ?? TURN_DEFAULTS.passages;
   const coreMemory = parts.coreMemory === undefined ? {} : parts.coreMemory;
   const turns = makeTurnStore(database);
   const tokenBudget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
@@ -99,13 +100,13 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     retrieve: makeRetrieve({
       recall: episodes?.recall ?? (async () => ({ episodes: [], degraded: false })),
       findPassages,
-      passages: parts.documents?.topK ?? TURN_DEFAULTS.passages,
+      passages,
       topK: episodes?.topK ?? TURN_DEFAULTS.topK,
       scope,
       timeoutMs: episodes?.timeoutMs ?? TURN_DEFAULTS.memoryReadTimeoutMs,
     }),
     generateRag,
-    generateKb: makeGenerateKb({ ...answering, handlers, generateRag, findPassages }),
+    generateKb: makeGenerateKb({ ...answering, handlers, generateRag, findPassages, passages }),
     hasHandler: (kbPrefix) => handlers.find(kbPrefix) !== undefined,
     persist: makePersist({
       turns,

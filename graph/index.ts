@@ -22,6 +22,7 @@ export {
   type KnowledgeHandlerAnswer,
   type KnowledgeHandlerRequest,
   type KnowledgeHandlers,
+  type KnowledgeHandlersByPrefix,
 } from "../nodes/generate-kb.ts";
 export { makeDocumentStore, type DocumentStore, type StoredDocument } from "../stores/postgres/knowledge/document-store.ts";
 export { makeKnowledgeBaseStore, type KnowledgeBaseStore } from "../stores/postgres/knowledge/knowledge-base-store.ts";

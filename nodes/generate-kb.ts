@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import { AppError, toAppError } from "../errors/app-error.ts";
 import type { ConversationState, ConversationUpdate, Passage } from "../turn/state.ts";
 import { millisecondsSince } from "../turn/events.ts";
-import { emit, type TurnRuntime, TURN_DEFAULTS } from "../turn/context.ts";
+import { emit, type TurnRuntime } from "../turn/context.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import { abortable, type AnswerTimeouts, startAnswerDeadlines } from "../models/deadlines.ts";
 import { estimateTokens } from "../text/tokens.ts";
@@ -46,9 +46,12 @@ export interface KnowledgeHandlers {
   find(kbPrefix: string): KnowledgeHandler | undefined;
 }
 
-/** Makes an empty table of handlers, which may be registered while turns run. */
-export function makeKnowledgeHandlers(): KnowledgeHandlers {
-  const handlers = new Map<string, KnowledgeHandler>();
+/** Handlers by kb_prefix: what a module for KB_HANDLERS exports by default. */
+export type KnowledgeHandlersByPrefix = Readonly<Record<string, KnowledgeHandler>>;
+
+/** Makes a table of handlers, empty without `byPrefix`. More may be registered while turns run. */
+export function makeKnowledgeHandlers(byPrefix: KnowledgeHandlersByPrefix = {}): KnowledgeHandlers {
+  const handlers = new Map(Object.entries(byPrefix));
   return {
     registerKnowledgeHandler: (kbPrefix, handler) => void handlers.set(kbPrefix, handler),
     find: (kbPrefix) => handlers.get(kbPrefix),
@@ -61,6 +64,8 @@ export interface GenerateKbParts {
   generateRag: Node;
   chatModel: BaseChatModel;
   findPassages: FindPassages | null;
+  /** Passages that a handler finds unless it says how many. */
+  passages: number;
   turns: TurnStore;
   leaseMs: number;
   timeouts: AnswerTimeouts;
@@ -77,7 +82,7 @@ interface Handled {
  * streamed. A cancelled turn ends as in generate_rag.
  */
 export function makeGenerateKb(parts: GenerateKbParts): Node {
-  const { handlers, generateRag, chatModel, findPassages, turns, leaseMs, timeouts } = parts;
+  const { handlers, generateRag, chatModel, findPassages, passages: most, turns, leaseMs, timeouts } = parts;
 
   async function handle(
     handler: KnowledgeHandler,
@@ -95,7 +100,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
       handled.text += whole;
       emit(runtime, { status: "token", content: whole });
     };
-    const findMore = async (question: string, limit: number = TURN_DEFAULTS.passages): Promise<Passage[]> => {
+    const findMore = async (question: string, limit = most): Promise<Passage[]> => {
       const { tenantId, kbPrefix: prefix } = state;
       const found = findPassages && (await findPassages({ tenantId, prefix, question, by: "hybrid", limit, signal }));
       if (!found || (found.degraded && found.passages.length === 0))

@@ -5,6 +5,7 @@ import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
 import type { KnowledgeHandlers } from "../../nodes/generate-kb.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { Config } from "./config.ts";
+import { openHandlers } from "./load-handlers.ts";
 import { type Memory, openMemory } from "./open-memory.ts";
 import { createModels, type Models } from "./open-models.ts";
 import { openStores, type Stores } from "./open-stores.ts";
@@ -42,8 +43,8 @@ function createGraph(
     knowledge: stores.knowledgeBases,
     routing: { embedder: episodic?.embedder ?? null, routerModel: models.router, timeoutMs },
     episodes: episodic && { recall: episodic.recall, topK: config.EPISODE_TOP_K, scope: config.EPISODE_SCOPE, timeoutMs },
-    ...(handlers && config.ENABLE_KB_HANDLERS ? { handlers } : {}),
-    documents: episodic && { find: episodic.findPassages },
+    ...(handlers ? { handlers } : {}),
+    documents: episodic && { find: episodic.findPassages, topK: config.KNOWLEDGE_TOP_K },
     coreMemory: config.ENABLE_CORE_MEMORY ? { timeoutMs } : null,
     contextTokenBudget: config.CONTEXT_TOKEN_BUDGET,
     leaseMs: config.TURN_LEASE_MS,
@@ -51,7 +52,8 @@ function createGraph(
 }
 
 /** Starts the jobs, too. Throws AppError when the database cannot be opened, or does not go with the configuration. */
-export async function openGraph(config: Config, { handlers, ...watching }: OpenGraphOptions = {}): Promise<OpenGraph> {
+export async function openGraph(config: Config, { handlers: given, ...watching }: OpenGraphOptions = {}): Promise<OpenGraph> {
+  const handlers = await openHandlers(config, given);
   await using opening = new AsyncDisposableStack();
   const { observer = NOOP_OBSERVER, onError = () => undefined } = watching;
   const stores = await openStores(config, observer);

@@ -56,6 +56,7 @@ function describeUse(config: Config, { stores, models, memory: { episodes } }: O
     "window",
     ...(config.ENABLE_SUMMARY ? ["summary"] : []),
     ...(config.ENABLE_CORE_MEMORY ? ["core memory"] : []),
+    ...(config.KB_HANDLERS !== undefined && config.ENABLE_KB_HANDLERS ? [`handlers of ${config.KB_HANDLERS}`] : []),
     ...(episodes ? [`episodic (${episodes.memory.embedder.name}, ${describeIndex(episodes)})`] : []),
   ];
   return { database: stores.database.description, model: models.description, layers };

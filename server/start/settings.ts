@@ -154,9 +154,16 @@ const prompt = {
   CORE_MEMORY_SECTIONS: sectionNames
     .optional()
     .describe("More sections of core memory, besides profile, preferences, goals, relationships and constraints. Joined by commas."),
-  ENABLE_KB_HANDLERS: onOrOff(true).describe(
-    "Whether a knowledge base that has a handler is answered by it. Only programs register handlers.",
-  ),
+  KNOWLEDGE_TOP_K: wholeNumber(1, 50)
+    .default(TURN_DEFAULTS.passages)
+    .describe("At most this many passages of documents stand in a prompt."),
+  ENABLE_KB_HANDLERS: onOrOff(true).describe("Whether a knowledge base that has a handler is answered by it."),
+  KB_HANDLERS: z
+    .string()
+    .optional()
+    .describe(
+      "A file of JavaScript with handlers that answer for knowledge bases, like `./handlers.js`. docs/memory.md tells how it is written. Unset: none, unless a program registers some.",
+    ),
   TIME_ZONE: timeZone.default("UTC").describe('The time zone in which "yesterday" and "last Tuesday" are understood.'),
   CONTEXT_TOKEN_BUDGET: wholeNumber(256)
     .optional()

@@ -40,7 +40,7 @@ async function retrieve(
     error: null,
     ...state,
   };
-  const node = makeRetrieve({ recall: noting, findPassages: null, passages: 4, topK: 3, timeoutMs: 5_000, scope: "user", ...parts });
+  const node = makeRetrieve({ recall: noting, findPassages: null, passages: 5, topK: 3, timeoutMs: 5_000, scope: "user", ...parts });
   return { update: await node(whole as unknown as ConversationState, { context }), asked };
 }
 

@@ -1,5 +1,5 @@
 import { execFile, type ChildProcess } from "node:child_process";
-import { globSync, readdirSync, readFileSync } from "node:fs";
+import { cpSync, globSync, readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -60,7 +60,8 @@ describe("the image", () => {
   test("serves as its user, is healthy, answers a turn, writes in its volume alone, and stops on its signal", async () => {
     const before = listApp();
     const port = String(await freePort());
-    const env = { ...image.environment(), PORT: port, API_KEYS: "some-long-secret:acme" };
+    cpSync(`${root}examples/handlers.js`, image.place("/data/handlers.js")); // as a volume brings it
+    const env = { ...image.environment(), PORT: port, API_KEYS: "some-long-secret:acme", KB_HANDLERS: image.place("/data/handlers.js") };
     const healthcheck = image.stage().said.get("HEALTHCHECK")?.text ?? "";
     const [check = "", ...checked] = JSON.parse(healthcheck.replace(/^.*?CMD /, "")) as string[];
     const isHealthy = () => succeeds(run(check, checked, { cwd: image.place("."), env }));

@@ -1,8 +1,11 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { once } from "node:events";
+import os from "node:os";
+import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { openService, type Service } from "../../server/index.ts";
+import { makeKnowledgeHandlers, openService, type Service } from "../../server/index.ts";
 import { callApi, postJson } from "../support/clients/api-client.ts";
 
 describe("the service in the process of its caller", () => {
@@ -43,6 +46,30 @@ describe("the service in the process of its caller", () => {
     });
     const unknown = { userId: "ada", sessionId: "s", message: "x", requestedKbPrefix: "nowhere" };
     await expect(service.ask(unknown)).rejects.toMatchObject({ code: "invalid_request" });
+  });
+});
+
+describe("handlers of knowledge bases", () => {
+  const settings = { DATA_DIR: "memory://", LOG_LEVEL: "silent", ENABLE_EPISODIC_MEMORY: false };
+  const ask = { userId: "ada", sessionId: "s", message: "What does it cost?", requestedKbPrefix: "general" };
+
+  test("come from a module or from the program", async () => {
+    const folder = await mkdtemp(path.join(os.tmpdir(), "handlers-"));
+    const file = path.join(folder, "handlers.mjs");
+    await writeFile(file, "export default { general: async () => ({ rest: 'by the module' }) };");
+    const byProgram = makeKnowledgeHandlers({ general: async ({ stream }) => stream("by the program") });
+    for (const [answer, opening] of [
+      ["by the module", openService({ ...settings, KB_HANDLERS: file })],
+      ["by the program", openService(settings, { handlers: byProgram })],
+    ] as const) {
+      const service = await opening;
+      expect((await service.ask(ask)).answer).toBe(answer);
+      await service.close();
+    }
+    await expect(openService({ ...settings, KB_HANDLERS: file }, { handlers: byProgram })).rejects.toThrow(
+      /KB_HANDLERS.*leave one of them out/,
+    );
+    await rm(folder, { recursive: true });
   });
 });
 

@@ -1,4 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
+import { TURN_DEFAULTS } from "../../../turn/context.ts";
 import type { ConversationState } from "../../../turn/state.ts";
 import { makeRetrieve } from "../../../nodes/retrieve.ts";
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
@@ -45,7 +46,7 @@ export async function measureNode(base: FilledKnowledgeBase, node: NodeToMeasure
   const { questions, rounds, onProgress } = node;
   const chunks = await fill(base, node);
   const { recall, findPassages } = base.memory;
-  const retrieve = makeRetrieve({ recall, findPassages, passages: 4, topK: 3, timeoutMs: 60_000, scope: "user" });
+  const retrieve = makeRetrieve({ recall, findPassages, ...TURN_DEFAULTS, timeoutMs: 60_000, scope: "user" });
   const times: Record<"without" | "with", number[]> = { without: [], with: [] };
   for (let round = -WARM_UP; round < rounds; round++) {
     for (const episodes of ["without", "with"] as const) {

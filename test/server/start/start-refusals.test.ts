@@ -76,6 +76,24 @@ describe("a service that cannot start", () => {
     expect(await refusal({ DATA_DIR: path.dirname(postgres) })).toContain(`embedded database in "${postgres}" cannot be opened`);
   });
 
+  test.each([
+    ["is not there", null, /there is no file "/],
+    ["does not parse", "export default {\n  prices: async () => {\n};", /cannot be loaded: Unexpected token .+ \(`node --check`/],
+    ["throws", "\nthrow new RangeError('no price list');", /cannot be loaded: no price list \(line 2\)/],
+    ["needs what is not installed", "import 'no-such-package';", /cannot be loaded: Cannot find package 'no-such-package'/],
+    ["exports nothing by default", "export const prices = () => {};", /has no handlers\. Its default export must be an object/],
+    ["exports an empty object", "export default {};", /has no handlers/],
+    ["has a handler for no possible name", "export default { 'Price list': () => {} };", /a handler for "Price list", which cannot be/],
+    ["has something else for a handler", "export default { prices: '7.50' };", /has no function for "prices"/],
+  ])("because its module of handlers %s, says so", async (_, text, says) => {
+    const file = path.join(data.folder, `handlers-${crypto.randomUUID()}.mjs`);
+    if (text !== null) await writeFile(file, text);
+    const output = await refusal({ DATA_DIR: "memory://", KB_HANDLERS: file });
+    expect(output).toMatch(/^KB_HANDLERS: /m);
+    expect(output).toContain(`"${file}"`);
+    expect(output).toMatch(says);
+  });
+
   test("because of its Postgres names it without the password: it does not answer, lacks the database, or the user", async () => {
     const port = await freePort();
     const refused: [url: string, says: RegExp][] = [
