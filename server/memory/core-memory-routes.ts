@@ -68,7 +68,10 @@ const OperationList = z.object({
       trigger_message_id: z.uuid().nullable().describe("The last of the messages that gave rise to it."),
       trigger_message_ids: z.array(z.uuid()).describe("All messages that gave rise to it: several when turns were read together."),
       conversation_id: z.uuid().nullable(),
-      kb_prefix: z.string().nullable().describe("The knowledge base of the turn that gave rise to it, `general` for none; null: no turn did."),
+      kb_prefix: z
+        .string()
+        .nullable()
+        .describe("The knowledge base of the turn that gave rise to it, `general` for none; null: no turn did."),
       created_at: time,
     }),
   ),
