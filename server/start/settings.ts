@@ -2,57 +2,19 @@ import { z } from "zod";
 import { DEFAULT_SUMMARY } from "../../memory/summary/summarise-conversation.ts";
 import { DEFAULT_TIMEOUTS } from "../../models/deadlines.ts";
 import { TURN_DEFAULTS } from "../../turn/context.ts";
-import { apiKeys } from "../auth/api-keys.ts";
+import { listening } from "./listening-settings.ts";
 import {
   decimalNumber,
   headers,
   hostAndPort,
-  hostNames,
   httpUrl,
   milliseconds,
   onOrOff,
-  origins,
   postgresUrl,
   sectionNames,
   timeZone,
-  trustedProxies,
   wholeNumber,
 } from "./setting-types.ts";
-
-const listening = {
-  PORT: wholeNumber(0, 65_535).default(8000).describe("The port. 0 takes a free one. In Docker Compose, SERVICE_PORT is the port outside."),
-  HOST: z.string().default("127.0.0.1").describe("The interface. One that other machines can reach needs API_KEYS or tokens."),
-  API_KEYS: apiKeys
-    .optional()
-    .describe(
-      "Keys, as `key:tenant` or `key:tenant:scope`, joined by commas. The scope is `read`, `write` or `admin`. Where other machines can reach the service, a key has 8 or more characters. Unset: no key is asked for.",
-    ),
-  JWT_SECRET: z
-    .string()
-    .min(32, "must have 32 or more characters")
-    .optional()
-    .describe("The secret of 32 or more characters that signs users' tokens (HS256, HS384, HS512)."),
-  JWT_JWKS_URL: httpUrl.optional().describe("The address that publishes the keys which sign users' tokens. Set this or JWT_SECRET."),
-  JWT_ISSUER: z.string().optional().describe("The issuer that a token must name. Unset: any."),
-  JWT_AUDIENCE: z.string().optional().describe("The audience that a token must name. Unset: any."),
-  JWT_USER_CLAIM: z.string().default("sub").describe("The claim that names the user."),
-  JWT_TENANT_CLAIM: z.string().optional().describe("The claim that names the tenant. Unset: everybody's tenant is `default`."),
-  CORS_ORIGINS: origins
-    .optional()
-    .describe(
-      "Web pages of these origins may call the service from a browser. Joined by commas; `*` allows all. Unset: only the service's own page.",
-    ),
-  ALLOWED_HOSTS: hostNames
-    .optional()
-    .describe(
-      "Names besides localhost under which a service without keys answers, joined by commas, without ports. They are the names of a proxy or tunnel on this machine.",
-    ),
-  TRUST_PROXY: trustedProxies
-    .optional()
-    .describe(
-      "How many proxies stand in front of the service, or their addresses. The service then believes their X-Forwarded-For. Unset: none.",
-    ),
-};
 
 const conversations = {
   DATABASE_URL: postgresUrl
