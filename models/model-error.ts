@@ -41,7 +41,25 @@ function isConnectionTrouble(error: unknown): boolean {
   });
 }
 
-const SETTINGS: Partial<Record<ModelPurpose, string>> = { summary: "SUMMARY_MODEL", router: "ROUTER_MODEL", memory: "MEMORY_MODEL" };
+interface ModelSettings {
+  model: string;
+  url: string;
+  key: string;
+}
+
+const CHAT_SETTINGS: ModelSettings = { model: "CHAT_MODEL", url: "OPENAI_BASE_URL", key: "OPENAI_API_KEY" };
+
+const settingsNamed = (task: string): ModelSettings => ({
+  model: `${task}_MODEL`,
+  url: `${task}_BASE_URL (without it OPENAI_BASE_URL)`,
+  key: `${task}_API_KEY (without it OPENAI_API_KEY)`,
+});
+
+const SETTINGS: Partial<Record<ModelPurpose, ModelSettings>> = {
+  summary: settingsNamed("SUMMARY"),
+  router: settingsNamed("ROUTER"),
+  memory: settingsNamed("MEMORY"),
+};
 
 /** A call that failed. `streaming`: the answer had begun. */
 export interface FailedCall {
@@ -54,7 +72,7 @@ export interface FailedCall {
 /** What failed and what to do, for people; the server's own words are for the log. */
 export function toModelError(cause: unknown, { purpose, streaming, prompt }: FailedCall): AppError {
   if (cause instanceof AppError) return cause;
-  const setting = SETTINGS[purpose] ?? "CHAT_MODEL";
+  const settings = SETTINGS[purpose] ?? CHAT_SETTINGS;
   const who = purpose in SETTINGS ? purpose : "chat";
   const answered = answeredError(cause);
   const said =
@@ -75,9 +93,9 @@ export function toModelError(cause: unknown, { purpose, streaming, prompt }: Fai
     case "model_quota":
       return failed("model_quota", "says that its quota or credit is used up. It works again when that is raised or renewed there.");
     case "model_not_found":
-      return failed("model_not_found", `has no such model, or its key may not use it. Check ${setting}.`);
+      return failed("model_not_found", `has no such model, or its key may not use it. Check ${settings.model}.`);
     case "model_unauthorized":
-      return failed("model_unauthorized", "does not accept the key. Check OPENAI_API_KEY.");
+      return failed("model_unauthorized", `does not accept the key. Check ${settings.key}.`);
     case "model_rate_limited":
       return failed("model_rate_limited", "limits requests at the moment. Try again in a while.");
   }
@@ -85,12 +103,15 @@ export function toModelError(cause: unknown, { purpose, streaming, prompt }: Fai
   if (status !== undefined && TRANSIENT_STATUS.has(status))
     return failed("model_unavailable", `answered with status ${status}. Try again in a while.`);
   if (status !== undefined && status >= 400)
-    return failed("model_refused", `refused the request with status ${status}. Check OPENAI_API_KEY, OPENAI_BASE_URL and ${setting}.`);
+    return failed(
+      "model_refused",
+      `refused the request with status ${status}. Check ${settings.key}, ${settings.url} and ${settings.model}.`,
+    );
   if (isConnectionTrouble(cause)) {
-    if (!streaming) return failed("model_unavailable", "cannot be reached. Check OPENAI_BASE_URL, or try again in a while.");
+    if (!streaming) return failed("model_unavailable", `cannot be reached. Check ${settings.url}, or try again in a while.`);
     return failed("model_interrupted", "broke in the middle of the answer. Try again.", `The connection to the ${who} model`);
   }
   if (answered) return failed("model_bad_response", "broke off its answer with an error. Try again; the log has its words.");
   if (streaming) return failed("model_bad_response", "sent something that is not part of an answer. Try again.");
-  return failed("model_bad_response", "sent something that is not an answer. Check OPENAI_BASE_URL, or try again.");
+  return failed("model_bad_response", `sent something that is not an answer. Check ${settings.url}, or try again.`);
 }

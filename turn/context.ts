@@ -12,6 +12,9 @@ export const TURN_DEFAULTS = {
   scope: "user",
 } as const;
 
+/** Of a service, a knowledge base or a caller, in characters. */
+export const LONGEST_INSTRUCTIONS = 20_000;
+
 /** What a turn does while another holds the conversation. */
 export const OnBusy = z.enum(["refuse", "enqueue"]);
 export type OnBusy = z.infer<typeof OnBusy>;

@@ -13,7 +13,10 @@ const Status = z.object({
   dependencies: DependencyStates,
   layers: z.record(Layer, z.enum(["on", "off"])),
   core_memory_sections: z.array(z.string()).describe("What core memory can hold."),
-  models: z.object({ chat: z.string(), embedder: z.string().nullable() }),
+  models: z.object({
+    ...{ chat: z.string(), router: z.string(), summary: z.string(), memory: z.string() },
+    embedder: z.string().nullable(),
+  }),
   unfit_models: UnfitModels,
   search_level: z
     .enum(["milvus", "pgvector", "plain"])
@@ -46,7 +49,7 @@ export function statusRoutes({ stores, models, memory, turns, health, observing 
         dependencies: Object.fromEntries(states),
         layers: Object.fromEntries(switches) as Record<Layer, "on" | "off">,
         core_memory_sections: [...memory.sections],
-        models: { chat: models.description, embedder: memory.episodes?.memory.embedder.name ?? null },
+        models: { chat: models.description, ...models.descriptions, embedder: memory.episodes?.memory.embedder.name ?? null },
         unfit_models: observing.unfitModels(),
         search_level: memory.episodes?.level ?? null,
         turns: turns.recent.list(caller),

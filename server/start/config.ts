@@ -48,8 +48,10 @@ function invalidConfiguration(problems: { field: string; problem: string }[]): A
   return new AppError("invalid_configuration", `The configuration has ${count}:\n${lines.join("\n")}`, { details: problems });
 }
 
+const MAX_SHOWN = 200;
+
 function shown(name: string, set: Record<string, string | undefined>): string {
-  return /KEY|URL|SECRET|HEADERS|TOKEN$/.test(name) ? "…" : (set[name] ?? "");
+  return /KEY|URL|SECRET|HEADERS|TOKEN$/.test(name) ? "…" : (set[name] ?? "").slice(0, MAX_SHOWN);
 }
 
 /** Each setting NAME without a value takes the text of the file NAME_FILE. Throws AppError `invalid_configuration`. */

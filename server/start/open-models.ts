@@ -14,31 +14,66 @@ const DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small";
 /** A summary, or a section of core memory with its reasons, is never cut because answers are kept short. */
 const LEAST_UNSEEN_TOKENS = 4_000;
 
+/** The tasks of models, each with the model of its own, or that of answers. */
+const SETTINGS_OF = { router: "ROUTER", summary: "SUMMARY", memory: "MEMORY" } as const;
+export type Task = keyof typeof SETTINGS_OF;
+const TASKS = Object.keys(SETTINGS_OF) as Task[];
+
 export function usesModelServer({ OPENAI_API_KEY, OPENAI_BASE_URL }: Config): boolean {
   return OPENAI_API_KEY !== undefined || OPENAI_BASE_URL !== undefined;
 }
 
+/** What a task has of its own; without that, what answers have. */
+function settingsOf(config: Config, task: Task | "chat"): { model: string; baseUrl: string | undefined; apiKey: string | undefined } {
+  const { CHAT_MODEL: model, OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey } = config;
+  if (task === "chat") return { model, baseUrl, apiKey };
+  const name = SETTINGS_OF[task];
+  return {
+    model: config[`${name}_MODEL`] ?? model,
+    baseUrl: config[`${name}_BASE_URL`] ?? baseUrl,
+    apiKey: config[`${name}_API_KEY`] ?? apiKey,
+  };
+}
+
+/** Null: what is built in does the task. */
+export function modelServer(config: Config, task: Task | "chat"): ModelServer | null {
+  const { baseUrl, apiKey } = settingsOf(config, task);
+  return baseUrl === undefined && apiKey === undefined ? null : { url: baseUrl ?? OPENAI_URL, apiKey };
+}
+
+/** Those that are not the server of answers. */
+function otherServers(config: Config): Partial<Record<Task, ModelServer>> {
+  const chat = modelServer(config, "chat");
+  const servers = TASKS.map((task) => [task, modelServer(config, task)] as const);
+  return Object.fromEntries(servers.filter(([, server]) => server && (server.url !== chat?.url || server.apiKey !== chat.apiKey)));
+}
+
+/** For people. */
+function describeModel(config: Config, task: Task | "chat"): string {
+  const { model, baseUrl } = settingsOf(config, task);
+  return modelServer(config, task) ? `${model} at ${baseUrl ?? "OpenAI"}` : "offline";
+}
+
 export type Models = ReturnType<typeof createModels>;
 
-/** By purpose; null without a model's server: then the offline model answers. */
+/** By purpose; null without a model's server: then what is built in does the task. */
 export function createModels(config: Config) {
-  const { CHAT_MODEL, OPENAI_API_KEY: apiKey, OPENAI_BASE_URL: baseUrl } = config;
-  const hasServer = usesModelServer(config);
-  const create = (model: string | undefined, maxTokens: number): BaseChatModel | null =>
-    hasServer ? createOpenAIChatModel({ model: model ?? CHAT_MODEL, apiKey, baseUrl, maxTokens }) : null;
+  const create = (task: Task | "chat", maxTokens: number): BaseChatModel | null =>
+    modelServer(config, task) && createOpenAIChatModel({ ...settingsOf(config, task), maxTokens });
   const { MAX_ANSWER_TOKENS: longest } = config;
   const unseen = Math.max(longest, LEAST_UNSEEN_TOKENS);
   return {
-    chat: create(CHAT_MODEL, longest),
-    router: create(config.ROUTER_MODEL, unseen),
-    summary: create(config.SUMMARY_MODEL, unseen),
-    memory: create(config.MEMORY_MODEL, unseen),
+    chat: create("chat", longest),
+    router: create("router", unseen),
+    summary: create("summary", unseen),
+    memory: create("memory", unseen),
     timeouts: { firstTokenMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS, idleMs: config.MODEL_IDLE_TIMEOUT_MS },
-    server: hasServer ? chatServer(config) : null,
+    server: modelServer(config, "chat"),
+    otherServers: otherServers(config),
     /** Null with the built-in embedder. */
     embeddingServer: usesEmbeddingServer(config) ? embeddingServer(config) : null,
-    /** For people. */
-    description: hasServer ? `${CHAT_MODEL} at ${baseUrl ?? "OpenAI"}` : "offline",
+    description: describeModel(config, "chat"),
+    descriptions: Object.fromEntries(TASKS.map((task) => [task, describeModel(config, task)])) as Record<Task, string>,
   };
 }
 
@@ -51,12 +86,8 @@ export interface ModelServer {
   apiKey: string | undefined;
 }
 
-export function chatServer({ OPENAI_BASE_URL: url = OPENAI_URL, OPENAI_API_KEY: apiKey }: Config): ModelServer {
-  return { url, apiKey };
-}
-
 export function embeddingServer(config: Config): ModelServer {
-  const { url, apiKey } = chatServer(config);
+  const { OPENAI_BASE_URL: url = OPENAI_URL, OPENAI_API_KEY: apiKey } = config;
   return { url: config.EMBEDDING_BASE_URL ?? url, apiKey: config.EMBEDDING_API_KEY ?? apiKey };
 }
 

@@ -29,7 +29,7 @@ export interface ServiceOptions {
 
 function logRun(log: Logger, { kind, outcome, ms, error }: JobRun, config: Config): void {
   const then = outcome === "failed" ? "it will be tried again" : "but nothing of its work is left to do";
-  if (error) log.warn({ kind, ms, ...failureFacts(error, config) }, `job failed, ${then}`);
+  if (error) log.warn({ kind, ms, ...failureFacts(error, config, kind) }, `job failed, ${then}`);
   else log.debug({ kind, outcome, ms }, "job ran");
 }
 
@@ -37,12 +37,16 @@ function makeHealth(config: Config, { stores, models, memory }: OpenGraph, isSto
   const { episodes } = memory;
   const chatModel = models.server && checkModelServer(models.server);
   const embedder = models.embeddingServer && checkModelServer(models.embeddingServer);
+  const others = Object.entries(models.otherServers).map(([task, server]) => [`${task}_model`, checkModelServer(server)] as const);
   return {
     dependencies: {
       postgres: checkPostgres(stores.database, config.DATA_DIR),
     },
     answerDependencies: chatModel ? { chat_model: chatModel } : {},
-    optionalDependencies: episodes ? { ...(embedder ? { embedder } : {}), episode_index: withTimeout(() => episodes.store.check()) } : {},
+    optionalDependencies: {
+      ...Object.fromEntries(others),
+      ...(episodes ? { ...(embedder ? { embedder } : {}), episode_index: withTimeout(() => episodes.store.check()) } : {}),
+    },
     isStopping,
   };
 }
@@ -138,8 +142,8 @@ export async function openApp(config: Config, log: Logger, { heartbeatMs = 15_00
     graph: opened.graph,
     app,
     async ask(input) {
-      const { userId: user_id, sessionId: session_id, message } = input;
-      parseChatRequest({ user_id, session_id, message }, config.MAX_MESSAGE_CHARS);
+      const { userId: user_id, sessionId: session_id, message, instructions } = input;
+      parseChatRequest({ user_id, session_id, message, instructions }, config.MAX_MESSAGE_CHARS);
       const turn = await turns.start({ tenantId: ANYBODY.tenantId, ...input }, { onBusy: "enqueue" });
       const { status, content } = await turn.ended;
       if (status === "error") throw new AppError(content.code, content.message, { retryable: content.retryable });

@@ -1,6 +1,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { SECTION_NAME } from "../../memory/agent/tool-schemas.ts";
+import { LONGEST_INSTRUCTIONS } from "../../turn/context.ts";
 
 /** In milliseconds, 2^31 - 1. A longer timer of Node fires at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
@@ -11,6 +12,10 @@ export const wholeNumber = (minimum: number, maximum = Number.MAX_SAFE_INTEGER) 
     .regex(/^\d+$/, `must be a whole number of ${minimum} or more`)
     .transform(Number)
     .refine((value) => value >= minimum && value <= maximum, `must be between ${minimum} and ${maximum}`);
+
+export const instructions = z
+  .string()
+  .refine((text) => [...text].length <= LONGEST_INSTRUCTIONS, `has more than ${LONGEST_INSTRUCTIONS} characters; shorten it`);
 
 export const httpUrl = z
   .string()

@@ -8,6 +8,7 @@ import {
   headers,
   hostAndPort,
   httpUrl,
+  instructions,
   milliseconds,
   onOrOff,
   postgresUrl,
@@ -45,11 +46,17 @@ const chatModel = {
       "Longest answer, in tokens, thoughts of the model included. A longer one is cut, and `done.cut` says so. Summaries and core memory may have 4,000 if that is more.",
     ),
   SUMMARY_MODEL: z.string().optional().describe("The model that writes summaries. Unset: CHAT_MODEL."),
+  SUMMARY_BASE_URL: httpUrl.optional().describe("The server of that model, with its `/v1`. Unset: OPENAI_BASE_URL."),
+  SUMMARY_API_KEY: z.string().optional().describe("The key of that server. Unset: OPENAI_API_KEY."),
   ROUTER_MODEL: z
     .string()
     .optional()
     .describe("The model that chooses a knowledge base when keywords and meaning leave it open. Unset: CHAT_MODEL."),
+  ROUTER_BASE_URL: httpUrl.optional().describe("The server of that model, with its `/v1`. Unset: OPENAI_BASE_URL."),
+  ROUTER_API_KEY: z.string().optional().describe("The key of that server. Unset: OPENAI_API_KEY."),
   MEMORY_MODEL: z.string().optional().describe("The model that keeps core memory. It must be able to call tools. Unset: CHAT_MODEL."),
+  MEMORY_BASE_URL: httpUrl.optional().describe("The server of that model, with its `/v1`. Unset: OPENAI_BASE_URL."),
+  MEMORY_API_KEY: z.string().optional().describe("The key of that server. Unset: OPENAI_API_KEY."),
 };
 
 const embeddings = {
@@ -82,6 +89,11 @@ const embeddings = {
 };
 
 const prompt = {
+  INSTRUCTIONS: instructions
+    .optional()
+    .describe(
+      "What the model is told in every turn, behind the service's own system prompt: a role, a tone, what to leave out. At most 20,000 characters. Unset: nothing.",
+    ),
   HISTORY_WINDOW: wholeNumber(0, 200)
     .default(DEFAULT_SUMMARY.historyWindow)
     .describe("At least this many of the last messages stand in the prompt word for word."),
@@ -115,7 +127,9 @@ const prompt = {
   ENABLE_CORE_MEMORY: onOrOff(true).describe("Whether facts about a user are kept and stand in every prompt."),
   CORE_MEMORY_SECTIONS: sectionNames
     .optional()
-    .describe("More sections of core memory, besides profile, preferences, goals, relationships and constraints. Joined by commas."),
+    .describe(
+      "More sections of core memory, besides profile, preferences, goals, relationships, constraints and instructions. Joined by commas.",
+    ),
   KNOWLEDGE_TOP_K: wholeNumber(1, 50)
     .default(TURN_DEFAULTS.passages)
     .describe("At most this many passages of documents stand in a prompt."),

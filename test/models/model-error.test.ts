@@ -52,6 +52,13 @@ describe("toModelError", () => {
     expect(toModelError(error, true).code).toBe("model_bad_response");
   });
 
+  test("names the settings of the model that was asked", () => {
+    const says = (purpose: "chat" | "summary", error: unknown) => toError(error, { purpose, streaming: false, prompt: [] }).message;
+    expect(says("chat", withStatus(401))).toContain("Check OPENAI_API_KEY.");
+    expect(says("summary", withStatus(401))).toContain("Check SUMMARY_API_KEY (without it OPENAI_API_KEY).");
+    expect(says("summary", withCode("ECONNREFUSED"))).toContain("Check SUMMARY_BASE_URL (without it OPENAI_BASE_URL),");
+  });
+
   test("hands an AppError on unchanged: the reason of an abort is one", () => {
     const reason = new AppError("turn_cancelled", "stopped");
     expect(toModelError(reason, true)).toBe(reason);

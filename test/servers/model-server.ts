@@ -45,7 +45,8 @@ export interface ModelScript {
   withoutUsage?: boolean;
 }
 
-export type SeenRequest = { body: ChatRequestBody; aborted: boolean };
+/** `key`: the header of it, with "Bearer". */
+export type SeenRequest = { body: ChatRequestBody; key: string | undefined; aborted: boolean };
 
 export type ModelServer = Awaited<ReturnType<typeof startModelServer>>;
 
@@ -124,7 +125,7 @@ export async function startModelServer({ port = 0, keepSeen = true, other = notF
     void (async () => {
       if (!request.url?.endsWith("/chat/completions")) return other(request, response);
       const body = await readJson<ChatRequestBody>(request);
-      const entry: SeenRequest = { body, aborted: false };
+      const entry: SeenRequest = { body, key: request.headers.authorization, aborted: false };
       if (keepSeen) seen.push(entry);
       response.on("close", () => (entry.aborted = !response.writableFinished));
       const script = choose(body);

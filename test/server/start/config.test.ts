@@ -184,6 +184,17 @@ describe("readSettingFiles", () => {
     expect(readSettingFiles(environment)).toEqual({ ...environment, API_KEYS: "some-long-secret:acme" });
   });
 
+  test("gives instructions of several lines, and secrets of every model's server", () => {
+    const role = path.join(folder, "role");
+    writeFileSync(role, "You are Calypso.\nBe kind.\n");
+    const read = parseConfig(readSettingFiles({ INSTRUCTIONS_FILE: role, MEMORY_API_KEY_FILE: file, ROUTER_API_KEY_FILE: file }));
+    const key = "some-long-secret:acme";
+    expect(read).toMatchObject({ INSTRUCTIONS: "You are Calypso.\nBe kind.", MEMORY_API_KEY: key, ROUTER_API_KEY: key });
+    const refusal = refusalOf({ INSTRUCTIONS: "x".repeat(20_001) });
+    expect(fieldsOf(refusal)).toEqual(["INSTRUCTIONS"]);
+    expect(refusal.message.length).toBeLessThan(400);
+  });
+
   test("refuses a file beside a value, and one that cannot be read, without the secret", () => {
     const refusal = refusalOf({ API_KEYS_FILE: file, API_KEYS: "other-secret", JWT_SECRET_FILE: "/nowhere/at-all" }, readSettingFiles);
     expect(fieldsOf(refusal)).toEqual(["API_KEYS_FILE", "JWT_SECRET_FILE"]);
