@@ -38,6 +38,9 @@ export const ConversationSummary = z.object({
 });
 export type ConversationSummary = z.infer<typeof ConversationSummary>;
 
+/** The section of core memory that says how the user wants things done. In a prompt it stands apart from what is known. */
+export const WISHES = "instructions";
+
 export const CoreSection = z.object({ section: z.string(), content: z.string(), version: z.number() });
 export type CoreSection = z.infer<typeof CoreSection>;
 
@@ -105,6 +108,7 @@ export type Usage = z.infer<typeof Usage>;
 /** Estimated; `message` is the user's, with its attachments and the answer that is continued. */
 export const PromptTokens = z.object({
   system: z.number(),
+  instructions: z.number().optional().describe("Of the service, the knowledge base and the caller. Left out without any."),
   core_memory: z.number(),
   summary: z.number(),
   window: z.number(),
@@ -113,6 +117,15 @@ export const PromptTokens = z.object({
   message: z.number(),
 });
 export type PromptTokens = z.infer<typeof PromptTokens>;
+
+/** Instructions in a prompt, without their text. `characters` is the length of the whole, also of what is cut. */
+export const GivenInstructions = z.object({
+  from: z.enum(["service", "knowledge", "caller"]),
+  hash: z.string().describe("SHA-256 of the whole text, base64url."),
+  characters: z.number(),
+  cut: z.boolean().describe("True when a part had no room in the prompt."),
+});
+export type GivenInstructions = z.infer<typeof GivenInstructions>;
 
 /** The memory in the prompt, piece by piece, so that each can be looked up, corrected or erased. */
 export const Receipt = z.object({
@@ -125,6 +138,7 @@ export const Receipt = z.object({
     .array(z.object({ name: z.string() }))
     .optional()
     .describe("What a front end sent beside the message; no memory."),
+  instructions: z.array(GivenInstructions).optional().describe("Left out without any; no memory."),
   /** Null when a handler of a knowledge base answered. */
   prompt_tokens: PromptTokens.nullable(),
 });
@@ -146,6 +160,7 @@ export const ConversationState = new StateSchema({
   sessionId: z.string(), // caller
   message: z.string(), // caller; history: of a continued answer the question
   attachments: z.array(Attachment).default(() => []), // caller: what stands beside the message in this prompt alone
+  instructions: z.string().default(""), // caller: of the application that asks, for this prompt alone
   continues: z.string().nullable().default(null), // caller: the last answer, to go on with it
   debug: z.boolean().default(false), // caller
   agentType: AgentType.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one that is used
@@ -168,6 +183,7 @@ export const ConversationState = new StateSchema({
   kbPrefix: z.string(), // route
   workerName: z.string(), // route
   useRetrieval: z.boolean().default(false), // route
+  kbInstructions: z.string().default(""), // route: of the knowledge base
   routingMs: z.number(), // route
   messages: MessagesValue, // caller, generate_rag: the thread in Studio; the prompt has the window instead
   answer: z.string().default(""), // generate_rag: what was streamed, of a continued answer without its beginning

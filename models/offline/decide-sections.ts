@@ -1,5 +1,6 @@
 import { lexicalText } from "../../text/lexical-text.ts";
 import { splitLines } from "../../text/split-sentences.ts";
+import { WISHES } from "../../turn/state.ts";
 import { readMessage, readStatement, type Fact, type Topic } from "./read-message.ts";
 
 /** A line of core memory. */
@@ -15,7 +16,16 @@ interface Line extends KnownLine {
   isRepeated?: boolean;
 }
 
-const SECTION_OF: Readonly<Record<Topic, string>> = { name: "profile", home: "profile", taste: "preferences", note: "profile" };
+const SECTION_OF: Readonly<Record<Topic, string>> = {
+  name: "profile",
+  home: "profile",
+  taste: "preferences",
+  note: "profile",
+  language: WISHES,
+  manner: WISHES,
+};
+/** Another value takes the place of the one before. */
+const ONE_AT_A_TIME: readonly Topic[] = ["name", "home", "language"];
 /** How lines begin. The first English and the first Chinese beginning are the ones that are written. */
 const BEGINNINGS: [topic: Topic, holds: Fact["holds"], english: string, chinese: string, ...others: string[]][] = [
   ["name", "yes", "Name: ", "名字：", "The user's name is "],
@@ -23,6 +33,8 @@ const BEGINNINGS: [topic: Topic, holds: Fact["holds"], english: string, chinese:
   ["taste", "no", "Dislikes ", "不喜欢"],
   ["taste", "yes", "Likes ", "喜欢", "Enjoys "],
   ["note", "yes", "Asked to remember: ", "要记住："],
+  ["language", "yes", "Answer in ", "回答语言："],
+  ["manner", "yes", "Always ", "每次都要"],
 ];
 const CALLED: [words: RegExp, topic: Topic][] = [
   [/^(?:my name|我的名字|我的姓名|我叫什么)$/i, "name"],
@@ -71,13 +83,13 @@ function lineOf({ topic, holds, value, isChinese }: Fact): Line {
 const keyOf = ({ topic, value }: Pick<Fact, "topic" | "value">): string =>
   lexicalText(topic === "home" ? (value.split(",")[0] ?? "") : value.replace(/^[吃喝看听玩](?=..)/u, "")) || value;
 
-/** Against it are another name or home, and the opposite of a liking. */
+/** Against it are another name, home or language, and the opposite of a liking. */
 function relation(line: KnownLine, fact: Fact): "says" | "against" | "neither" {
   const known = readLine(line);
   if (known?.topic !== fact.topic) return "neither";
   const isSame = keyOf(known) === keyOf(fact);
   if (isSame) return known.holds === fact.holds ? "says" : "against";
-  return fact.topic === "name" || fact.topic === "home" ? "against" : "neither";
+  return ONE_AT_A_TIME.includes(fact.topic) ? "against" : "neither";
 }
 
 /** Whether a line is what a question asks for, and else what of the line the words of a question are compared with. */
@@ -135,8 +147,8 @@ function reasonOf(before: string[], lines: Line[]): string {
 }
 
 /**
- * What a user's message makes of core memory, by rules: a name, a home, likes and dislikes, "remember that" and "forget that", in English
- * or Chinese. With `onlyAdd`, for a message older than what is known, it replaces and removes nothing.
+ * What a user's message makes of core memory, by rules: a name, a home, likes and dislikes, how the user wants to be answered, "remember
+ * that" and "forget that", in English or Chinese. With `onlyAdd`, for a message older than what is known, it replaces and removes nothing.
  */
 export function decideSections(
   sections: Readonly<Record<string, string>>,
@@ -145,7 +157,7 @@ export function decideSections(
 ): { section: string; lines: Line[]; reason: string }[] {
   const changes = readMessage(userMessage);
   if (changes.length === 0) return [];
-  const names = new Set(["profile", "preferences", ...Object.keys(sections)]);
+  const names = new Set([...Object.values(SECTION_OF), ...Object.keys(sections)]);
   const linesOf = (section: string): string[] => splitLines(sections[section] ?? "").filter((line) => line.trim() !== "");
   const known = [...names].map((section) => ({ section, before: linesOf(section) }));
   const lines = known.flatMap(({ section, before }) => [...new Set(before)].map((text): Line => ({ section, text, isOld: true })));

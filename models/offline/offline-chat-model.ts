@@ -7,6 +7,7 @@ import { lexicalQuery, lexicalText } from "../../text/lexical-text.ts";
 import { isSmallTalk } from "../../text/small-talk.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
 import { asks, tellsOfOneself } from "../../text/telling-or-asking.ts";
+import { WISHES } from "../../turn/state.ts";
 import { answersOf, isContradicted } from "./decide-sections.ts";
 import { readMessage } from "./read-message.ts";
 import { weightOf } from "./hashed-embedder.ts";
@@ -67,7 +68,10 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
     return pieces.flatMap(({ label = "", text }) => splitSentences(text).map((sentence) => ({ label, text: sentence })));
   };
   const scoreOf = makeScore(question);
-  const lines = remembered("core_memory").map(({ label, text }) => ({ section: label.slice(1, -1), text }));
+  const lines = [
+    ...remembered("core_memory").map(({ label, text }) => ({ section: label.slice(1, -1), text })),
+    ...remembered("user_wishes").map(({ text }) => ({ section: WISHES, text })),
+  ];
   const said = [
     ...remembered("conversation_summary").flatMap(({ text }) => SUMMARISED.exec(text)?.[1] ?? []),
     ...remembered("earlier_exchanges").flatMap(({ label, text }) => (ASKED.test(label) ? [text] : [])),

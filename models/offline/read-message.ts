@@ -1,6 +1,7 @@
 import { LINE_BREAK, splitSentences } from "../../text/split-sentences.ts";
+import { readWish } from "./read-wish.ts";
 
-export type Topic = "name" | "home" | "taste" | "note";
+export type Topic = "name" | "home" | "taste" | "note" | "language" | "manner";
 
 /** What the user said about themself. "no": a dislike; "over": it is no longer so. */
 export interface Fact {
@@ -152,6 +153,8 @@ function readNote(said: string): Change[] {
 function readSentence(sentence: string, isCasual: boolean): Change[] | null {
   const asks = ASKS.test(sentence);
   const plain = sentence.replace(/[.!?。！？~～ ]{1,9}$/u, "");
+  const wish = asks ? null : readWish(plain);
+  if (wish) return [{ fact: wish }];
   if (!asks && FORGET.test(plain)) return [{ forget: plain.replace(FORGET, "") }];
   const remember = !asks && REMEMBER.test(plain);
   const said = remember ? plain.replace(REMEMBER, "") : plain;

@@ -10,6 +10,7 @@ export const enMemory = {
       goals: "Goals",
       relationships: "Relationships",
       constraints: "Constraints",
+      instructions: "How to answer",
     } as Record<string, string>,
     empty: "Empty",
     edit: "Edit",

@@ -6,7 +6,14 @@ export const zhMemory: Texts["memory"] = {
   tabs: { core: "核心记忆", episodes: "往事", changes: "变更", jobs: "任务", erase: "删除" },
   core: {
     explain: "每个提示词都包含的事实。",
-    sections: { profile: "个人资料", preferences: "偏好", goals: "目标", relationships: "关系", constraints: "限制" },
+    sections: {
+      profile: "个人资料",
+      preferences: "偏好",
+      goals: "目标",
+      relationships: "关系",
+      constraints: "限制",
+      instructions: "回答方式",
+    },
     empty: "空",
     edit: "编辑",
     save: "保存",

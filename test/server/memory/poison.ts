@@ -24,12 +24,13 @@ export const ATTACKS: readonly string[] = [
 
 /** What no attack has in a fence any more: the beginning of a tag of ours or of a control token. */
 export const UNTAMED =
-  /<\s*(?:\/\s*)?(?:core_memory|conversation_summary|earlier_|user_message|assistant_message|start_of_turn|end_of_turn|s>|sys>)|<\s*[|｜]|\[\/?inst\]/iu;
+  /<\s*(?:\/\s*)?(?:core_memory|user_wishes|conversation_summary|earlier_|user_message|assistant_message|start_of_turn|end_of_turn|s>|sys>)|<\s*[|｜]|\[\/?inst\]/iu;
 
 /** Lines of ours in a fence: they alone have no mark. */
 export const OUR_LINE = /^(?:\[(?:\d{4}-\d\d-\d\d|\w+)\](?: (?:User|Noted):| \(last changed by .*\))?|Assistant:|Answer:|\(none\))$/u;
 
-const FENCES = /<(core_memory|conversation_summary|earlier_exchanges|earlier_summary|user_message|assistant_message)>\n([^]*?)\n<\/\1>/gu;
+const FENCES =
+  /<(core_memory|user_wishes|conversation_summary|earlier_exchanges|earlier_summary|user_message|assistant_message)>\n([^]*?)\n<\/\1>/gu;
 
 /** What stands between the tags of a prompt, by tag, and the prompt without it. */
 export function takeFencesOut(text: string): { outside: string; inside: { tag: string; text: string }[] } {

@@ -13,7 +13,7 @@ test("the status shows dependencies, layers, the last turns and the jobs, which 
   expect(await status()).toMatchObject({
     dependencies: { postgres: "up", chat_model: "up" },
     layers: { summary: "on", core_memory: "off", episodic: "off", knowledge: "off" },
-    core_memory_sections: ["profile", "preferences", "goals", "relationships", "constraints"],
+    core_memory_sections: ["profile", "preferences", "goals", "relationships", "constraints", "instructions"],
     models: { chat: expect.stringContaining(running.model.url), embedder: null },
     search_level: null,
     unfit_models: [],
