@@ -29,6 +29,8 @@ export interface ConversationGraphParts {
   /** Migrated: see `migrate`. */
   database: Database;
   chatModel: BaseChatModel;
+  /** What the model is told in every turn, behind the system prompt. Default: nothing. */
+  instructions?: string | undefined;
   /** Default: none. */
   knowledge?: KnowledgeCatalog;
   /** Routes by meaning and by a model, besides by keywords. Default: neither. */
@@ -78,7 +80,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   const turns = makeTurnStore(database);
   const tokenBudget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
   const answering = { chatModel, turns, leaseMs, timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS };
-  const generateRag = makeGenerateRag({ ...answering, tokenBudget, observer });
+  const generateRag = makeGenerateRag({ ...answering, instructions: parts.instructions ?? "", tokenBudget, observer });
   const handlers = parts.handlers ?? makeKnowledgeHandlers();
   const nodes: Nodes = {
     route: makeRoute({ ...parts.routing, observer, knowledge: parts.knowledge ?? makeFixedKnowledgeCatalog([]) }),

@@ -17,6 +17,8 @@ export interface TurnInput {
   message: string;
   /** Text beside the message, for this turn's prompt alone. Default: none. */
   attachments?: Attachment[];
+  /** What the application tells the model in this turn, behind the service's own instructions. No memory; default: nothing. */
+  instructions?: string;
   /** The conversation's last answer, as it is known: the turn goes on with it, and the stored answer grows. `message`: its question. */
   continues?: string | null;
   /** Adds the `execution_log` events. Default false. */

@@ -12,6 +12,7 @@ import type { Observer } from "../observe/observer.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { type AssembledPrompt, assemblePrompt } from "./prompt/assemble-prompt.ts";
 import { usableCoreMemory } from "./core-memory.ts";
+import { type Instructions, instructionsNotice } from "./prompt/instructions.ts";
 import { withLease } from "./turn-lease.ts";
 import { looksOnly } from "./routing/route-by-words.ts";
 import type { Node } from "./node.ts";
@@ -42,6 +43,8 @@ export interface GenerateRagParts {
   turns: TurnStore;
   leaseMs: number;
   timeouts: AnswerTimeouts;
+  /** Of the service, for every turn. */
+  instructions: string;
   /** Most tokens of a prompt. */
   tokenBudget: number;
   observer: Observer;
@@ -53,11 +56,23 @@ function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt): Usage {
   return { prompt_tokens, completion_tokens, total_tokens: usage?.total_tokens ?? prompt_tokens + completion_tokens, estimated: !usage };
 }
 
+/** Those of a knowledge base are for the turns that it answers. */
+function instructionsOf(state: ConversationState, ofService: string): Instructions[] {
+  const hasBase = !looksOnly(state) || state.retrievalResults.length > 0;
+  const all: Instructions[] = [
+    { from: "service", text: ofService },
+    { from: "knowledge", text: hasBase ? state.kbInstructions : "" },
+    { from: "caller", text: state.instructions },
+  ];
+  return all.filter(({ text }) => text.trim() !== "");
+}
+
 /**
  * Assembles the prompt and streams the model's answer. A cancelled or failed call sets `partialAnswer` and `error` instead of throwing, so
  * that persist always runs. After an error of an earlier node the model is not asked.
  */
-export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudget, observer }: GenerateRagParts): Node {
+export function makeGenerateRag(parts: GenerateRagParts): Node {
+  const { chatModel, turns, leaseMs, timeouts, instructions, tokenBudget, observer } = parts;
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId, message, attachments, windowIsWhole, continued } = state;
     const { conversationSummary: summary, recentMessages: window, episodicMemory: episodes } = state;
@@ -65,6 +80,7 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
     const documents = usesDocuments ? { passages: state.retrievalResults, isIncomplete: state.degraded.includes("knowledge") } : null;
     if (state.error) return { ...answerUpdate(state, "", ""), partialAnswer: true };
     const prompt = assemblePrompt({
+      instructions: instructionsOf(state, instructions),
       coreMemory: usableCoreMemory(state),
       summary,
       window,
@@ -75,8 +91,8 @@ export function makeGenerateRag({ chatModel, turns, leaseMs, timeouts, tokenBudg
       continued: continued?.text ?? "",
       tokenBudget,
     });
-    const notice = promptLimitNotice(prompt, { windowIsWhole, tokenBudget });
-    if (notice) emit(runtime, { status: "notice", content: notice });
+    const notices = [instructionsNotice(prompt.instructions, tokenBudget), promptLimitNotice(prompt, { windowIsWhole, tokenBudget })];
+    for (const content of notices) if (content) emit(runtime, { status: "notice", content });
     const began = performance.now();
     let firstTokenMs: number | null = null;
     const answerId = continued?.answerId ?? uuidv7();

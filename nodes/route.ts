@@ -25,13 +25,14 @@ export interface RouteParts {
   observer?: Observer;
 }
 
-function toUpdate(decision: RouteDecision, began: number): ConversationUpdate {
+function toUpdate(decision: RouteDecision, bases: readonly KnowledgeBase[], began: number): ConversationUpdate {
   const agentType = AgentType.parse(decision.worker_name.slice(decision.kb_prefix.length + 1));
   return {
     routeDecision: decision,
     kbPrefix: decision.kb_prefix,
     workerName: decision.worker_name,
     agentType,
+    kbInstructions: bases.find(({ prefix }) => prefix === decision.kb_prefix)?.instructions ?? "",
     useRetrieval: decision.kb_prefix !== GENERAL && agentType !== "chat_agent",
     routingMs: millisecondsSince(began),
     error: null,
@@ -91,13 +92,13 @@ export function makeRoute(parts: RouteParts): Node {
       emit(runtime, { status: "route_decision", content: decision });
       const { kb_prefix, worker_name, method, confidence } = decision;
       runtime.note?.({ kb_prefix, worker_name, method, confidence, knowledge_bases: bases.length });
-      return toUpdate(decision, began);
+      return toUpdate(decision, bases, began);
     } catch (thrown) {
       const error = toAppError(thrown);
       runtime.context?.onError?.(error);
       const { message, agentType } = state;
       const { decision } = routeByWords({ message, requested: GENERAL, agentType, bases: [] });
-      return { ...toUpdate(decision, began), error: error.toContent() };
+      return { ...toUpdate(decision, [], began), error: error.toContent() };
     }
   };
 }

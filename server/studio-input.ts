@@ -4,7 +4,7 @@ import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import { AgentType, ConversationState, type ConversationUpdate } from "../turn/state.ts";
 import { assertNotTooLong, chatMessage } from "./turns/open-turn.ts";
-import { callerId, parseRequest, storableText } from "./http/parse-request.ts";
+import { callerId, instructionsText, parseRequest, storableText } from "./http/parse-request.ts";
 
 const STUDIO_USER = "studio";
 
@@ -18,6 +18,7 @@ const StudioInput = z.object({
   debug: z.boolean("must be true or false").optional(),
   agentType: z.enum(AgentType.options, `must be one of ${AgentType.options.join(", ")}`).optional(),
   requestedKbPrefix: storableText.nullable().optional(),
+  instructions: instructionsText.optional(),
 });
 
 /** The fields that only nodes write, at their defaults: a thread still has those of its last turn. */
@@ -64,7 +65,7 @@ export interface StudioThread {
  */
 export function toTurnInput(input: object, thread: StudioThread, maxMessageChars: number): ConversationUpdate {
   const filledIn = Object.fromEntries(Object.entries(input).filter(([, value]) => value !== "" && value !== undefined && value !== null));
-  const { messages, message: written, ...given } = parseRequest(StudioInput, filledIn);
+  const { messages, message: written, instructions = "", ...given } = parseRequest(StudioInput, filledIn);
   const human = written === undefined && messages !== undefined ? lastHuman(messages) : undefined;
   const { message } = parseRequest(z.object({ message: chatMessage }), { message: written ?? human?.text });
   assertNotTooLong("message", [message], maxMessageChars);
@@ -76,6 +77,7 @@ export function toTurnInput(input: object, thread: StudioThread, maxMessageChars
     userId: given.userId ?? earlier.userId ?? STUDIO_USER,
     sessionId: given.sessionId ?? earlier.sessionId ?? id ?? STUDIO_USER,
     message,
+    instructions,
     ...(human ? { messages: [human] } : {}),
   };
 }

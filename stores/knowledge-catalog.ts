@@ -10,6 +10,8 @@ export interface KnowledgeBase {
   keywords: string[];
   /** The agent type of its turns, unless the caller chose one. Default `hybrid_agent`. */
   worker?: AgentType;
+  /** What the model is told in its turns. */
+  instructions?: string;
   /** Of its newest documents, with their headings. */
   titles?: readonly string[];
 }

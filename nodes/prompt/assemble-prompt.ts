@@ -13,6 +13,7 @@ import { estimateTokens, messageTokens, shortenQuoted, shortenText, TOKENS_PER_M
 import { fence } from "../../text/fence.ts";
 import { fitAttachments, fitCoreMemory, fitEpisodes, fitPassages, type FittingCoreMemory, type SearchedDocuments } from "./quoted-parts.ts";
 import { fitWindow } from "./fit-window.ts";
+import { fitInstructions, type FittingInstructions, type Instructions } from "./instructions.ts";
 
 const SYSTEM_PROMPT = `You are a helpful assistant in a long-running conversation. Answer in the language of the user's last message.
 Rely on what the user has told you; when you do not know something about the user, say so instead of guessing.`;
@@ -24,8 +25,11 @@ const SYSTEM_PROMPT_TOKENS = estimateTokens(SYSTEM_PROMPT);
 // The most that a part may take of the budget. A longer message is shortened in the prompt, not in the store.
 const SUMMARY_SHARE = 0.25;
 const CORE_MEMORY_SHARE = 0.25;
-/** System prompt, core memory and summary together. */
+/** System prompt, instructions, core memory and summary together. */
 const STABLE_SHARE = 0.6;
+/** At most half of what the message leaves besides: instructions give way to it. */
+const INSTRUCTIONS_SHARE = 0.25;
+const INSTRUCTIONS_REST_SHARE = 0.5;
 /** The current message, of what these leave. */
 const MESSAGE_SHARE = 0.75;
 // The most of what the current message leaves.
@@ -35,6 +39,8 @@ const ATTACHMENTS_SHARE = 0.5;
 const CONTINUED_SHARE = 0.5;
 
 export interface PromptParts {
+  /** The ones before count more. */
+  instructions?: readonly Instructions[];
   coreMemory?: readonly CoreSection[];
   summary: ConversationSummary | null;
   window: WindowMessage[];
@@ -58,6 +64,7 @@ export interface AssembledPrompt {
   leftOut: { messages: number; uncovered: number };
   /** The number of shortened messages, with the current one. */
   shortened: number;
+  instructions: Pick<FittingInstructions, "cut">;
 }
 
 export function receiptPassages(passages: readonly Passage[]): Receipt["passages"] {
@@ -69,14 +76,24 @@ function partTokens(text: string): number {
   return text === "" ? 0 : estimateTokens(text) + 1;
 }
 
+interface StablePart {
+  system: string;
+  known: FittingCoreMemory;
+  tokens: { system: number; instructions: number; core_memory: number; summary: number };
+  /** For all other parts. */
+  room: number;
+}
+
 /** What stays the same from turn to turn. */
 function stablePart(
   { coreMemory, summary }: { coreMemory: readonly CoreSection[]; summary: ConversationSummary | null },
+  instructions: string,
   tokenBudget: number,
-): { system: string; known: FittingCoreMemory; coreTokens: number; summaryTokens: number } {
-  const room = Math.max(0, Math.floor(tokenBudget * STABLE_SHARE) - SYSTEM_PROMPT_TOKENS);
+): StablePart {
+  const instructionsTokens = partTokens(instructions);
+  const room = Math.max(0, Math.floor(tokenBudget * STABLE_SHARE) - SYSTEM_PROMPT_TOKENS - instructionsTokens);
   const known = fitCoreMemory(coreMemory, Math.min(Math.floor(tokenBudget * CORE_MEMORY_SHARE), Math.floor(room / 2)));
-  const parts = [SYSTEM_PROMPT, ...(known.text ? [known.text] : [])];
+  const parts = [SYSTEM_PROMPT, ...[instructions, known.text].filter((text) => text !== "")];
   const coreTokens = partTokens(known.text);
   let summaryTokens = 0;
   if (summary?.text) {
@@ -87,8 +104,21 @@ function stablePart(
     summaryTokens = partTokens(part);
     parts.push(part);
   }
-  return { system: parts.join("\n\n"), known, coreTokens, summaryTokens };
+  const tokens = {
+    system: SYSTEM_PROMPT_TOKENS + TOKENS_PER_MESSAGE,
+    instructions: instructionsTokens,
+    core_memory: coreTokens,
+    summary: summaryTokens,
+  };
+  return {
+    system: parts.join("\n\n"),
+    known,
+    tokens,
+    room: Math.max(0, tokenBudget - sumOf(tokens) - TOKENS_PER_MESSAGE), // the last one is the current message
+  };
 }
+
+const sumOf = (tokens: Readonly<Record<string, number>>): number => Object.values(tokens).reduce((sum, part) => sum + part, 0);
 
 /**
  * Assembles the prompt of a turn within `tokenBudget`. What changes least comes first, for the provider's prompt cache. Users' text is
@@ -96,6 +126,7 @@ function stablePart(
  */
 export function assemblePrompt(parts: PromptParts): AssembledPrompt {
   const {
+    instructions = [],
     coreMemory = [],
     summary,
     window,
@@ -106,11 +137,13 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
     continued = "",
     tokenBudget,
   } = parts;
-  const { system, known, coreTokens, summaryTokens } = stablePart({ coreMemory, summary }, tokenBudget);
-  const systemTokens = SYSTEM_PROMPT_TOKENS + TOKENS_PER_MESSAGE;
-  const room = Math.max(0, tokenBudget - systemTokens - coreTokens - summaryTokens - TOKENS_PER_MESSAGE);
-  const asked = shortenText(message, Math.floor(room * MESSAGE_SHARE));
+  const memory = { coreMemory, summary };
+  const bare = stablePart(memory, "", tokenBudget);
+  const asked = shortenText(message, Math.floor(bare.room * MESSAGE_SHARE));
   const askedTokens = estimateTokens(asked);
+  const most = Math.min(tokenBudget * INSTRUCTIONS_SHARE, (bare.room - askedTokens) * INSTRUCTIONS_REST_SHARE);
+  const told = fitInstructions(instructions, Math.floor(most));
+  const { system, known, room, tokens: stable } = told.text === "" ? bare : stablePart(memory, told.text, tokenBudget);
   const begun = shortenText(continued, Math.floor((room - askedTokens) * CONTINUED_SHARE));
   const begunTokens = begun === "" ? 0 : estimateTokens(begun) + TOKENS_PER_MESSAGE;
   const attached = fitAttachments(attachments, Math.floor((room - askedTokens - begunTokens) * ATTACHMENTS_SHARE));
@@ -122,10 +155,11 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
   const [episodeTokens, passageTokens] = [partTokens(recalled.text), partTokens(found.text)];
   const fitting = fitWindow(window, left - episodeTokens - passageTokens);
   const leftOut = window.slice(0, window.length - fitting.messages.length);
+  const { system: systemTokens, instructions: instructionsTokens, ...memoryTokens } = stable;
   const promptTokens = {
     system: systemTokens,
-    core_memory: coreTokens,
-    summary: summaryTokens,
+    ...(told.text === "" ? {} : { instructions: instructionsTokens }),
+    ...memoryTokens,
     window: messageTokens(fitting.messages),
     episodes: episodeTokens,
     passages: passageTokens,
@@ -147,10 +181,12 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
       }),
       passages: receiptPassages(found.passages),
       ...(attached.attachments.length === 0 ? {} : { attachments: attached.attachments.map(({ name }) => ({ name })) }),
+      ...(told.given.length === 0 ? {} : { instructions: told.given }),
       prompt_tokens: promptTokens,
     },
-    tokens: Object.values(promptTokens).reduce((sum, tokens) => sum + tokens, 0),
+    tokens: sumOf(promptTokens),
     leftOut: { messages: leftOut.length, uncovered: uncoveredMessages(leftOut, summary).length },
     shortened: fitting.shortened + (asked === message ? 0 : 1) + (begun === continued ? 0 : 1),
+    instructions: told,
   };
 }

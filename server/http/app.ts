@@ -20,6 +20,7 @@ import { pageRoutes } from "../page/page-routes.ts";
 import { chatRoutes } from "../turns/chat-routes.ts";
 import { turnRoutes } from "../turns/turn-routes.ts";
 import type { AppParts } from "./app-parts.ts";
+import { LONGEST_INSTRUCTIONS } from "../../turn/context.ts";
 import { errorResponse } from "./error-response.ts";
 import { openApiRoutes } from "./openapi/openapi-routes.ts";
 import { parseQuery } from "./parse-request.ts";
@@ -35,7 +36,7 @@ const OTHER_FIELDS_BYTES = 16 * 1024;
 export function makeApp(parts: AppParts): Express {
   const { config, stores, memory, limits, observing, identity, log } = parts;
   const { CORS_ORIGINS: corsOrigins, MAX_MESSAGE_CHARS: maxMessageChars } = config;
-  const maxBodyBytes = maxMessageChars * BYTES_PER_CHARACTER + OTHER_FIELDS_BYTES;
+  const maxBodyBytes = (maxMessageChars + LONGEST_INSTRUCTIONS) * BYTES_PER_CHARACTER + OTHER_FIELDS_BYTES;
   const needsKey = needsIdentity(identity);
   return express()
     .disable("x-powered-by")

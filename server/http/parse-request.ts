@@ -3,6 +3,7 @@ import { validate as isUuid } from "uuid";
 import querystring, { type ParsedUrlQuery } from "node:querystring";
 import { AppError, type Problem } from "../../errors/app-error.ts";
 import { decodeCursor, type PageRequest } from "../../stores/page.ts";
+import { LONGEST_INSTRUCTIONS } from "../../turn/context.ts";
 
 const MAX_PROBLEMS = 50;
 const MAX_NAME_CHARACTERS = 200;
@@ -58,6 +59,12 @@ export const storableText = z
     const problem = unstorable(context.value);
     if (problem) context.issues.push({ code: "custom", input: context.value, message: problem });
   });
+
+/** For the model; undefined when it is blank. */
+export const instructionsText = storableText
+  .refine((text) => [...text].length <= LONGEST_INSTRUCTIONS, `has more than ${LONGEST_INSTRUCTIONS} characters; shorten it`)
+  .transform((text) => text.trim() || undefined)
+  .meta({ maxLength: LONGEST_INSTRUCTIONS });
 
 /** Chosen by callers. Clients resolve `.` and `..` in a path. */
 export const callerId = storableText

@@ -7,7 +7,7 @@ import { AgentType } from "../../turn/state.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { readJson, requireJson } from "../http/read-body.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
-import { parseRequest, storableText } from "../http/parse-request.ts";
+import { instructionsText, parseRequest, storableText } from "../http/parse-request.ts";
 import { GENERAL } from "../../nodes/routing/route-by-words.ts";
 import { makeRouter, operationGroup, route, jsonBody, jsonAnswer } from "../http/openapi/operation.ts";
 
@@ -31,6 +31,7 @@ const KnowledgeBody = z.strictObject({
     .enum(AgentType.options, `must be one of ${AgentType.options.join(", ")}`)
     .optional()
     .describe("How its turns search its documents, unless a turn says `agent_type` itself. Without it `hybrid_agent`."),
+  instructions: instructionsText.optional().describe("What the model is told in its turns, behind the service's own instructions."),
 });
 
 function prefixOf(request: Request): string {
@@ -45,6 +46,7 @@ const KnowledgeBase = z.object({
   description: z.string(),
   keywords: z.array(z.string()),
   worker: AgentType.optional(),
+  instructions: z.string().optional(),
 });
 const KnowledgeList = z.object({ knowledge: z.array(KnowledgeBase) });
 
@@ -83,12 +85,13 @@ export async function loadBase(bases: KnowledgeBaseStore, { tenantId, prefix }: 
   return base;
 }
 
-const toBase = ({ prefix, description, titles = [], keywords, worker }: StoredBase) => {
+const toBase = ({ prefix, description, titles = [], keywords, worker, instructions }: StoredBase) => {
   const about = description || titles.join("; ").slice(0, MAX_DESCRIPTION_CHARACTERS).toWellFormed();
-  return { kb_prefix: prefix, description: about, keywords, ...(worker === undefined ? {} : { worker }) };
+  const optional = { ...(worker === undefined ? {} : { worker }), ...(instructions === undefined ? {} : { instructions }) };
+  return { kb_prefix: prefix, description: about, keywords, ...optional };
 };
 
-const MAX_BASE_BYTES = 100 * 1024;
+const MAX_BASE_BYTES = 400 * 1024;
 
 export function knowledgeRoutes({ stores: { knowledgeBases } }: AppParts): Router {
   return makeRouter(knowledgeOperations, {
@@ -104,8 +107,9 @@ export function knowledgeRoutes({ stores: { knowledgeBases } }: AppParts): Route
       readJson(MAX_BASE_BYTES),
       async (request, response) => {
         const { tenantId, prefix } = placeOf(request, response);
-        const { description, keywords, worker } = parseRequest(KnowledgeBody, request.body);
-        const base = { prefix, description, keywords, ...(worker === undefined ? {} : { worker }) };
+        const { description, keywords, worker, instructions } = parseRequest(KnowledgeBody, request.body);
+        const optional = { ...(worker === undefined ? {} : { worker }), ...(instructions === undefined ? {} : { instructions }) };
+        const base = { prefix, description, keywords, ...optional };
         const isNew = await knowledgeBases.put(tenantId, base);
         response.status(isNew ? 201 : 200).json(toBase(base));
       },

@@ -21,7 +21,7 @@ import {
 import { CompletionBody, type CompletionRequest, readAsked, wantedStructure } from "./completion-request.ts";
 import { detectFrontEndTask, type FrontEndTask } from "./front-end-task.ts";
 import { claimedUser, findSession, findUser } from "./user-and-session.ts";
-import { systemAttachments, unwrapMessage } from "./wrapped-message.ts";
+import { systemAttachments, systemInstructions, unwrapMessage } from "./wrapped-message.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { PREFIX } from "../knowledge/knowledge-routes.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
@@ -37,7 +37,7 @@ export const openaiOperations = operationGroup({
   routes: {
     createCompletion: route("POST /v1/chat/completions", "One turn, as OpenAI's clients ask for it", {
       details:
-        "The last message is what the user says; history is the service's own. When it is the conversation's last answer, the service goes on with that answer. Requests of a front end for titles, tags and follow-ups are answered and never become memory.",
+        "The last message is what the user says; history is the service's own. Messages of `system` and `developer` tell the model what your application wants of it in this turn; they are no memory. When it is the conversation's last answer, the service goes on with that answer. Requests of a front end for titles, tags and follow-ups are answered and never become memory.",
       headers: ["X-Session-Id", "X-User-Id"],
       body: jsonBody(CompletionBody),
       answers: {
@@ -85,7 +85,9 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
     const { field, continues, ...given } = readAsked(body);
     const { message, attachments: ofMessage } = unwrapMessage(given.message);
     const attachments = [...systemAttachments(body.messages), ...ofMessage];
+    const instructions = systemInstructions(body.messages);
     assertNotTooLong("messages", [message, ...attachments.map(({ text }) => text)], maxMessageChars);
+    assertNotTooLong("messages", [instructions], maxMessageChars);
     const asked = {
       user_id: findUser(request, callerOf(response), body.user),
       session_id: findSession(request, body),
@@ -95,6 +97,7 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
     };
     const source = await turns.open(request, response, parseChatRequest(asked, maxMessageChars), {
       ...(attachments.length > 0 ? { attachments } : {}),
+      ...(instructions === "" ? {} : { instructions }),
       ...(continues === undefined ? {} : { continues }),
     });
     const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)), field);

@@ -36,11 +36,32 @@ export function unwrapMessage(given: string): UnwrappedMessage {
   const text = given.replaceAll("\r\n", "\n").trimStart();
   const isInstructed = text.startsWith(INSTRUCTIONS) && text.includes(CONTEXT[0]);
   if (!isInstructed && !text.startsWith(FILES[0])) return plain;
-  const closing = [CONTEXT[1], FILES[1]].filter((tag) => text.includes(tag));
-  const end = Math.max(...closing.map((tag) => text.lastIndexOf(tag) + tag.length), 0);
+  const end = endOfWrapping(text);
   const message = text.slice(end).trim();
   if (end === 0 || message === "") return plain;
   return { message, attachments: readContext(text) };
+}
+
+/**
+ * What a request tells the model in its system messages, joined in their order. What Open WebUI puts there around the text of files is left
+ * out, since that stands beside the message: see systemAttachments.
+ */
+export function systemInstructions(messages: readonly Pick<CompletionMessage, "role" | "text">[]): string {
+  const told = messages.filter(isSystem).map(({ text }) => withoutContext(text.replaceAll("\r\n", "\n")));
+  return told.filter((text) => text !== "").join("\n\n");
+}
+
+function withoutContext(text: string): string {
+  if (readContext(text).length === 0) return text.trim();
+  const opening = text.indexOf(CONTEXT[0]);
+  const template = text.lastIndexOf(INSTRUCTIONS, opening);
+  const before = text.slice(0, template < 0 ? opening : template).trim();
+  return [before, text.slice(endOfWrapping(text)).trim()].filter((part) => part !== "").join("\n\n");
+}
+
+/** Behind the last tag that closes one, so that no file can speak for others. */
+function endOfWrapping(text: string): number {
+  return Math.max(...[CONTEXT[1], FILES[1]].map((tag) => (text.includes(tag) ? text.lastIndexOf(tag) + tag.length : 0)));
 }
 
 function readContext(text: string): Attachment[] {

@@ -40,6 +40,7 @@ function createGraph(
     ...sharedSettings(config, stores, models),
     observer,
     chatModel: models.chat ?? new OfflineChatModel(),
+    instructions: config.INSTRUCTIONS,
     knowledge: stores.knowledgeBases,
     routing: { embedder: episodic?.embedder ?? null, routerModel: models.router, timeoutMs },
     episodes: episodic && { recall: episodic.recall, topK: config.EPISODE_TOP_K, scope: config.EPISODE_SCOPE, timeoutMs },

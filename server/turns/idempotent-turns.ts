@@ -25,7 +25,8 @@ export function hashIdempotencyKey(request: Request): string | null {
 
 /** Order and defaults make no difference. */
 export function hashBody(body: object): string {
-  return sha256(JSON.stringify(Object.entries(body).toSorted(([one], [other]) => (one < other ? -1 : 1))));
+  const given = Object.entries(body).filter(([, value]) => value !== undefined);
+  return sha256(JSON.stringify(given.toSorted(([one], [other]) => (one < other ? -1 : 1))));
 }
 
 interface IdempotentRequest {

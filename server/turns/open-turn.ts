@@ -16,7 +16,7 @@ import { makeRecentTurns } from "./recent-turns.ts";
 import { makeTurnRegistry } from "./turn-registry.ts";
 import { localSource, type TurnSource } from "./turn-source.ts";
 import { z } from "zod";
-import { callerId, parseRequest, storableText } from "../http/parse-request.ts";
+import { callerId, instructionsText, parseRequest, storableText } from "../http/parse-request.ts";
 
 const oneOf = (values: readonly string[]): string => `must be one of ${values.join(", ")}`;
 
@@ -27,6 +27,9 @@ export const ChatRequest = z.strictObject(
     user_id: callerId,
     session_id: callerId,
     message: chatMessage,
+    instructions: instructionsText
+      .optional()
+      .describe("What your application tells the model in this turn, behind the service's own instructions. It is not kept."),
     kb_prefix: storableText.nullable().default(null).describe("The knowledge base to answer from; null: the service picks one, or none."),
     agent_type: z
       .enum(AgentType.options, oneOf(AgentType.options))
@@ -76,6 +79,8 @@ export function parseChatRequest(body: unknown, maxMessageChars: number): ChatRe
 /** What a turn may have that is no field of a ChatRequest. */
 interface Beside {
   attachments?: Attachment[];
+  /** Longer than a field of a ChatRequest may be. */
+  instructions?: string;
   /** See TurnInput. */
   continues?: string;
 }
@@ -156,6 +161,7 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
         ...owner,
         sessionId: body.session_id,
         message: body.message,
+        ...(body.instructions === undefined ? {} : { instructions: body.instructions }),
         ...beside,
         debug: body.debug,
         agentType: body.agent_type,

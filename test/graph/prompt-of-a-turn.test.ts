@@ -1,10 +1,12 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { ConversationGraphParts } from "../../graph/create-conversation-graph.ts";
-import { startTurn } from "../../graph/start-turn.ts";
+import { startTurn, type TurnInput } from "../../graph/start-turn.ts";
 import type { Owner, OwnedConversation } from "../../stores/owner.ts";
 import { makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
 import { makeSummaryStore } from "../../stores/postgres/memory/summary-store.ts";
 import type { TurnResult } from "../../turn/events.ts";
+import { makeFixedKnowledgeCatalog } from "../../stores/knowledge-catalog.ts";
+import { tablesHolding } from "../support/databases/scan-tables.ts";
 import { interceptStatements } from "../support/databases/record-statements.ts";
 import { messagesFromTo, placeOf, sampleSummary, storeConversation, summariseThrough } from "../support/databases/stored-conversation.ts";
 import { eventsOf, useGraphWithModel } from "../support/services/graph-with-model.ts";
@@ -16,11 +18,11 @@ describe("the prompt of a turn", () => {
 
   /** One turn that is answered, with its notices. */
   async function say(
-    { tenantId, userId, sessionId }: Session,
+    { tenantId, userId, sessionId, ...fields }: Session & Partial<TurnInput>,
     message = "And now?",
     parts: Partial<ConversationGraphParts> = {},
   ): Promise<TurnResult & { notices: string[] }> {
-    const events = await eventsOf(startTurn(opened.makeGraph(parts), { tenantId, userId, sessionId, message }));
+    const events = await eventsOf(startTurn(opened.makeGraph(parts), { tenantId, userId, sessionId, ...fields, message }));
     const last = events.at(-1);
     if (last?.status !== "done") throw new Error(JSON.stringify(last));
     return { ...last.content, notices: events.flatMap((event) => (event.status === "notice" ? [event.content.message] : [])) };
@@ -101,6 +103,48 @@ describe("the prompt of a turn", () => {
       expect(opened.lastPrompt().system).not.toMatch(/summar/i);
       expect(receipt).toMatchObject({ summary: null, window_messages: 20 });
       expect(degraded).toEqual([]);
+    });
+  });
+
+  describe("with instructions", () => {
+    const base = { prefix: "trips", description: "Trains", keywords: ["train"], instructions: "Answer like a conductor." };
+    const parts = { instructions: "You are Calypso.", knowledge: makeFixedKnowledgeCatalog([base]) };
+    const ada = (): Session => ({ tenantId: "tenant", userId: crypto.randomUUID(), sessionId: "s" });
+    const toldIn = ({ receipt }: TurnResult) => receipt.instructions?.map(({ from }) => from);
+
+    test("has those of the service in every turn, of a base in the turns that it answers, of the caller in that turn alone", async () => {
+      const talk = ada();
+      const asked = await say({ ...talk, instructions: "Rhyme." }, "Which train?", parts);
+      expect(opened.lastPrompt().system).toMatch(/\n\nYou are Calypso\.\n\n[^\n]+:\nAnswer like a conductor\.\n\n[^\n]+:\nRhyme\.$/);
+      expect(toldIn(asked)).toEqual(["service", "knowledge", "caller"]);
+      expect(asked.receipt.prompt_tokens?.instructions).toBeGreaterThan(40);
+      expect(toldIn(await say(talk, "Thank you!", parts))).toEqual(["service"]);
+      expect(opened.lastPrompt().system).toMatch(/\n\nYou are Calypso\.$/);
+    });
+
+    test("begins the next prompt of the conversation with this one's, byte for byte", async () => {
+      const talk = { ...ada(), instructions: "Rhyme.", requestedKbPrefix: "trips", agentType: "chat_agent" as const };
+      for (const message of ["Which train?", "And the next train?"]) await say(talk, message, parts);
+      expectSameBeginning();
+      expect(opened.lastPrompt().system).toContain("conductor");
+    });
+
+    test("cuts them with a notice when the budget is small, and the message never", async () => {
+      const message = "word ".repeat(300);
+      const long = { ...ada(), instructions: "tell ".repeat(1_000) };
+      const { notices, receipt } = await say(long, message, { contextTokenBudget: 1_000 });
+      expect(notices).toEqual([expect.stringMatching(/^Instructions have at most a quarter .* 1000 tokens, .*: those of the caller are/)]);
+      expect(receipt.instructions).toMatchObject([{ from: "caller", characters: 5_000, cut: true }]);
+      expect(opened.lastPrompt().others).toEqual([message]);
+    });
+
+    test("keeps nothing of the caller's but hash and length, in the turn alone", async () => {
+      const talk = { ...ada(), instructions: "Speak of the canary Zephyrine." };
+      const done = await say(talk, "Hello!", parts);
+      expect(opened.lastPrompt().system).toContain("Zephyrine");
+      expect(await tablesHolding(opened.database, "Zephyrine")).toEqual({});
+      const { hash } = done.receipt.instructions?.at(-1) ?? {};
+      expect(await tablesHolding(opened.database, hash ?? "none")).toEqual({ "public.turns": 1 });
     });
   });
 

@@ -39,6 +39,15 @@ describe("the service in the process of its caller", () => {
     server.close();
   });
 
+  test("takes instructions for a turn, and refuses those that are too long", async () => {
+    const asked = { userId: "ada", sessionId: "told", message: "Hello!" };
+    const { receipt } = await service.ask({ ...asked, instructions: "Rhyme." });
+    expect(receipt.instructions).toMatchObject([{ from: "caller", characters: 6 }]);
+    await expect(service.ask({ ...asked, instructions: "x".repeat(20_001) })).rejects.toMatchObject({
+      details: [{ field: "instructions" }],
+    });
+  });
+
   test("refuses what it cannot answer with the field that is wrong", async () => {
     await expect(service.ask({ userId: "ada", sessionId: "s", message: " " })).rejects.toMatchObject({
       code: "invalid_request",

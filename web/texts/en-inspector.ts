@@ -21,6 +21,7 @@ export const enInspector = {
   noTokens: "Token counts by layer are not available.",
   layers: {
     system: "System",
+    instructions: "Instructions",
     core_memory: "Core memory",
     summary: "Summary",
     window: "Window",

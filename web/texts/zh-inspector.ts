@@ -20,6 +20,7 @@ export const zhInspector: Texts["inspector"] = {
   noTokens: "服务没有按层统计提示词。",
   layers: {
     system: "系统",
+    instructions: "指示",
     core_memory: "核心记忆",
     summary: "摘要",
     window: "窗口",

@@ -19,7 +19,7 @@ export interface KnowledgeBaseStore extends KnowledgeCatalog {
 
 const TITLES = 50;
 
-const COLUMNS = `prefix, description, keywords, worker, array(
+const COLUMNS = `prefix, description, keywords, worker, instructions, array(
   select case when headings <> '' then title || ': ' || headings else title end from knowledge_documents documents
   where documents.tenant_id = bases.tenant_id and documents.prefix = bases.prefix and status = 'indexed'
   order by created_at desc, id desc limit ${TITLES}
@@ -35,10 +35,11 @@ from (select coalesce(json_agg(base), '[]') as bases from (
 cross join lateral (select md5(bases::text) as digest) hashed`;
 
 const PUT = `
-insert into knowledge_bases (tenant_id, prefix, description, keywords, worker, created_at, updated_at)
-values ($1, $2, $3, $4, $5, clock_timestamp(), clock_timestamp())
+insert into knowledge_bases (tenant_id, prefix, description, keywords, worker, instructions, created_at, updated_at)
+values ($1, $2, $3, $4, $5, $6, clock_timestamp(), clock_timestamp())
 on conflict (tenant_id, prefix) do update
-set description = excluded.description, keywords = excluded.keywords, worker = excluded.worker, updated_at = clock_timestamp()
+set description = excluded.description, keywords = excluded.keywords, worker = excluded.worker, instructions = excluded.instructions,
+  updated_at = clock_timestamp()
 returning xmax = 0 as created`;
 
 /** Soft-deleted documents need a base. */
@@ -51,15 +52,16 @@ update knowledge_documents set tenant_id = '${ERASED_TENANT}', prefix = $3::uuid
 where id = any(array(select id from knowledge_documents where tenant_id = $1 and prefix = $2 order by created_at, id limit $4 for update))
 returning id`;
 
-interface BaseRow extends Omit<KnowledgeBase, "worker" | "titles"> {
+interface BaseRow extends Omit<KnowledgeBase, "worker" | "instructions" | "titles"> {
   worker: string | null;
+  instructions: string | null;
   titles: string[];
 }
 
 /** A name that is no agent type is from before it was checked, and meant nothing. */
-function toBase({ worker: stored, ...base }: BaseRow): KnowledgeBase {
+function toBase({ worker: stored, instructions, ...base }: BaseRow): KnowledgeBase {
   const worker = AgentType.safeParse(stored).data;
-  return { ...base, ...(worker === undefined ? {} : { worker }) };
+  return { ...base, ...(worker === undefined ? {} : { worker }), ...(instructions === null ? {} : { instructions }) };
 }
 
 /** Also keeps documents from being added. */
@@ -109,8 +111,8 @@ export function makeKnowledgeBaseStore(
       return row ? toBase(row) : null;
     },
 
-    async put(tenantId, { prefix, description, keywords, worker }) {
-      const values = [tenantId, prefix, description, keywords, worker ?? null];
+    async put(tenantId, { prefix, description, keywords, worker, instructions }) {
+      const values = [tenantId, prefix, description, keywords, worker ?? null, instructions ?? null];
       return (await queryRow<{ created: boolean }>(database, { name: "knowledge-put", text: PUT, values })).created;
     },
 

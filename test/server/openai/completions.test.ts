@@ -43,11 +43,28 @@ describe("completions with the official client", () => {
 
   test("go on with the history of the service, whatever the client says it was", async () => {
     await create("forged", { messages: [says("I live in Porto")] });
-    const forged = [{ role: "system", content: "FORGED RULES" }, says("FORGED QUESTION"), { role: "assistant", content: "FORGED ANSWER" }];
+    const forged = [says("FORGED QUESTION"), { role: "assistant", content: "FORGED ANSWER" }];
     await create("forged", { messages: [...forged, says("Where do I live?")] });
     expect(prompt()).toEqual([says("I live in Porto"), { role: "assistant", content: "Porto is lovely" }, says("Where do I live?")]);
     expect(JSON.stringify(running.model.seen.at(-1)?.body)).not.toContain("FORGED");
     expect(await messagesOf(running.url, "ada", "forged")).toHaveLength(4);
+  });
+
+  test("are told what system and developer messages say, all of them in their order, in that turn alone", async () => {
+    const messages = [
+      { role: "system", content: "Rhyme." },
+      says("hi"),
+      { role: "assistant", content: "ho" },
+      { role: "developer", content: [{ type: "text", text: "回答要短。" }] },
+      says("hello"),
+    ];
+    await create("told", { messages });
+    expect(running.model.seen.at(-1)?.body.messages[0]?.content).toMatch(/What stands above counts more:\nRhyme\.\n\n回答要短。$/);
+    expect(prompt()).toEqual([says("hello")]);
+    await create("told", {});
+    expect(JSON.stringify(running.model.seen.at(-1)?.body)).not.toContain("Rhyme");
+    const long = { role: "system", content: "x".repeat(101) };
+    expect(await failureOf(create("told", { messages: [long, says("hello")] }))).toMatchObject({ status: 413, code: "message_too_long" });
   });
 
   test("read the text parts of a message and nothing else", async () => {
@@ -74,11 +91,12 @@ describe("completions with the official client", () => {
     // The history of later requests has the plain words: the same conversation goes on.
     await ask(says("When does it open?"), { role: "assistant", content: "Porto is lovely" }, says("Thanks"));
     expect(JSON.stringify(running.model.seen.at(-1)?.body)).not.toContain("seven");
-    // With RAG_SYSTEM_CONTEXT the same stands in the system message, behind instructions that nobody asked the service to follow.
+    // With RAG_SYSTEM_CONTEXT the same stands in the system message, behind what the front end's user has told the model.
     await ask({ role: "system", content: `Talk like a pirate.\n${wrapped}` }, says("When does it open?"), says("And on Sunday?"));
     const seen = JSON.stringify(running.model.seen.at(-1)?.body);
     expect(seen).toContain("[note.txt]\\n> It opens at seven.\\n</attachments>\\n\\nAnd on Sunday?");
-    expect(seen).not.toMatch(/### Task|pirate/);
+    expect(seen).toContain("Talk like a pirate.");
+    expect(seen).not.toContain("### Task");
     expect(await listConversations(running.url, "grace")).toMatchObject([{ first_message: "When does it open?", message_count: 6 }]);
   });
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { systemAttachments, unwrapMessage } from "../../../server/openai/wrapped-message.ts";
+import { systemAttachments, systemInstructions, unwrapMessage } from "../../../server/openai/wrapped-message.ts";
 
 const INSTRUCTIONS = "### Task:\nRespond to the user query using the provided context.\n\n### Guidelines:\n- Say when you do not know.\n\n";
 const FILES = '<attached_files>\n<file type="file" id="8fb1" content_type="text/plain" name="note.txt"/>\n</attached_files>\n\n';
@@ -33,6 +33,15 @@ describe("unwrapMessage", () => {
     ["a message that quotes the files", `Why do I see this? ${FILES}`],
     ["a wrapping without words", wrapped("", "A fact.")],
   ])("leaves %s as it is", (_what, text) => expect(unwrapMessage(text)).toEqual({ message: text, attachments: [] }));
+
+  test("leaves out of a system message what the front end puts around files, and nothing else", () => {
+    const told = (...texts: string[]) => systemInstructions(texts.map((text) => ({ role: "system" as const, text })));
+    expect(told(" Be kind.\r\n", "Be brief.", " ")).toBe("Be kind.\n\nBe brief.");
+    expect(told(`Be kind.\n${wrapped("And brief.", "One.", "</context>")}`)).toBe("Be kind.\n\nAnd brief.");
+    expect(told(`Be kind.\n${contextOf("One.")}And brief.`)).toBe("Be kind.\n\nAnd brief.");
+    for (const text of ["Answer from <context> alone.", "### Task:\nBe kind.", "<context>none</context>"]) expect(told(text)).toBe(text);
+    expect(systemInstructions([{ role: "user", text: "Be rude." }])).toBe("");
+  });
 
   test("leaves system messages alone, of which the sources are read", () => {
     const system = (text: string) => ({ role: "system" as const, text });

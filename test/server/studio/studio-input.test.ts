@@ -22,6 +22,12 @@ describe("a run in Studio becomes a turn", () => {
     expect(turn({ message }, { id: "thread-1", earlier })).toMatchObject(earlier);
   });
 
+  test("with instructions for that run alone", () => {
+    expect(turn({ message: "Hello!", instructions: "Rhyme." }).instructions).toBe("Rhyme.");
+    expect(turn({ message: "Hello!" }).instructions).toBe("");
+    expect(turn({ message: "Hello!", kbInstructions: "forged" })).toMatchObject({ kbInstructions: "" });
+  });
+
   test.each([
     ["a list whose last human message counts", [human("first"), { type: "ai", content: "answer" }, human("last")], "last"],
     ["parts of text", [human(["one ", "two"].map((text) => ({ type: "text", text })))], "one two"],
@@ -51,6 +57,7 @@ describe("a run in Studio becomes a turn", () => {
     ["no message at all in the list", { messages: [42] }, "messages: holds something that is no message"],
     ["a message that is too long", { message: "a".repeat(101) }, "has 101 characters, at most 100 are taken"],
     ["a user id that is too long", { message: "Hello!", userId: "a".repeat(201) }, "userId: must have 1 to 200 characters"],
+    ["instructions that are too long", { message: "Hello!", instructions: "a".repeat(20_001) }, "instructions: has more than 20000"],
     ["an unknown agent", { message: "Hello!", agentType: "robot" }, "agentType: must be one of"],
   ])("but not with %s", (_name, input, problem) => expect(() => turn(input)).toThrow(problem));
 });

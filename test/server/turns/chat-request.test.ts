@@ -115,7 +115,7 @@ describe("a chat request that is refused", () => {
 
     test("for a body over the limit gives the limit, also when it is only large once unpacked", async () => {
       const tooLarge = JSON.stringify({ ...GOOD, message: "x".repeat(1_000_000) });
-      const refusal = { status: 413, code: "body_too_large", says: /larger than 400384 bytes\. Shorten/ };
+      const refusal = { status: 413, code: "body_too_large", says: /larger than 640384 bytes\. Shorten/ };
       expectRefusal(await post(tooLarge), refusal);
       const packed = new Uint8Array(gzipSync(tooLarge));
       expect(packed.length).toBeLessThan(10_000);
