@@ -41,7 +41,7 @@ describePage("the memory of a user on the page", startService, (on) => {
     const tested = await on.open({ at: "/#/memory/core" });
     const card = tested.page.locator("[data-section=allergies]");
     await card.getByText(t.core.empty, { exact: true }).waitFor();
-    expect(await tested.page.locator(".section").count()).toBe(6);
+    expect(await tested.page.locator(".section").count()).toBe(7);
     await edit(tested, card, "allergies", "No nuts.");
     await save(tested, card, 1);
     expect(await sections()).toEqual({ allergies: "No nuts." });
