@@ -50,23 +50,6 @@ describe("completions with the official client", () => {
     expect(await messagesOf(running.url, "ada", "forged")).toHaveLength(4);
   });
 
-  test("are told what system and developer messages say, all of them in their order, in that turn alone", async () => {
-    const messages = [
-      { role: "system", content: "Rhyme." },
-      says("hi"),
-      { role: "assistant", content: "ho" },
-      { role: "developer", content: [{ type: "text", text: "回答要短。" }] },
-      says("hello"),
-    ];
-    await create("told", { messages });
-    expect(running.model.seen.at(-1)?.body.messages[0]?.content).toMatch(/What stands above counts more:\nRhyme\.\n\n回答要短。$/);
-    expect(prompt()).toEqual([says("hello")]);
-    await create("told", {});
-    expect(JSON.stringify(running.model.seen.at(-1)?.body)).not.toContain("Rhyme");
-    const long = { role: "system", content: "x".repeat(101) };
-    expect(await failureOf(create("told", { messages: [long, says("hello")] }))).toMatchObject({ status: 413, code: "message_too_long" });
-  });
-
   test("read the text parts of a message and nothing else", async () => {
     const text = (words: string) => ({ type: "text", text: words });
     await create("parts", { messages: [{ role: "user", content: [text("one"), text("two")] }] });
