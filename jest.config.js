@@ -14,4 +14,6 @@ export default {
   maxWorkers: 4,
   // What a test file has loaded as ES modules stays in its worker: after a hundred files one had no memory left (4 GB of heap).
   workerIdleMemoryLimit: "1GB",
+  // On a busy machine a process of a gigabyte needs longer than half a second to end. One that is still there then has left something open.
+  workerGracefulExitTimeout: 30_000,
 };

@@ -5,19 +5,20 @@ import everything from "./jest.config.js";
 const { globalSetup: _setUp, globalTeardown: _tearDown, ...settings } = everything;
 
 /** What the global set-up makes, and servers that a test starts itself. */
-const OF_THE_SETUP = /TEST_SERVER_URL|TEST_SNAPSHOT|"\.\.\/\.\.\/dist\/|IN_MEMORY|openEmbeddedPostgres|PGlite|start(?:Milvus|Postgres)/;
+const OF_THE_SETUP =
+  /TEST_SERVER_URL|TEST_SNAPSHOT|"\.\.\/\.\.\/dist\/|IN_MEMORY|"memory:|openEmbeddedPostgres|PGlite|start(?:Milvus|Postgres)/;
 const SLOW = ["hard", "repeated", "benchmarks", "web", "memory/parsing/hostile-documents.test.ts", "package/examples.test.ts"].map(
   (name) => `test/${name}`,
 );
 
-/** Whether a test, or a file of the tests that it imports, needs what is started for all of them. */
+/** Whether a test, or a file of the tests or benchmarks that it imports, needs what is started for all of them. */
 function needsSetup(file, seen = new Set()) {
   if (seen.has(file)) return false;
   seen.add(file);
   const source = readFileSync(file, "utf8");
   if (OF_THE_SETUP.test(source)) return true;
   const imported = [...source.matchAll(/from "(\.[^"]+)"/g)].map(([, name]) => path.join(path.dirname(file), name));
-  return imported.some((name) => name.startsWith("test/") && needsSetup(name, seen));
+  return imported.some((name) => /^(test|benchmarks)\//.test(name) && needsSetup(name, seen));
 }
 
 const tests = globSync("test/**/*.test.ts").filter((file) => !SLOW.some((slow) => file.startsWith(slow)));

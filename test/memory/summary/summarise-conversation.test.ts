@@ -115,9 +115,14 @@ describeStores("summarising a conversation", ({ database, erases }) => {
 
   test("by two at once has the slower one write nothing, and go on from where the other came to", async () => {
     const conversation = await store(30);
-    const gate = Promise.withResolvers<void>();
-    const slow = steps.makeHandler(() => gate.promise.then(() => "of the slow one"), {}, 100);
+    const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const summarise: Summarise = () => {
+      begun.resolve();
+      return gate.promise.then(() => "of the slow one");
+    };
+    const slow = steps.makeHandler(summarise, {}, 100);
     const slowStep = steps.step(slow, conversation);
+    await begun.promise;
     const fast = steps.makeRecording({}, 150);
     await steps.step(fast.handler, conversation);
     const after = await steps.summaries.find(conversation);

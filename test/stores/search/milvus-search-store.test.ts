@@ -37,6 +37,11 @@ describeUnless(await whyNoMilvus(), "an index on Milvus Lite", () => {
   });
   afterAll(() => client.closeConnection());
 
+  /** The connection of `client` is there again, too. */
+  async function start(): Promise<void> {
+    await server.start();
+    await waitUntil("the server answers", () => succeeds(client.showCollections()));
+  }
   const collections = async (): Promise<string[]> => (await client.showCollections()).data.map(({ name }) => name).toSorted();
 
   test("what nobody wrote is not there: searched, counted and erased at once, and nothing is made for it", async () => {
@@ -58,7 +63,7 @@ describeUnless(await whyNoMilvus(), "an index on Milvus Lite", () => {
     await (await store.openIndex(definitionOf(name))).upsert(OWNERS.map((owner, number) => sampleDocument(number, { ownerKey: owner })));
     const before = await collections();
     await server.kill();
-    await server.start();
+    await start();
     const fresh = await openMilvusSearchStore(database, { address: server.address }, { timeoutMs: PATIENT_MS });
     const isLoaded = async (): Promise<boolean> => {
       const states = await Promise.all(before.map((collection_name) => client.getLoadState({ collection_name })));
@@ -159,7 +164,7 @@ describeUnless(await whyNoMilvus(), "an index on Milvus Lite", () => {
       await expectUnavailable(index.count(ANNA));
       await expectUnavailable(impatient.check());
       await expectUnavailable(impatient.listIndexes());
-      await server.start();
+      await start();
       await waitUntil("the index works", works);
       expect(await index.count(ANNA)).toBe(4);
       expect(await index.searchVectors({ ownerKey: ANNA }, direction(1), 10)).toHaveLength(4);
@@ -170,7 +175,7 @@ describeUnless(await whyNoMilvus(), "an index on Milvus Lite", () => {
     test("a restart that no call noticed: the first searches find the collection released, load it, and answer", async () => {
       const searched = await store.openIndex(definition);
       await server.kill();
-      await server.start();
+      await start();
       await waitUntil("the server answers", () => succeeds(store.check()));
       const hits = await Promise.all([1, 2, 3].map((number) => searched.searchVectors({ ownerKey: ANNA }, direction(number), 1)));
       expect(hits.map(([hit]) => hit?.id)).toEqual([1, 2, 3].map(sampleId));
