@@ -68,9 +68,11 @@ describe("the image", () => {
     expect(await isHealthy()).toBe(false);
 
     expect(inImage("USER")).toEqual(["node"]);
-    const served = { port, isUp: isHealthy, headers: { authorization: "Bearer some-long-secret" }, cwd: image.place("."), env };
+    const isUp = async () => (await fetch(`http://127.0.0.1:${port}/healthz`).catch(() => null))?.ok === true;
+    const served = { port, isUp, headers: { authorization: "Bearer some-long-secret" }, cwd: image.place("."), env };
     const { child, ended } = await serve(inImage("CMD"), { ...served, ...WITHOUT_RIGHTS });
     service = child;
+    expect(await isHealthy()).toBe(true);
     const page = await fetch(`http://127.0.0.1:${port}/`);
     expect(await page.text()).toContain("<!doctype html>");
 

@@ -142,7 +142,6 @@ describe("the package, installed in an empty project", () => {
   );
 
   test.each([
-    ["24", "one-turn", 'You said earlier: "My name is Ada and I live in Lisbon."'],
     ["22", "one-turn", 'You said earlier: "My name is Ada and I live in Lisbon."'],
     ["24", "across-sessions", 'What I know about you: "Lives in Lisbon."'],
     ["22", "across-sessions", 'What I know about you: "Lives in Lisbon."'],

@@ -13,7 +13,7 @@ import { importedTurns, openServiceWithEpisodes } from "../support/services/serv
 import { openTestService } from "../support/services/service.ts";
 
 type Environment = Record<string, string>;
-const TIMES = Number(process.env["TIMES"] ?? 5);
+const TIMES = Number(process.env["TIMES"] ?? 3);
 
 let opened: AsyncDisposableStack;
 beforeEach(() => {

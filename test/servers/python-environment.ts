@@ -1,9 +1,11 @@
 import { execFile } from "node:child_process";
-import { access, mkdtemp, rename, rm } from "node:fs/promises";
+import { access, mkdtemp, readlink, rename, rm, symlink } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { promisify } from "node:util";
 import { succeeds } from "../support/wait-until.ts";
+import { isRunning } from "./orphans.ts";
 
 const run = promisify(execFile);
 
@@ -14,8 +16,21 @@ function folderOf(packages: readonly string[]): string {
 /** The interpreter, whether the environment is there or not. */
 export const pythonOf = (packages: readonly string[]): string => path.join(folderOf(packages), "bin", "python");
 
+/** Of the processes that want the same folder, one makes it; `lock` is a link that names it. The others wait until it is there. */
+async function isMadeByAnother(folder: string, lock: string): Promise<boolean> {
+  for (;;) {
+    if (await succeeds(access(folder))) return true;
+    if (await succeeds(symlink(String(process.pid), lock))) return false;
+    const maker = await readlink(lock).catch(() => undefined);
+    if (maker !== undefined && !isRunning(Number(maker))) await rm(lock, { force: true });
+    else await sleep(200);
+  }
+}
+
 /** Made aside and then renamed, so that it is whole or not there. */
 async function createEnvironment(folder: string, packages: readonly string[]): Promise<void> {
+  const lock = `${folder}.lock`;
+  if (await isMadeByAnother(folder, lock)) return;
   const building = await mkdtemp(`${folder}-building-`);
   try {
     await run("python3", ["-m", "venv", building]);
@@ -23,6 +38,7 @@ async function createEnvironment(folder: string, packages: readonly string[]): P
     await rename(building, folder).catch((error: unknown) => access(folder).catch(() => Promise.reject(error)));
   } finally {
     await rm(building, { recursive: true, force: true });
+    await rm(lock, { force: true });
   }
 }
 

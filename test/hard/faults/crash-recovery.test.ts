@@ -7,7 +7,7 @@ import { startModelServer, type ModelServer } from "../../servers/model-server.t
 import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "../../servers/service-process.ts";
 import { within } from "../../support/wait-until.ts";
 
-const KILLS = 5;
+const KILLS = 3;
 jest.setTimeout(240_000);
 /** Longer than any of these tests. */
 const LONG_LEASE_MS = 2_400_000;

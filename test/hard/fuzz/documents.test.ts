@@ -11,7 +11,7 @@ import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_260_101);
-const FILES = Number(process.env["FUZZ_FILES"] ?? 150);
+const FILES = Number(process.env["FUZZ_FILES"] ?? 100);
 const TYPES = [
   PDF,
   DOCX,

@@ -7,7 +7,7 @@ import { fillIn, makeFuzzSender } from "./fuzz-sender.ts";
 import { wordsKept } from "../../support/databases/scan-tables.ts";
 import { canaryTurn, complaintsOf, growthOf, measure, useServiceProcess, type CanaryIds } from "./fuzz-world.ts";
 
-const ALL = Number(process.env["FUZZ_REQUESTS"] ?? 5_000);
+const ALL = Number(process.env["FUZZ_REQUESTS"] ?? 3_000);
 const SEED = Number(process.env["FUZZ_SEED"] ?? 20_260_101);
 const BATCH = 250;
 const CONNECTIONS = 12;

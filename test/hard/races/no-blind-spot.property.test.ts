@@ -5,8 +5,8 @@ import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts
 import { createRealDatabase, openTestEmbedded } from "../../support/databases/databases.ts";
 import { makeInterleavingStage, type Interleaving, type Step } from "./interleaving.ts";
 
-const INTERLEAVINGS = Number(process.env["INTERLEAVINGS"] ?? 1_500);
-const ON_EMBEDDED = Math.ceil(INTERLEAVINGS / 40);
+const INTERLEAVINGS = Number(process.env["INTERLEAVINGS"] ?? 1_000);
+const ON_EMBEDDED = Math.ceil(INTERLEAVINGS / 25);
 const LANES = 3;
 const ON_LANE = Math.ceil((INTERLEAVINGS - ON_EMBEDDED) / LANES);
 jest.setTimeout(60_000 + INTERLEAVINGS * 100);
