@@ -58,6 +58,8 @@ export interface ConversationGraphParts {
   handlers?: KnowledgeHandlers;
   /** Puts core memory into the prompt. Null: off. `timeoutMs` limits its read, default 800. */
   coreMemory?: { timeoutMs?: number } | null;
+  /** `runMemoryJobs` has a model name conversations. Default false. */
+  titles?: boolean;
   /** Tokens of a prompt. Default: 90 % of what the model takes. */
   contextTokenBudget?: number | undefined;
   /** Deadlines of an answer. Default 30 seconds each. */
@@ -113,7 +115,12 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     persist: makePersist({
       turns,
       leaseMs,
-      layers: { summary: summary && { ...summary, historyWindow }, episodes: episodes !== null, coreMemory: coreMemory !== null },
+      layers: {
+        summary: summary && { ...summary, historyWindow },
+        episodes: episodes !== null,
+        coreMemory: coreMemory !== null,
+        titles: parts.titles ?? false,
+      },
     }),
   };
   return buildGraph(nodes, observer);

@@ -35,7 +35,7 @@ export { makeEraseStore, type EraseStore } from "../stores/postgres/erase/erase-
 export { makeOperationStore, type MemoryOperation, type OperationStore } from "../stores/postgres/memory/operation-store.ts";
 export type { Database, Queryable, Statement } from "../stores/postgres/database/database.ts";
 export { makeImportStore, type ImportStore } from "../stores/postgres/conversations/import-store.ts";
-export { makeMessageStore, type MessageStore, type StoredMessage } from "../stores/postgres/conversations/conversation-store.ts";
+export { makeMessageStore, type MessageStore, type StoredMessage } from "../stores/postgres/conversations/message-store.ts";
 export { makeSummaryStore, type StoredSummary, type SummaryStore } from "../stores/postgres/memory/summary-store.ts";
 export { watchedDatabase } from "../stores/postgres/database/database-decorators.ts";
 export { migrate } from "../stores/postgres/database/migrate.ts";

@@ -8,7 +8,7 @@ import { estimateTokens } from "../text/tokens.ts";
 import type { EpisodeStore } from "../stores/postgres/memory/episode-store.ts";
 import type { StoredSummary } from "../stores/postgres/memory/summary-store.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
-import type { PromptMessage } from "../stores/postgres/conversations/conversation-store.ts";
+import type { PromptMessage } from "../stores/postgres/conversations/message-store.ts";
 import type { LoadedWindow, WindowStore } from "../stores/postgres/conversations/window-store.ts";
 import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
 import type { Node } from "./node.ts";

@@ -9,7 +9,7 @@ export function outcomeLabel(thrown: unknown): string {
 }
 
 /** The purpose of a model call; `task`: a front end's own, such as a title. */
-export type ModelPurpose = "chat" | "task" | "summary" | "router" | "memory" | "embed_question" | "embed_passages";
+export type ModelPurpose = "chat" | "task" | "title" | "summary" | "router" | "memory" | "embed_question" | "embed_passages";
 
 /** Work that takes time. Its values come from closed sets or the configuration, never from users. */
 export type Work =
@@ -33,6 +33,8 @@ export interface WorkFacts {
 export type Happening =
   | { happened: "circuit"; circuit: string; state: "closed" | "half_open" | "open" }
   | { happened: "memory_operation"; operation: string; refused: boolean }
+  /** By RETENTION_DAYS. */
+  | { happened: "unused_erased"; conversations: number; messages: number }
   /** A model's summary, or what it made of a plain fact, was not taken: what is built in stood in. */
   | { happened: "model_unfit"; purpose: "summary" | "memory"; problem: string };
 

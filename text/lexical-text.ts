@@ -152,6 +152,13 @@ function distinctWords(question: string): string[] {
   return words.length <= MAX_QUERY_WORDS ? words : [...words.slice(0, MAX_QUERY_WORDS / 2), ...words.slice(-MAX_QUERY_WORDS / 2)];
 }
 
+/** The words of which a text that is sought must have every one: without stop words, and without single characters of longer Chinese words. */
+export function soughtWords(query: string): string[] {
+  const words = distinctWords(query);
+  const longer = words.filter((word) => !SINGLE.test(word));
+  return longer.length > 0 ? longer : words;
+}
+
 /**
  * The words of a question for `searchWords`: words and pairs four times, single characters once. Chinese question words count only when
  * there is nothing else. At most 200 distinct words; empty for stop words alone.

@@ -18,8 +18,8 @@ export interface EraseReceipt extends Erased {
 
 /** Erases for good. Nothing that runs meanwhile brings back what is gone. */
 export interface Erase {
-  /** Null when there is no such conversation. */
-  conversation(conversation: OwnedConversation): Promise<EraseReceipt | null>;
+  /** Null when there is no such conversation; with `unusedDays` also when something has happened in it since, or it is pinned. */
+  conversation(conversation: OwnedConversation, unusedDays?: number): Promise<EraseReceipt | null>;
   /** Everything of a user, known or not. Called again, it says how far a large erase has got. */
   user(owner: Owner): Promise<EraseReceipt>;
   /** How far the large erase of a conversation has got; null when there is none. Its end is reported once. */
@@ -51,8 +51,8 @@ export function makeErase(store: EraseStore, index: EpisodeIndex | null): Erase 
     toReceipt(await store.report(scope, conversationId));
 
   return {
-    async conversation(conversation) {
-      const rows = await store.conversation(conversation);
+    async conversation(conversation, unusedDays) {
+      const rows = await store.conversation(conversation, unusedDays);
       return rows && addReceipts(await finish(rows), rows.entries ? null : await progress(conversation, conversation.conversationId));
     },
     user: async (owner) => addReceipts(await finish(await store.user(owner)), await progress(owner, null)),

@@ -5,8 +5,8 @@ import type { ClaimedJob, Job, JobKind } from "../../stores/jobs/job.ts";
 import type { DoneCondition, JobQueue, RetryPlan } from "../../stores/jobs/job-queue.ts";
 import type { Queryable } from "../../stores/postgres/database/database.ts";
 
-/** What is left of a job's work: nothing, more steps, or nothing because what it was about has been erased. */
-export type Remaining = "nothing" | "more" | "erased";
+/** What is left of a job's work: nothing, more steps, more after a pause, or nothing because what it was about has been erased. */
+export type Remaining = "nothing" | "more" | "later" | "erased";
 
 /** How jobs of one kind are done. */
 export interface JobHandler<Kind extends Job = Job> {
@@ -19,6 +19,8 @@ export interface JobHandler<Kind extends Job = Job> {
   remaining(transaction: Queryable, job: Kind, stepFailed: boolean): Promise<Remaining>;
   /** The answer "nothing" of `remaining`, with the same locks, as a condition. Most jobs end by it, in one statement. */
   doneWhen?(job: Kind): DoneCondition | null;
+  /** Until a job of which more is left `later` runs again. */
+  pauseSeconds?: number;
 }
 
 /** How one run of a job ended. `again`: it has more to do. `lost`: it was erased or is another process' by now. */
@@ -119,6 +121,7 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
         await jobs.add([claimed.job]); // behind those that wait already
         return { outcome: "again" };
       }
+      if (remaining === "later") await jobs.add([claimed.job], handlerOf(claimed).pauseSeconds);
       return { outcome: "done", ...(failure && remaining === "nothing" && !stopping ? { error: failure.error } : {}) };
     });
   }

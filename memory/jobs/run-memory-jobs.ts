@@ -10,6 +10,7 @@ import { makeChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";
 import { makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { makeEpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
+import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
 import { makeErasureStore } from "../../stores/postgres/erase/erasure-store.ts";
 import { makeSummaryStore } from "../../stores/postgres/memory/summary-store.ts";
 import { makeUnreadStore } from "../../stores/postgres/memory/unread-store.ts";
@@ -18,11 +19,15 @@ import { decideByRules } from "../agent/decide-by-rules.ts";
 import { makeDecideWithModel } from "../agent/decide-with-model.ts";
 import { makeRememberTurns } from "../agent/remember-turns.ts";
 import { makeIndexEpisodes } from "../episodes/index-episodes.ts";
+import { makeErase } from "../erase/erase.ts";
+import { makeEraseUnused } from "../erase/erase-unused.ts";
 import { makeEraseJob, makeSweepIndex, makeSweepIndexJob, makeVacuumJob } from "../erase/erase-jobs.ts";
 import { type JobHandler, runJobs, type RunJobsParts, type RunningJobs } from "./run-jobs.ts";
 import type { EpisodicMemory } from "../episodes/open-episodic-memory.ts";
 import { makeIngestDocument, makeIngestWithoutIndex } from "../knowledge/ingest-document.ts";
 import { makeSummariseConversation, DEFAULT_SUMMARY, isSummaryDue, type SummarySettings } from "../summary/summarise-conversation.ts";
+import { makeTitleConversation } from "../title/title-conversation.ts";
+import { makeTitleStore } from "../../stores/postgres/conversations/title-store.ts";
 import { summariseOffline } from "../../models/offline/offline-summary.ts";
 import { ASKED_SUMMARY_TOKENS, makeSummariseWithModel } from "../summary/summarise-with-model.ts";
 import { type ConversationState, isWholeAnswer, uncoveredMessages } from "../../turn/state.ts";
@@ -40,10 +45,14 @@ export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" 
   summary?: { minMessages: number; updateDelta: number } | null;
   /** Null: turns are not indexed; ingest and sweep jobs wait for a process that has an index. */
   episodicMemory?: Pick<EpisodicMemory, "index" | "embedder" | "timeZone" | "recall"> | null;
+  /** Names conversations after their first exchange. Null: the first words do. Default null. */
+  titleModel?: BaseChatModel | null;
   /** Null: rules for the clear cases decide what changes the core memory. */
   memoryModel?: BaseChatModel | null;
   /** Null: nothing keeps core memory true. `sections`: those that may be written, default the five built-in ones. */
   coreMemory?: { sections?: readonly string[] } | null;
+  /** Conversations in which nothing has happened for so many days are erased, unless they are pinned. Null: none is. Default null. */
+  retentionDays?: number | null;
   /** Milliseconds since the last request: an embedded database is vacuumed in quiet times. Default: for ever. */
   quietMs?: () => number;
   /** Default 30 seconds each. */
@@ -79,7 +88,11 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
   const readingTokens = stepTokensFor(memoryModel); // and as many for the sections
   const summarise = summaryModel ? makeSummariseWithModel({ model: summaryModel, timeouts, stepTokens, observer }) : summariseOffline;
   const chunks = makeChunkStore(database);
-  const sweepIndex = makeSweepIndex(episodicMemory?.index ?? null, database);
+  const index = episodicMemory?.index ?? null;
+  const sweepIndex = makeSweepIndex(index, database);
+  const retentionDays = parts.retentionDays ?? null;
+  // A job that waits already keeps its time.
+  if (retentionDays !== null) await queue.transaction((_transaction, jobs) => jobs.add([{ kind: "erase_unused" }]));
   return runJobs({
     ...parts,
     queue: {
@@ -120,11 +133,15 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
             observer,
           })
         : SWITCHED_OFF,
+      title: parts.titleModel
+        ? makeTitleConversation({ titles: makeTitleStore(database), model: parts.titleModel, timeouts, observer })
+        : SWITCHED_OFF,
       ingest: episodicMemory
         ? makeIngestDocument({ chunks, index: episodicMemory.index.chunks, embedder: episodicMemory.embedder })
         : makeIngestWithoutIndex(chunks),
       erase: makeEraseJob({ erasures: makeErasureStore(database, queue), sweepIndex }),
       erase_episodes: makeSweepIndexJob(sweepIndex, queue),
+      erase_unused: makeEraseUnused({ database, erase: makeErase(makeEraseStore(database, queue), index), retentionDays, observer }),
       vacuum: makeVacuumJob(database, parts.quietMs ?? (() => Infinity)),
     },
   });
@@ -135,10 +152,15 @@ export interface MemoryLayers {
   summary: SummarySettings | null;
   episodes?: boolean;
   coreMemory?: boolean;
+  /** A model names conversations. */
+  titles?: boolean;
 }
 
-/** A summary when it is due; after a complete answer also its episode and the memory agent. */
-export function jobsAfterTurn({ summary: settings, episodes = false, coreMemory = false }: MemoryLayers, state: ConversationState): Job[] {
+/** A summary when it is due; after a complete answer also its episode and the memory agent, after the first one the title. */
+export function jobsAfterTurn(
+  { summary: settings, episodes = false, coreMemory = false, titles = false }: MemoryLayers,
+  state: ConversationState,
+): Job[] {
   const { conversationSummary: summary } = state;
   const isComplete = isWholeAnswer(state);
   const uncovered = uncoveredMessages(state.recentMessages, summary).length + (isComplete ? 2 : 1); // the user's message counts in any case
@@ -148,5 +170,7 @@ export function jobsAfterTurn({ summary: settings, episodes = false, coreMemory 
   if (isDue) kinds.push("summarise");
   if (episodes && isComplete) kinds.push("index_episodes");
   if (coreMemory && isComplete) kinds.push("remember");
+  const isFirst = summary === null && state.windowIsWhole && !state.recentMessages.some(({ role }) => role === "assistant");
+  if (titles && isComplete && isFirst) kinds.push("title");
   return kinds.map((kind) => layerJob(kind, state));
 }

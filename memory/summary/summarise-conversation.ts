@@ -1,5 +1,5 @@
 import type { ConversationJob } from "../../stores/jobs/job.ts";
-import type { PromptMessage } from "../../stores/postgres/conversations/conversation-store.ts";
+import type { PromptMessage } from "../../stores/postgres/conversations/message-store.ts";
 import type { SummaryStore } from "../../stores/postgres/memory/summary-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";

@@ -1,45 +1,74 @@
 import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { ConversationStore, StoredMessage } from "../../stores/postgres/conversations/conversation-store.ts";
+import type { ConversationStore, ListedConversation } from "../../stores/postgres/conversations/conversation-store.ts";
 import type { OwnedConversation } from "../../stores/owner.ts";
+import { firstWords } from "../../text/first-words.ts";
 import { callerOf, tenantOf, withCallersUser } from "../auth/caller.ts";
 import { ERASED, sendEraseReceipt } from "../memory/erase-routes.ts";
 import type { AppParts } from "../http/app-parts.ts";
-import { callerId, pageQuery, parseRequest, parseUuid, toPageRequest, wholeNumberField } from "../http/parse-request.ts";
-import { makeRouter, operationGroup, route, time, next } from "../http/openapi/operation.ts";
+import {
+  callerId,
+  givenMetadata,
+  pageQuery,
+  parseRequest,
+  parseUuid,
+  storableText,
+  toPageRequest,
+  wholeNumberField,
+} from "../http/parse-request.ts";
+import { jsonBody, makeRouter, operationGroup, route, time, next } from "../http/openapi/operation.ts";
 
-const ConversationsQuery = z.object({ user_id: callerId, ...pageQuery });
+const MAX_TITLE_CHARACTERS = 200;
 
-const MessagesQuery = z.object({
+const choice = (what: string) =>
+  z.enum(["true", "false", "any"], "must be true, false or any").describe(`Only those that are ${what}, only the others, or both.`);
+const asFilter = { true: true, false: false, any: null } as const;
+
+const ConversationsQuery = z.object({
+  user_id: callerId,
   ...pageQuery,
-  order: z.enum(["oldest_first", "newest_first"], "must be oldest_first or newest_first").default("oldest_first"),
+  pinned: choice("pinned").default("any"),
+  archived: choice("archived").default("false"),
 });
 
-const ConversationList = z.object({
-  conversations: z.array(
-    z.object({
-      id: z.uuid(),
-      session_id: z.string(),
-      message_count: z.int(),
-      first_message: z.string().nullable(),
-      created_at: time,
-      updated_at: time,
-    }),
-  ),
-  next,
-});
-
-const Message = z.object({
+const Conversation = z.object({
   id: z.uuid(),
-  role: z.enum(["user", "assistant"]),
-  content: z.string(),
-  completed: z.boolean(),
+  session_id: z.string(),
+  title: z
+    .string()
+    .nullable()
+    .describe("As a person or a model wrote it, else the first words of what the user said. Null while nothing was said."),
+  pinned: z.boolean(),
+  archived: z.boolean(),
+  metadata: z.record(z.string(), z.unknown()).describe("As the caller wrote it."),
+  message_count: z.int(),
+  first_message: z.string().nullable().describe("The beginning of the oldest message."),
+  last_message: z.string().nullable().describe("The beginning of the newest message."),
   created_at: time,
-  metadata: z.record(z.string(), z.unknown()),
+  updated_at: time,
 });
-const MessageList = z.object({ messages: z.array(Message), next });
-const FoundMessage = z.object({ message: Message, conversation_id: z.uuid(), user_id: z.string() });
+const ConversationList = z.object({ conversations: z.array(Conversation), next });
+
+const ConversationChanges = z
+  .strictObject(
+    {
+      title: storableText
+        .refine(
+          (text) => text.trim() !== "" && [...text].length <= MAX_TITLE_CHARACTERS,
+          `must have 1 to ${MAX_TITLE_CHARACTERS} characters`,
+        )
+        .meta({ minLength: 1, maxLength: MAX_TITLE_CHARACTERS })
+        .nullable()
+        .optional()
+        .describe("Null takes a written title away."),
+      pinned: z.boolean("must be true or false").optional(),
+      archived: z.boolean("must be true or false").optional(),
+      metadata: givenMetadata.optional(),
+    },
+    { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with title, pinned, archived or metadata" : undefined) },
+  )
+  .refine((changes) => Object.keys(changes).length > 0, "changes nothing; send title, pinned, archived or metadata");
 
 const SummaryQuery = z.object({ version: wholeNumberField(1, 999_999_999).optional() });
 
@@ -55,27 +84,23 @@ const SummaryAnswer = z.object({
     .nullable(),
 });
 
-const toMessage = ({ id, role, content, completed, createdAt, metadata }: StoredMessage) => {
-  return { id, role, content, completed, created_at: createdAt, metadata };
-};
-
 export const conversationOperations = operationGroup({
   tag: "conversations",
-  schemas: { ConversationList, MessageList, FoundMessage, SummaryAnswer },
+  schemas: { ConversationList, Conversation, ConversationChanges, SummaryAnswer },
   routes: {
-    listConversations: route("GET /api/v1/conversations", "A user's conversations, newest first", {
+    listConversations: route("GET /api/v1/conversations", "A user's conversations, newest first, without archived ones unless asked for", {
       query: ConversationsQuery,
       answer: ConversationList,
     }),
-    listMessages: route(
-      "GET /api/v1/conversations/:id/messages",
-      "The messages of a conversation, oldest first unless `order` says otherwise",
-      { query: MessagesQuery, answer: MessageList, errors: ["not_found"] },
-    ),
-    getMessage: route("GET /api/v1/messages/:id", "One message, and the conversation it belongs to", {
-      answer: FoundMessage,
+    getConversation: route("GET /api/v1/conversations/:id", "One conversation, as a list shows it", {
+      answer: Conversation,
       errors: ["not_found"],
     }),
+    changeConversation: route(
+      "PATCH /api/v1/conversations/:id",
+      "Changes what is given: its title, whether it is pinned or archived, its metadata as a whole",
+      { body: jsonBody(ConversationChanges), answer: Conversation, errors: ["not_found"] },
+    ),
     getSummary: route(
       "GET /api/v1/conversations/:id/summary",
       "The summary of a conversation, the present one or one of the last `version`s; null before there is one",
@@ -88,32 +113,49 @@ export const conversationOperations = operationGroup({
   },
 });
 
+function titleOf({ title, firstAsked, firstMessage }: ListedConversation): string | null {
+  return title ?? (firstWords(firstAsked ?? firstMessage ?? "") || null);
+}
+
+function toConversation(listed: ListedConversation) {
+  const { id, sessionId, pinned, archived, metadata, messageCount, firstMessage, lastMessage, createdAt, updatedAt } = listed;
+  return {
+    id,
+    session_id: sessionId,
+    title: titleOf(listed),
+    pinned,
+    archived,
+    metadata,
+    message_count: messageCount,
+    first_message: firstMessage,
+    last_message: lastMessage,
+    created_at: createdAt,
+    updated_at: updatedAt,
+  };
+}
+
 export function conversationRoutes({ stores, memory }: AppParts): Router {
-  const { conversations, messages, summaries } = stores;
+  const { conversations, summaries } = stores;
   return makeRouter(conversationOperations, {
     async listConversations(request, response) {
-      const { user_id: userId, ...page } = parseRequest(ConversationsQuery, withCallersUser(response, request.query));
-      const { items, next } = await conversations.list({ tenantId: tenantOf(response), userId }, toPageRequest(page));
-      response.json({
-        conversations: items.map(({ id, sessionId, messageCount, firstMessage, createdAt, updatedAt }) => {
-          const times = { created_at: createdAt, updated_at: updatedAt };
-          return { id, session_id: sessionId, message_count: messageCount, first_message: firstMessage, ...times };
-        }),
-        next,
-      });
+      const query = parseRequest(ConversationsQuery, withCallersUser(response, request.query));
+      const { user_id: userId, pinned, archived, ...page } = query;
+      const filter = { pinned: asFilter[pinned], archived: asFilter[archived] };
+      const { items, next } = await conversations.list({ tenantId: tenantOf(response), userId }, toPageRequest(page), filter);
+      response.json({ conversations: items.map(toConversation), next });
     },
-    async listMessages(request, response) {
-      const { order, ...given } = parseRequest(MessagesQuery, request.query);
-      const page = toPageRequest(given);
+    async getConversation(request, response) {
+      const id = parseUuid("conversation id", request.params["id"]);
+      const conversation = await conversations.show(callerOf(response), id);
+      if (!conversation) throw conversationNotFound(id);
+      response.json(toConversation(conversation));
+    },
+    async changeConversation(request, response) {
+      const changes = parseRequest(ConversationChanges, request.body);
       const conversation = await findConversation(conversations, request, response);
-      const { items, next } = await messages.list(conversation, page, order);
-      response.json({ messages: items.map(toMessage), next });
-    },
-    async getMessage(request, response) {
-      const id = parseUuid("message id", request.params["id"]);
-      const found = await messages.find(callerOf(response), id);
-      if (!found) throw new AppError("not_found", `There is no message ${id}.`);
-      response.json({ message: toMessage(found.message), conversation_id: found.conversationId, user_id: found.userId });
+      const changed = await conversations.change(conversation, changes);
+      if (!changed) throw conversationNotFound(conversation.conversationId);
+      response.json(toConversation(changed));
     },
     async getSummary(request, response) {
       const { version } = parseRequest(SummaryQuery, request.query);

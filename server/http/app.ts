@@ -2,6 +2,7 @@ import express, { type Express } from "express";
 import { authenticate, needsIdentity } from "../auth/authenticate.ts";
 import { requireScope, requireWholeTenant } from "../auth/caller.ts";
 import { conversationRoutes } from "../conversations/conversation-routes.ts";
+import { messageRoutes } from "../conversations/message-routes.ts";
 import { importRoutes } from "../conversations/import-routes.ts";
 import { documentRoutes } from "../knowledge/document-routes.ts";
 import { knowledgeRoutes } from "../knowledge/knowledge-routes.ts";
@@ -59,6 +60,7 @@ export function makeApp(parts: AppParts): Express {
       chatRoutes(parts),
       turnRoutes(parts),
       conversationRoutes(parts),
+      messageRoutes(parts),
       episodeRoutes(parts),
       coreMemoryRoutes(parts),
       eraseRoutes(parts),

@@ -89,9 +89,8 @@ export function isTooDeep(value: unknown, levels = MAX_LEVELS): boolean {
   return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
 }
 
-export const metadata = z
+export const givenMetadata = z
   .record(z.string(), z.unknown(), "must be a JSON object")
-  .default({})
   .superRefine((value, context) => {
     if (isTooDeep(value)) return context.addIssue(TOO_DEEP);
     const text = JSON.stringify(value);
@@ -103,6 +102,7 @@ export const metadata = z
     if (given !== undefined && !externalId.safeParse(given).success) context.addIssue(`external_id ${EXTERNAL_ID}`);
   })
   .meta({ description: `Free-form, at most ${MAX_METADATA_CHARACTERS} characters of JSON and ${MAX_LEVELS} levels of nesting.` });
+export const metadata = givenMetadata.default({});
 
 /** Throws AppError `invalid_request`. */
 export function parseUuid(field: string, value: string | string[] | undefined): string {

@@ -97,7 +97,16 @@ function happeningRecorder({ counter, gauge }: Instruments): (happening: Happeni
     "Times that what is built in stood in for a model of memory, by purpose and problem: a summary that was refused, a plain fact not kept.",
     ["purpose", "problem"],
   );
+  const unused = counter(
+    "conversations_expired_total",
+    "Conversations that were erased because nothing had happened in them for RETENTION_DAYS.",
+  );
+  unused.inc(0);
   return function record(happening) {
+    if (happening.happened === "unused_erased") {
+      unused.inc(happening.conversations);
+      return;
+    }
     if (happening.happened === "model_unfit") {
       unfit.inc({ purpose: happening.purpose, problem: happening.problem });
       return;

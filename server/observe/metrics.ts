@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Router } from "express";
 import type { Logger } from "pino";
 import { jobMetrics, type QueueState } from "./job-metrics.ts";
-import { admissionMetrics, requestMetrics, turnMetrics } from "./service-metrics.ts";
+import { admissionMetrics, ratingMetrics, requestMetrics, turnMetrics } from "./service-metrics.ts";
 import { callMetrics } from "./call-metrics.ts";
 import { toAppError } from "../../errors/app-error.ts";
 import { abortable } from "../../models/deadlines.ts";
@@ -28,6 +28,7 @@ export function makeMetrics() {
     requests: requestMetrics(registry),
     turnEnded: turnMetrics(registry),
     jobRan: jobs.ran,
+    answerRated: ratingMetrics(registry),
     ...admissionMetrics(registry),
   };
 }

@@ -14,6 +14,15 @@ const apartFromRequests: Observer = {
   watch: (work, run) => (work.work === "job" ? outsideRequests(() => NOOP_OBSERVER.watch(work, run)) : NOOP_OBSERVER.watch(work, run)),
 };
 
+const logErased = (log: Logger): Observer => ({
+  ...NOOP_OBSERVER,
+  tell(happening) {
+    if (happening.happened !== "unused_erased") return;
+    const { conversations, messages } = happening;
+    log.info({ conversations, messages }, "conversations were erased in which nothing had happened for RETENTION_DAYS");
+  },
+});
+
 /** Loads the libraries, which takes 100 ms, only when traces are sent. */
 async function openTracesOf(config: Config, log: Logger, providers: Providers): Promise<Traces | null> {
   const { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint, OTEL_EXPORTER_OTLP_HEADERS: headers = {}, OTEL_SERVICE_NAME: serviceName } = config;
@@ -39,7 +48,8 @@ export async function openObserving(config: Config, log: Logger, providers: Prov
   const metrics = makeMetrics();
   const traces = await openTracesOf(config, log, providers);
   const unfitModels = watchUnfitModels(log);
-  const watching = combineObservers(combineObservers(apartFromRequests, unfitModels.observer), metrics.observer);
+  const logging = combineObservers(unfitModels.observer, logErased(log));
+  const watching = combineObservers(combineObservers(apartFromRequests, logging), metrics.observer);
   return {
     metrics: {
       ...metrics,

@@ -102,3 +102,11 @@ export function admissionMetrics(registry: Registry) {
     watchLag: (lagMs: () => number) => void (read = lagMs),
   };
 }
+
+/** Counts a rating that is new or has changed. */
+export function ratingMetrics(registry: Registry): (value: 1 | -1) => void {
+  const { counter } = metricsIn(registry);
+  const ratings = counter("answer_ratings_total", "Ratings of answers that users gave or changed: 1 is good, -1 is bad.", ["value"]);
+  for (const value of [1, -1]) ratings.inc({ value }, 0);
+  return (value) => ratings.inc({ value });
+}

@@ -47,6 +47,7 @@ function createGraph(
     ...(handlers ? { handlers } : {}),
     documents: episodic && { find: episodic.findPassages, topK: config.KNOWLEDGE_TOP_K },
     coreMemory: config.ENABLE_CORE_MEMORY ? { timeoutMs } : null,
+    titles: models.title !== null,
     contextTokenBudget: config.CONTEXT_TOKEN_BUDGET,
     leaseMs: config.TURN_LEASE_MS,
   });
@@ -67,10 +68,12 @@ export async function openGraph(config: Config, { handlers: given, ...watching }
     ...sharedSettings(config, stores, models),
     ...watching,
     summaryModel: models.summary,
+    titleModel: models.title,
     memoryModel: models.memory,
     coreMemory: config.ENABLE_CORE_MEMORY ? { sections: memory.sections } : null,
     episodicMemory: memory.episodes?.memory ?? null,
     concurrency: config.JOB_CONCURRENCY,
+    retentionDays: config.RETENTION_DAYS ?? null,
   });
   opening.defer(() => jobs.stop(JOBS_GRACE_MS));
   const opened = opening.move();

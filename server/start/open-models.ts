@@ -56,6 +56,13 @@ function describeModel(config: Config, task: Task | "chat"): string {
 
 export type Models = ReturnType<typeof createModels>;
 
+/** Of the server of answers. */
+function createTitleModel(config: Config, maxTokens: number): BaseChatModel | null {
+  const { TITLE_MODEL: model } = config;
+  if (model === undefined || !modelServer(config, "chat")) return null;
+  return createOpenAIChatModel({ ...settingsOf(config, "chat"), model, maxTokens });
+}
+
 /** By purpose; null without a model's server: then what is built in does the task. */
 export function createModels(config: Config) {
   const create = (task: Task | "chat", maxTokens: number): BaseChatModel | null =>
@@ -67,6 +74,7 @@ export function createModels(config: Config) {
     router: create("router", unseen),
     summary: create("summary", unseen),
     memory: create("memory", unseen),
+    title: createTitleModel(config, unseen),
     timeouts: { firstTokenMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS, idleMs: config.MODEL_IDLE_TIMEOUT_MS },
     server: modelServer(config, "chat"),
     otherServers: otherServers(config),

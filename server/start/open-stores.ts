@@ -1,6 +1,7 @@
 import type { Observer } from "../../observe/observer.ts";
 import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
-import { makeConversationStore, makeMessageStore } from "../../stores/postgres/conversations/conversation-store.ts";
+import { makeConversationStore } from "../../stores/postgres/conversations/conversation-store.ts";
+import { makeMessageStore } from "../../stores/postgres/conversations/message-store.ts";
 import { makeImportStore } from "../../stores/postgres/conversations/import-store.ts";
 import { releaseDeadLeases } from "../../stores/postgres/conversations/recover-turn.ts";
 import { makeTurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";

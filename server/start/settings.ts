@@ -24,6 +24,11 @@ const conversations = {
       "A Postgres 14 or later: `postgres://user:password@host:5432/database`. The search index is in it, with pgvector where it has that. Unset: an embedded database in DATA_DIR.",
     ),
   DATA_DIR: z.string().default("./.data").describe("The folder of the embedded database. `memory://` keeps nothing."),
+  RETENTION_DAYS: wholeNumber(1, 36_500)
+    .optional()
+    .describe(
+      "A conversation in which nothing has happened for this many days is erased with all that came of it, within an hour, unless it is pinned. Unset: never.",
+    ),
   LOW_MEMORY: onOrOff(false).describe("The embedded database needs 70 MB less, 500 MB less at its start, and up to a quarter more CPU."),
 };
 
@@ -54,6 +59,10 @@ const chatModel = {
     .describe("The model that chooses a knowledge base when keywords and meaning leave it open. Unset: CHAT_MODEL."),
   ROUTER_BASE_URL: httpUrl.optional().describe("The server of that model, with its `/v1`. Unset: OPENAI_BASE_URL."),
   ROUTER_API_KEY: z.string().optional().describe("The key of that server. Unset: OPENAI_API_KEY."),
+  TITLE_MODEL: z
+    .string()
+    .optional()
+    .describe("The model that names each conversation after its first exchange, in the background. Unset: its first words are its title."),
   MEMORY_MODEL: z.string().optional().describe("The model that keeps core memory. It must be able to call tools. Unset: CHAT_MODEL."),
   MEMORY_BASE_URL: httpUrl.optional().describe("The server of that model, with its `/v1`. Unset: OPENAI_BASE_URL."),
   MEMORY_API_KEY: z.string().optional().describe("The key of that server. Unset: OPENAI_API_KEY."),

@@ -126,12 +126,12 @@ export function makeJobOverview(database: Database): JobOverview {
 
 export interface OldestWaiting {
   kind: JobKind;
-  /** Since it was added, retries included. */
+  /** Since it was added, retries included; of one that was added for later, since then. */
   seconds: number;
 }
 
 const OLDEST = `
-select data->>'kind' as kind, greatest(0, extract(epoch from clock_timestamp() - min(created_on)))::float8 as seconds
+select data->>'kind' as kind, greatest(0, extract(epoch from clock_timestamp() - min(case state when 'created' then greatest(created_on, start_after) else created_on end)))::float8 as seconds
 from pgboss.job where name = '${QUEUE}' and state in ('created', 'retry') group by 1 order by 1`;
 
 /** Over all tenants. */

@@ -2,7 +2,7 @@ import type { OwnedConversation, Owner } from "../owner.ts";
 import { ownerKey } from "../search/index-keys.ts";
 
 /** Jobs about one conversation: erased with it, awaited by `settle`. */
-const CONVERSATION_JOB_KINDS = ["summarise", "index_episodes"] as const;
+const CONVERSATION_JOB_KINDS = ["summarise", "index_episodes", "title"] as const;
 
 export interface ConversationJob<
   Kind extends (typeof CONVERSATION_JOB_KINDS)[number] = (typeof CONVERSATION_JOB_KINDS)[number],
@@ -36,6 +36,11 @@ export interface VacuumJob {
   kind: "vacuum";
 }
 
+/** Erases conversations that are past RETENTION_DAYS, and waits for its next time. */
+export interface EraseUnusedJob {
+  kind: "erase_unused";
+}
+
 export interface IngestJob {
   kind: "ingest";
   tenantId: string;
@@ -44,7 +49,15 @@ export interface IngestJob {
 
 /** Holds ids only, never text. */
 export type Job =
-  ConversationJob<"summarise"> | ConversationJob<"index_episodes"> | RememberJob | EraseJob | EraseEpisodesJob | VacuumJob | IngestJob;
+  | ConversationJob<"summarise">
+  | ConversationJob<"index_episodes">
+  | ConversationJob<"title">
+  | RememberJob
+  | EraseJob
+  | EraseEpisodesJob
+  | EraseUnusedJob
+  | VacuumJob
+  | IngestJob;
 
 export type JobKind = Job["kind"];
 
@@ -53,11 +66,12 @@ export const JOB_KINDS = [
   "remember",
   "erase",
   "erase_episodes",
+  "erase_unused",
   "vacuum",
   "ingest",
 ] as const satisfies readonly JobKind[];
 
-export type LayerJobKind = Exclude<JobKind, "erase" | "erase_episodes" | "vacuum" | "ingest">;
+export type LayerJobKind = Exclude<JobKind, "erase" | "erase_episodes" | "erase_unused" | "vacuum" | "ingest">;
 
 export function layerJob(kind: LayerJobKind, { tenantId, userId, conversationId }: OwnedConversation): Job {
   return kind === "remember" ? { kind, tenantId, userId } : { kind, tenantId, userId, conversationId };
@@ -74,7 +88,7 @@ export function ownerJobKey({ tenantId, userId }: Owner): string {
 /** At most one job waits or runs under a key. */
 export function jobKey(job: Job): string {
   if (job.kind === "remember") return ownerJobKey(job);
-  if (job.kind === "vacuum") return job.kind;
+  if (job.kind === "vacuum" || job.kind === "erase_unused") return job.kind;
   if (job.kind === "erase" || job.kind === "erase_episodes") return `${job.kind}/${job.id}`;
   return `${job.kind}/${job.kind === "ingest" ? job.documentId : job.conversationId}`;
 }

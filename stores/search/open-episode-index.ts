@@ -207,7 +207,7 @@ function detectLostIndex(
     const index = await open(name);
     if (whole.has(name)) return index;
     if (await isLost(records, content, name, index))
-      return { ...index, searchVectors: rejectLost, searchWords: rejectLost, upsert: rejectLost };
+      return { ...index, searchVectors: rejectLost, searchWords: rejectLost, listByWords: rejectLost, upsert: rejectLost };
     whole.add(name);
     return index;
   };

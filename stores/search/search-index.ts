@@ -1,5 +1,6 @@
 import { AppError } from "../../errors/app-error.ts";
 import type { Observer } from "../../observe/observer.ts";
+import type { Cursor } from "../page.ts";
 
 export interface SearchDocument {
   /** Derived from its source row: writing it again replaces it. */
@@ -42,6 +43,8 @@ export interface SearchIndex {
   searchVectors(filter: SearchFilter, embedding: readonly number[], limit: number): Promise<SearchHit[]>;
   /** By BM25 (k1 1.2, b 0.75); repeated words of the query count again. */
   searchWords(filter: SearchFilter, lexicalQuery: string, limit: number): Promise<SearchHit[]>;
+  /** Those with all the words, the newest first, before a place; with score 0. */
+  listByWords(ownerKey: string, words: readonly string[], before: Cursor, limit: number): Promise<SearchHit[]>;
   /** In any order, with score 0. */
   fetch(ownerKey: string, ids: readonly string[]): Promise<SearchHit[]>;
   /** Later searches do not find them. Returns their number. */
@@ -131,6 +134,7 @@ export function observedSearchStore(store: SearchStore, observer: Observer): Sea
     upsert: (documents) => watch("upsert", () => index.upsert(documents)),
     searchVectors: (...search) => watch("search_vectors", () => index.searchVectors(...search)),
     searchWords: (...search) => watch("search_words", () => index.searchWords(...search)),
+    listByWords: (...search) => watch("list_by_words", () => index.listByWords(...search)),
     fetch: (...which) => watch("fetch", () => index.fetch(...which)),
     removeGroups: (...which) => watch("remove_groups", () => index.removeGroups(...which)),
     remove: (...which) => watch("remove", () => index.remove(...which)),

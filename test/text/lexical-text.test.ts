@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { dayWords } from "../../text/days.ts";
-import { lexicalQuery, lexicalText } from "../../text/lexical-text.ts";
+import { lexicalQuery, lexicalText, soughtWords } from "../../text/lexical-text.ts";
 import { anyText } from "../support/samples/any-text.ts";
 
 const words = (text: string): string[] => lexicalText(text).split(" ");
@@ -133,4 +133,13 @@ describe("dayWords", () => {
     const everyDay = lexicalQuery("星期 周 年 月 日 狗").split(" ");
     expect(words.filter((word) => everyDay.includes(word))).toEqual([]);
   });
+});
+
+describe("soughtWords", () => {
+  test.each([
+    ["the films of Bergman", ["film", "bergman"]],
+    ["导演 films", ["film", "导演"]],
+    ["猫", ["猫"]],
+    ["of the", []],
+  ])("of %j are %j", (query, words) => expect(soughtWords(query)).toEqual(words));
 });

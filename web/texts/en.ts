@@ -122,6 +122,8 @@ export const en = {
       ingest: "Documents",
       erase: "Erasing",
       erase_episodes: "Index cleanup",
+      erase_unused: "Old conversations",
+      title: "Title",
       vacuum: "File cleanup",
     } as Record<string, string>,
     states: { waiting: "waiting", retrying: "retrying", running: "running", dead: "failed" } as Record<string, string>,

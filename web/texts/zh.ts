@@ -116,6 +116,8 @@ export const zh: Texts = {
       ingest: "文档",
       erase: "删除",
       erase_episodes: "清理索引",
+      erase_unused: "清理旧对话",
+      title: "标题",
       vacuum: "清理文件",
     },
     states: { waiting: "等待", retrying: "将重试", running: "运行中", dead: "已停止重试" },

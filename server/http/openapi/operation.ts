@@ -42,7 +42,7 @@ export interface Contract {
 }
 
 export interface Route extends Contract {
-  method: "get" | "post" | "put" | "delete";
+  method: "get" | "post" | "put" | "patch" | "delete";
   /** As Express writes it: /api/v1/users/:id */
   path: `/${string}`;
   summary: string;

@@ -1,4 +1,5 @@
 import { conversationOperations } from "../../conversations/conversation-routes.ts";
+import { messageOperations } from "../../conversations/message-routes.ts";
 import { importOperations } from "../../conversations/import-routes.ts";
 import { documentOperations } from "../../knowledge/document-routes.ts";
 import { knowledgeOperations } from "../../knowledge/knowledge-routes.ts";
@@ -21,6 +22,7 @@ export const GROUPS: readonly OperationGroup[] = [
   chatOperations,
   turnOperations,
   conversationOperations,
+  messageOperations,
   conversationJobOperations,
   importOperations,
   episodeOperations,

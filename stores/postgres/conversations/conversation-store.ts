@@ -1,7 +1,7 @@
 import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
-import { isBeforeCursor, OWNED_ID, ownedValues, pageValues, placeOrStart } from "../database/sql-parts.ts";
+import { isBeforeCursor, ownedValues, pageValues } from "../database/sql-parts.ts";
 
 /** A conversation without its messages. */
 export interface StoredConversation {
@@ -13,113 +13,85 @@ export interface StoredConversation {
   updatedAt: Date;
 }
 
-/** With the beginning of its oldest message. */
+/** As lists show it, with the beginnings of messages. */
 export interface ListedConversation extends StoredConversation {
+  /** Null: nobody has written one. */
+  title: string | null;
+  pinned: boolean;
+  archived: boolean;
+  metadata: Record<string, unknown>;
+  /** What the user said first. */
+  firstAsked: string | null;
   firstMessage: string | null;
+  lastMessage: string | null;
 }
 
-/** Reads conversations. */
+/** What is left out stays. A title of null takes a person's away. */
+export interface ConversationChanges {
+  title?: string | null | undefined;
+  pinned?: boolean | undefined;
+  archived?: boolean | undefined;
+  metadata?: Record<string, unknown> | undefined;
+}
+
+/** Null: either. */
+export interface ConversationFilter {
+  pinned: boolean | null;
+  archived: boolean | null;
+}
+
+/** Reads conversations, and changes what lists show of them. */
 export interface ConversationStore {
   find(scope: OwnerScope, conversationId: string): Promise<StoredConversation | null>;
-  /** The newest first, in an order that turns do not change. */
-  list(owner: Owner, page: PageRequest): Promise<Page<ListedConversation>>;
+  /** As in a list. */
+  show(scope: OwnerScope, conversationId: string): Promise<ListedConversation | null>;
+  /** The newest first, in an order that neither turns nor changes alter. */
+  list(owner: Owner, page: PageRequest, filter?: ConversationFilter): Promise<Page<ListedConversation>>;
+  /** Null when there is none. */
+  change(conversation: OwnedConversation, changes: ConversationChanges): Promise<ListedConversation | null>;
 }
 
 const CONVERSATION = `id, user_id as "userId", session_id as "sessionId", message_count as "messageCount", created_at as "createdAt", updated_at as "updatedAt"`;
 
+const beginningSql = (order: "asc" | "desc", condition = ""): string => `(
+  select left(content, 120) from messages where conversation_id = conversations.id ${condition}
+  order by messages.created_at ${order}, messages.id ${order} limit 1
+)`;
+
+const LISTED = `${CONVERSATION}, title, pinned, archived, metadata, ${beginningSql("asc", "and role = 'user'")} as "firstAsked",
+  ${beginningSql("asc")} as "firstMessage", ${beginningSql("desc")} as "lastMessage"`;
+
 const LIST = `
-select ${CONVERSATION}, (
-  select left(content, 120) from messages where conversation_id = conversations.id order by messages.created_at, messages.id limit 1
-) as "firstMessage"
-from conversations
+select ${LISTED} from conversations
 where tenant_id = $1 and user_id = $2
-  and ${isBeforeCursor(3)}
+  and ${isBeforeCursor(3)} and ($6::boolean is null or pinned = $6) and ($7::boolean is null or archived = $7)
 order by created_at desc, id desc limit $5`;
+
+const OF_SCOPE = "from conversations where id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)";
+
+/** A change is an activity: a conversation that is no longer pinned is not past its time at once. */
+const CHANGE = `
+update conversations
+set title = case when $4::jsonb ? 'title' then $4::jsonb->>'title' else title end,
+  title_by = case when not $4::jsonb ? 'title' then title_by when $4::jsonb->>'title' is not null then 'person' end,
+  pinned = coalesce(($4::jsonb->>'pinned')::boolean, pinned), archived = coalesce(($4::jsonb->>'archived')::boolean, archived),
+  metadata = coalesce($4::jsonb->'metadata', metadata), updated_at = clock_timestamp()
+where id = $1 and tenant_id = $2 and user_id = $3
+returning ${LISTED}`;
 
 /** The conversations of a database. */
 export function makeConversationStore(database: Database): ConversationStore {
+  async function one<Row>(name: string, text: string, values: (string | null)[]): Promise<Row | null> {
+    return (await database.query<Row>({ name, text, values }))[0] ?? null;
+  }
   return {
-    async find({ tenantId, userId }, conversationId) {
-      const text = `select ${CONVERSATION} from conversations where id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)`;
-      const values = [conversationId, tenantId, userId];
-      return (await database.query<StoredConversation>({ name: "conversation-find", text, values }))[0] ?? null;
-    },
+    find: ({ tenantId, userId }, id) => one("conversation-find", `select ${CONVERSATION} ${OF_SCOPE}`, [id, tenantId, userId]),
+    show: ({ tenantId, userId }, id) => one("conversation-show", `select ${LISTED} ${OF_SCOPE}`, [id, tenantId, userId]),
+    change: (conversation, changes) => one("conversation-change", CHANGE, [...ownedValues(conversation), JSON.stringify(changes)]),
 
-    async list({ tenantId, userId }, page) {
-      const values = [tenantId, userId, ...pageValues(page)];
+    async list({ tenantId, userId }, page, { pinned, archived } = { pinned: null, archived: null }) {
+      const values = [tenantId, userId, ...pageValues(page), pinned, archived];
       return toPage(await database.query<ListedConversation>({ name: "conversation-list", text: LIST, values }), page.limit);
     },
   };
 }
-
-export type Role = "user" | "assistant";
-
-/** A stored message. */
-export interface StoredMessage {
-  id: string;
-  role: Role;
-  content: string;
-  /** False for an answer that was cut short. */
-  completed: boolean;
-  /** Estimated. */
-  tokenCount: number;
-  metadata: Record<string, unknown>;
-  createdAt: Date;
-}
-
-/** Reads messages, incomplete ones too. */
-export interface MessageStore {
-  /** By `(created_at, id)`. */
-  list(conversation: OwnedConversation, page: PageRequest, order?: "oldest_first" | "newest_first"): Promise<Page<StoredMessage>>;
-  /** One message and its owner. */
-  find(scope: OwnerScope, messageId: string): Promise<{ userId: string; conversationId: string; message: StoredMessage } | null>;
-}
-
-const MESSAGE = `messages.id, role, content, completed, token_count as "tokenCount", metadata, messages.created_at as "createdAt"`;
-
-const LIST_MESSAGES = {
-  oldest_first: {
-    name: "message-list",
-    text: `select ${MESSAGE} from messages where conversation_id = ${OWNED_ID}
-      and (created_at, id) > ${placeOrStart("$4::timestamptz", "$5::uuid")} order by created_at, id limit $6`,
-  },
-  newest_first: {
-    name: "message-list-backwards",
-    text: `select ${MESSAGE} from messages where conversation_id = ${OWNED_ID}
-      and ${isBeforeCursor(4)} order by created_at desc, id desc limit $6`,
-  },
-};
-
-const FIND_MESSAGE = `
-select ${MESSAGE}, conversation_id as "conversationId", user_id as "userId" from messages join conversations on conversations.id = conversation_id
-where messages.id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)`;
-
-/** The messages of a database. */
-export function makeMessageStore(database: Database): MessageStore {
-  return {
-    async list(conversation, page, order = "oldest_first") {
-      const values = [...ownedValues(conversation), ...pageValues(page)];
-      return toPage(await database.query<StoredMessage>({ ...LIST_MESSAGES[order], values }), page.limit);
-    },
-
-    async find({ tenantId, userId }, messageId) {
-      const values = [messageId, tenantId, userId];
-      const [row] = await database.query<StoredMessage & { conversationId: string; userId: string }>({
-        name: "message-find",
-        text: FIND_MESSAGE,
-        values,
-      });
-      if (!row) return null;
-      const { conversationId, userId: owner, ...message } = row;
-      return { userId: owner, conversationId, message };
-    },
-  };
-}
-
-export type PromptMessage = Omit<StoredMessage, "completed" | "metadata">;
-
-export const PROMPT_MESSAGE = `id, role, content, token_count as "tokenCount", created_at as "createdAt"`;
-
-export const toPromptMessage = (row: Omit<PromptMessage, "createdAt"> & { createdAt: Date | string }): PromptMessage => {
-  return { ...row, createdAt: new Date(row.createdAt) };
-};

@@ -1,5 +1,5 @@
 import type { Cursor } from "../../page.ts";
-import type { Role } from "./conversation-store.ts";
+import type { Role } from "./message-store.ts";
 
 export interface ExchangeMessage extends Cursor {
   content: string;

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Queryable } from "../database/database.ts";
 import { isLiveSql } from "./exchanges.ts";
-import type { Role } from "./conversation-store.ts";
+import type { Role } from "./message-store.ts";
 import type { Cursor } from "../../page.ts";
 import type { OwnedConversation } from "../../owner.ts";
 

@@ -6,7 +6,7 @@ import { type Database, queryRow } from "../database/database.ts";
 import { OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
 import { lastErasureSql } from "../memory/core-memory-store.ts";
 import { behindSummary, type StoredSummary, type SummaryJson, summaryJson, toSummary } from "../memory/summary-store.ts";
-import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "./conversation-store.ts";
+import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "./message-store.ts";
 
 export interface WindowRequest extends OwnedConversation {
   exceptMessageId: string;

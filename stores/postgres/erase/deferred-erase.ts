@@ -135,7 +135,7 @@ with chosen as materialized (
 ), freed as (
   update turns set ${CLEARED} where tenant_id = $1 and user_id = $2 and key_hash is not null and conversation_id in (select id from chosen)
 )
-update conversations set tenant_id = '${ERASED_TENANT}', user_id = $3::uuid::text, session_id = conversations.id::text, turn_id = null, turn_lease_until = null
+update conversations set tenant_id = '${ERASED_TENANT}', user_id = $3::uuid::text, session_id = conversations.id::text, title = null, title_by = null, metadata = '{}', turn_id = null, turn_lease_until = null
 from chosen where conversations.id = chosen.id
 returning conversations.id, message_count as messages`;
 

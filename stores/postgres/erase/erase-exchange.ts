@@ -4,6 +4,7 @@ import type { Owner } from "../../owner.ts";
 import { type Queryable, queryRow } from "../database/database.ts";
 import { exchangeIdSql } from "../conversations/exchanges.ts";
 import { REBUILD_SUMMARY } from "../conversations/import-store.ts";
+import { FORGET_MODEL_TITLE } from "../conversations/title-store.ts";
 import { lockConversation } from "../conversations/locks.ts";
 import { type ErasedMemory, eraseDerivedMemory } from "./erase-derived-memory.ts";
 
@@ -38,7 +39,7 @@ const ERASE_EXCHANGE = `
 with removed as (
   delete from messages where id = any($1) and conversation_id = $2 returning 1
 ), counted as (
-  update conversations set message_count = message_count - (select count(*) from removed), rewrites = rewrites + 1, turn_id = null, turn_lease_until = null, updated_at = clock_timestamp() where id = $2
+  update conversations set message_count = message_count - (select count(*) from removed), rewrites = rewrites + 1, ${FORGET_MODEL_TITLE}, turn_id = null, turn_lease_until = null, updated_at = clock_timestamp() where id = $2
 )
 select count(*)::int as messages from removed`;
 

@@ -16,6 +16,7 @@ import {
 import { type Erased, eraseExchange } from "./erase-exchange.ts";
 import { type ErasureStore, makeErasureStore } from "./erasure-store.ts";
 import { lockConversation, lockOwner } from "../conversations/locks.ts";
+import { isUnused } from "./unused-conversations.ts";
 import { type ErasedMemory, eraseDerivedMemory } from "./erase-derived-memory.ts";
 
 export interface ErasedRows {
@@ -30,8 +31,8 @@ export interface ErasedRows {
  * soft-deletes its rows, and a job purges them.
  */
 export interface EraseStore extends Pick<ErasureStore, "report" | "find"> {
-  /** Null when there is none. */
-  conversation(conversation: OwnedConversation): Promise<ErasedRows | null>;
+  /** Null when there is none; with `unusedDays` also when something has happened in it since, or it is pinned. */
+  conversation(conversation: OwnedConversation, unusedDays?: number): Promise<ErasedRows | null>;
   /** Also of an unknown user. */
   user(owner: Owner): Promise<ErasedRows>;
   /**
@@ -170,9 +171,10 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     report: (scope, conversationId) => erasures.report(scope, conversationId),
     find: (scope, id) => erasures.find(scope, id),
 
-    conversation: (conversation) =>
+    conversation: (conversation, unusedDays) =>
       inTransaction(conversation, async (transaction, jobs) => {
         if (!(await lockConversation(transaction, conversation))) return null;
+        if (unusedDays !== undefined && !(await isUnused(transaction, conversation, unusedDays))) return null;
         const large = await isLargeErase(transaction, conversation, conversation.conversationId, atOnce);
         return (large ? softDeleteConversation : eraseConversation)(transaction, jobs, conversation);
       }),

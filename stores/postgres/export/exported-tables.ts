@@ -23,6 +23,7 @@ const OF_A_PROCESS = "runtime: a lease of a process, which ends with it";
 export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: "conversations", omitted: { turn_id: OF_A_PROCESS, turn_lease_until: OF_A_PROCESS } },
   { name: "messages" },
+  { name: "message_ratings" },
   { name: "conversation_summaries" },
   { name: "conversation_summary_versions" },
   { name: "memory_cursors" }, // else the memory agent would read every turn again

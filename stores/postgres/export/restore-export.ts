@@ -38,7 +38,7 @@ async function storeRows(transaction: Queryable, lines: readonly RowLine[]): Pro
   const names = first.columns.map((name) => `"${name}"`).join(", ");
   const text = `
 insert into ${first.kind} (${names})
-select ${names} from json_array_elements($1::json) as line cross join lateral json_populate_record(null::${first.kind}, line->'row')`;
+select ${names} from json_array_elements($1::json) as lines (line) cross join lateral json_populate_record(null::${first.kind}, line->'row')`;
   try {
     await transaction.query({ text, values: [`[${lines.map((line) => line.text).join(",")}]`] });
   } catch (cause) {

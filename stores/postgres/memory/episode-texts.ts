@@ -1,5 +1,5 @@
 import type { Owner } from "../../owner.ts";
-import type { Role } from "../conversations/conversation-store.ts";
+import type { Role } from "../conversations/message-store.ts";
 import { isLiveSql } from "../conversations/exchanges.ts";
 import type { Database } from "../database/database.ts";
 

@@ -1,6 +1,6 @@
 import type { OwnedConversation } from "../../owner.ts";
 import type { Cursor } from "../../page.ts";
-import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "../conversations/conversation-store.ts";
+import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "../conversations/message-store.ts";
 import { lockConversation } from "../conversations/locks.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";

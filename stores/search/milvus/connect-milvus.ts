@@ -57,7 +57,7 @@ function wordless(name: string): AppError {
 /** An index whose words are not in Postgres: from before they were, or lost there. */
 function onlyErasable(vectors: VectorIndex, { name, dimensions }: IndexDefinition): SearchIndex {
   const refuse = (): Promise<never> => Promise.reject(wordless(name));
-  return { ...vectors, dimensions, upsert: refuse, searchVectors: refuse, searchWords: refuse, fetch: refuse };
+  return { ...vectors, dimensions, upsert: refuse, searchVectors: refuse, searchWords: refuse, listByWords: refuse, fetch: refuse };
 }
 
 export function connectMilvus(

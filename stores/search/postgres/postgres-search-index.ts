@@ -18,6 +18,7 @@ import { nearestVectors, vectorsSql, type VectorsRow } from "./compare-vectors.t
 import { indexColumns, throwUnreachable } from "./index-table.ts";
 import { VECTOR_COLUMNS, type VectorLevel } from "./vector-columns.ts";
 import { wordTable } from "./word-table.ts";
+import { listByWordsSql } from "./list-by-words.ts";
 import { readCandidates, WORD_CANDIDATES, wordSearchSql, type WordSearchRow } from "./word-search.ts";
 
 const REMOVED_AT_ONCE = 2_000;
@@ -124,6 +125,8 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
       const ids = ranked.map(({ id }) => id);
       return inOrder(ranked, row.hits ? hitsOf(filter.ownerKey, row.hits) : await fetch(filter.ownerKey, ids));
     },
+    listByWords: (ownerKey, words, { createdAt, id }, limit) =>
+      hits(statements.listByWords, ownerKey, [checkOwnerKey(ownerKey), words.map(storableText), createdAt, checkUuid(id), limit]),
     fetch,
     removeGroups: async (ownerKey, groupIds) => removeAll("removeGroups", ownerKey, groupIds),
     remove: async (ownerKey, ids) => removeAll("remove", ownerKey, ids),
@@ -162,6 +165,7 @@ function indexStatements(definition: IndexDefinition, level: SearchLevel) {
   const written = columns.filter((column) => column !== `"id"`);
   const hit = hitColumns(definition);
   const unscored = hitsAsJson(definition, { score: "0" });
+  const inTime = hitsAsJson(definition, { score: "0", order: "order by created_at desc, id desc" });
   // With a digest: an index with other columns must not share statement names.
   const statement = (what: string, text: string) => ({
     name: `search-${what}-${createHash("sha256").update(text).digest("hex").slice(0, 16)}`,
@@ -186,6 +190,7 @@ from (select ${hit}, embedding <=> $5::vector as distance from ${table} ${MATCHE
     ),
     vectors: statement("compare", vectorsSql(table, MATCHES)),
     searchWords: statement("words", wordSearchSql({ name, matches: MATCHES, narrowed: NARROWED, hit, hits: unscored })),
+    listByWords: statement("list", listByWordsSql({ name, hit, hits: inTime })),
     fetch: statement("fetch", `select ${unscored} as hits from ${table} where owner_key = $1 and id = any($2::uuid[])`),
     removeGroups: statement("remove-groups", deletionSql(table, "group_id")),
     remove: statement("remove", deletionSql(table, "id")),

@@ -62,7 +62,14 @@ export function makeGatedWorker(database: Database) {
     start({ stepTokens, ...settings }: WorkerSettings): Promise<void> {
       gate.revive();
       const summariser = makeSummariseConversation({ summaries, settings, summarise, stepTokens });
-      const others = { index_episodes: NO_SUCH_JOB, remember: NO_SUCH_JOB, erase: NO_SUCH_JOB, erase_episodes: NO_SUCH_JOB };
+      const others = {
+        index_episodes: NO_SUCH_JOB,
+        remember: NO_SUCH_JOB,
+        erase: NO_SUCH_JOB,
+        erase_episodes: NO_SUCH_JOB,
+        erase_unused: NO_SUCH_JOB,
+        title: NO_SUCH_JOB,
+      };
       const handlers = { summarise: summariser, ...others, vacuum: NO_SUCH_JOB, ingest: NO_SUCH_JOB };
       return gate.untilQuiet(() => void lives.push(runJobs({ queue: steered, handlers, concurrency: 1, pollMs: NEVER_MS })));
     },

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
-import type { StoredMessage } from "../../../stores/postgres/conversations/conversation-store.ts";
+import type { StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
 import type { HeldTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
 import type { Stores } from "../../support/databases/describe-stores.ts";
 import {

@@ -10,6 +10,7 @@ const conversation = ({ turn }: Person): string => `/api/v1/conversations/${turn
 
 export const READS: Record<string, ReadRoute> = {
   "GET /api/v1/conversations": { address: ({ userId }) => `/api/v1/conversations?user_id=${encodeURIComponent(userId)}`, holds: "own" },
+  "GET /api/v1/conversations/:id": { address: conversation, holds: "own" },
   "GET /api/v1/conversations/:id/messages": { address: (person) => `${conversation(person)}/messages`, holds: "own" },
   "GET /api/v1/conversations/:id/summary": { address: (person) => `${conversation(person)}/summary`, holds: "own" },
   "GET /api/v1/conversations/:id/jobs": { address: (person) => `${conversation(person)}/jobs`, holds: "nothing" },
@@ -17,6 +18,7 @@ export const READS: Record<string, ReadRoute> = {
   "GET /api/v1/turns/:id": { address: ({ turn }) => `/api/v1/turns/${turn.turnId}`, holds: "nothing" },
   "GET /api/v1/turns/:id/stream": { address: ({ turn }) => `/api/v1/turns/${turn.turnId}/stream`, holds: "nothing" },
   "GET /api/v1/users/:id/episodes": { address: (person) => `${user(person)}/episodes?query=town&limit=100`, holds: "own" },
+  "GET /api/v1/users/:id/messages": { address: (person) => `${user(person)}/messages?query=town&limit=200`, holds: "own" },
   "GET /api/v1/users/:id/core-memory": { address: (person) => `${user(person)}/core-memory`, holds: "own" },
   "GET /api/v1/users/:id/core-memory/:section/history": { address: (person) => `${user(person)}/core-memory/goals/history`, holds: "own" },
   "GET /api/v1/users/:id/memory-operations": { address: (person) => `${user(person)}/memory-operations?limit=200`, holds: "own" },
@@ -54,6 +56,9 @@ export const WRITES: Record<string, string> = {
   "POST /v1/chat/completions": "turns-of-others",
   "POST /api/v1/conversations/import": "what-everybody-reads: each has its own messages, with the same external ids as the others",
   "POST /api/v1/conversations/:id/settle": "what-everybody-reads: a foreign id",
+  "PATCH /api/v1/conversations/:id": "what-everybody-reads: a foreign id",
+  "PUT /api/v1/messages/:id/rating": "what-everybody-reads: a foreign id",
+  "DELETE /api/v1/messages/:id/rating": "what-everybody-reads: a foreign id",
   "DELETE /api/v1/conversations/:id": "what-everybody-reads: a foreign id",
   "POST /api/v1/turns/:id/cancel": "what-everybody-reads: a foreign id",
   "PUT /api/v1/users/:id/core-memory/:section": "what-everybody-reads: each has its own section",
@@ -68,13 +73,17 @@ export const WRITES: Record<string, string> = {
   "POST /api/v1/jobs/retry": "what-everybody-reads: a foreign id",
 };
 
-export const FOREIGN_IDS: { method: string; address: (person: Person) => string }[] = [
+export const FOREIGN_IDS: { method: string; address: (person: Person) => string; body?: object }[] = [
   { method: "GET", address: (person) => `${conversation(person)}/messages` },
   { method: "GET", address: (person) => `${conversation(person)}/summary` },
   { method: "GET", address: (person) => `${conversation(person)}/summary?version=1` },
   { method: "GET", address: (person) => `${conversation(person)}/jobs` },
   { method: "POST", address: (person) => `${conversation(person)}/settle` },
+  { method: "GET", address: conversation },
+  { method: "PATCH", address: conversation, body: { pinned: true } },
   { method: "DELETE", address: conversation },
+  { method: "PUT", address: ({ questionId }) => `/api/v1/messages/${questionId}/rating`, body: { value: 1 } },
+  { method: "DELETE", address: ({ questionId }) => `/api/v1/messages/${questionId}/rating` },
   { method: "GET", address: ({ questionId }) => `/api/v1/messages/${questionId}` },
   { method: "GET", address: ({ turn }) => `/api/v1/turns/${turn.turnId}` },
   { method: "GET", address: ({ turn }) => `/api/v1/turns/${turn.turnId}/stream` },

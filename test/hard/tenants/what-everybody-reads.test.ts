@@ -88,8 +88,9 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
       const others = [...TENANTS, ...STRANGERS].filter((tenant) => tenant !== victim.tenantId).map((tenant) => bearer(keyOf(tenant)));
       const neighbours = ["ad", "Ada", "ada ", "\u0430da", "eve"].map((user) => tokenOf(victim.tenantId, user));
       for (const headers of [...others, ...neighbours]) {
-        for (const { method, address } of FOREIGN_IDS) {
-          const init = { method, headers: { "content-type": "application/json", ...headers } };
+        for (const { method, address, body } of FOREIGN_IDS) {
+          const sent = body === undefined ? {} : { body: JSON.stringify(body) };
+          const init = { method, headers: { "content-type": "application/json", ...headers }, ...sent };
           const foreign = await callApi(stage.url + address(victim), init);
           const id =
             [victim.turn.conversation_id, victim.turn.turnId, victim.questionId].find((one) => address(victim).includes(one)) ?? "";

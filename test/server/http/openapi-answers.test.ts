@@ -85,6 +85,13 @@ describe("answers are what the description says", () => {
     expect(await ask("getSummary", { params: conversation })).toMatchObject({ summary: { version: expect.any(Number) as unknown } });
     const { messages } = await ask<{ messages: { id: string }[] }>("listMessages", { params: conversation });
     await ask("getMessage", { params: { id: messages[0]?.id ?? "none" } });
+    await ask("findMessages", { params: user, query: { query: "juniper" } });
+    const answer = { params: { id: messages[1]?.id ?? "none" } };
+    await ask("rateMessage", { ...answer, body: { value: 1, comment: "good" } });
+    await ask("listMessages", { params: conversation });
+    await ask("removeRating", answer);
+    await ask("changeConversation", { params: conversation, body: { title: "Trams", pinned: true, metadata: { folder: 1 } } });
+    await ask("getConversation", { params: conversation });
   });
 
   test("about memory", async () => {

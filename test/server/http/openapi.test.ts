@@ -51,7 +51,7 @@ describe("the description of the API", () => {
   test("needs a key like everything else, as the page does; only what it describes as open needs none", async () => {
     const known = OPERATIONS.filter(({ id }) => id !== "getPageAsset"); // a file that is not there goes on to what needs a key
     for (const { path: at, method, isOpen } of known) {
-      const { status } = await fetch(service.url + at, { method });
+      const { status } = await fetch(service.url + at, { method: method.toUpperCase() });
       expect({ at, method, needsKey: status === 401 }).toEqual({ at, method, needsKey: isOpen !== true });
     }
   });

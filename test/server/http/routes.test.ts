@@ -28,7 +28,7 @@ describe("an address that is refused", () => {
     ["GET", "/API/v1/chat/", "POST"],
     ["PUT", "/api/v1/chat", "POST"],
     ["POST", "/api/v1/conversations", "GET, HEAD"],
-    ["GET", `/api/v1/conversations/${UNKNOWN_ID}`, "DELETE"],
+    ["PUT", `/api/v1/conversations/${UNKNOWN_ID}`, "GET, PATCH, DELETE, HEAD"],
     ["DELETE", "/api/v1/knowledge", "GET, HEAD"],
     ["GET", "/v1/chat/completions", "POST"],
   ])("for its method: %s %s, where %s is allowed", async (method, path, allow) => {

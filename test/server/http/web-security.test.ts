@@ -106,7 +106,7 @@ describe("pages of other origins", () => {
       const answer = await preflight(keyedForPages, PAGE, path);
       expect({ status: answer.status, body: await answer.text() }).toEqual({ status: 204, body: "" });
       expect(allowed(answer)).toBe(PAGE);
-      expect(answer.headers.get("access-control-allow-methods")?.split(",")).toEqual(["GET", "HEAD", "POST", "PUT", "DELETE"]);
+      expect(answer.headers.get("access-control-allow-methods")?.split(",")).toEqual(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]);
       expect(answer.headers.get("access-control-allow-headers")?.split(",")).toEqual(NAMES);
       expect(answer.headers.get("access-control-allow-credentials")).toBeNull();
     },

@@ -50,6 +50,7 @@ describe("parseConfig", () => {
       EPISODE_MIN_SIMILARITY: ["1.01", ".5"],
       EPISODE_SCOPE: ["tenant"],
       EPISODE_MAX_AGE_DAYS: ["0"],
+      RETENTION_DAYS: ["0", "36501", "1.5"],
       EMBEDDING_DIMENSIONS: ["1"],
       EMBEDDING_BASE_URL: ["localhost:8080"],
       MILVUS_ADDRESS: ["milvus", "milvus:19530/chat"],

@@ -115,7 +115,7 @@ describe("a turn over HTTP", () => {
     });
     for (const times of [json.timings.nodes, json.timings.started]) expect(Object.keys(times).sort()).toEqual(NODES);
     const turnId = headers.get("x-turn-id");
-    const common = { completed: true, created_at: expect.any(String) };
+    const common = { completed: true, created_at: expect.any(String), rating: null };
     expect(await listMessages(running.url, json.conversation_id)).toEqual([
       { ...common, id: expect.stringMatching(UUID), role: "user", content: "question", metadata: { turn_id: turnId } },
       {

@@ -1,5 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
+import { MAX } from "uuid";
 import fc from "fast-check";
+import type { Cursor } from "../../../stores/page.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import { readCandidates, WORD_CANDIDATES, type WordSearchRow } from "../../../stores/search/postgres/word-search.ts";
@@ -9,7 +11,7 @@ import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { interceptStatements } from "../../support/databases/record-statements.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 import { useOpened } from "../../support/use-opened.ts";
-import { ANNA, BEN, definitionOf, sampleDocument, sampleId } from "./sample-document.ts";
+import { ANNA, BEN, definitionOf, idsOf, sampleDocument, sampleId } from "./sample-document.ts";
 
 test("reads words as Postgres writes them: quotes and backslashes are doubled, and a word may look like a place", () => {
   const [candidate] = readCandidates(`${sampleId(1)} 10 'a\\\\b':1A 'o''brien':2A,5A 'x'':1A':3A`);
@@ -41,6 +43,34 @@ describeOnBothDatabases("words of a plain table", (open) => {
   const database = useOpened(open);
   const openIndex = async (name: string, where: Database = database): Promise<SearchIndex> =>
     (await openPostgresSearchStore(where)).openIndex(definitionOf(name));
+
+  test("lists what has all the words, the newest first, page by page, and nothing of another owner", async () => {
+    const index = await openIndex("listed");
+    const at = (number: number): Date => new Date(Date.UTC(2024, 0, 1 + Math.floor(number / 2)));
+    const words = (number: number): string => `common ${number % 3 === 0 ? "third" : "other"} 电影`;
+    const write = (from: number, to: number) =>
+      index.upsert(
+        Array.from({ length: to - from }, (_, place) => from + place).map((number) =>
+          sampleDocument(number, { ownerKey: ANNA, createdAt: at(number), lexicalText: words(number) }),
+        ),
+      );
+    await write(0, 12);
+    await index.upsert([sampleDocument(90_000, { ownerKey: BEN, lexicalText: words(0) })]);
+    const end: Cursor = { createdAt: new Date("9999-01-01T00:00:00Z"), id: MAX };
+    const list = async (sought: string[], before = end, limit = 20): Promise<string[]> =>
+      idsOf(await index.listByWords(ANNA, sought, before, limit));
+    const ids = (...numbers: number[]): string[] => numbers.map(sampleId);
+    expect(await list(["third", "电影"])).toEqual(ids(9, 6, 3, 0));
+    expect(await list(["third", "电影"], end, 2)).toEqual(ids(9, 6));
+    expect(await list(["third", "电影"], { createdAt: at(6), id: sampleId(6) })).toEqual(ids(3, 0));
+    expect(await list(["third", "missing"])).toEqual([]);
+    expect(await list(["third", "other"])).toEqual([]);
+    expect(await list(["common"])).toEqual(ids(11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0));
+    await write(12, 2_100); // common beyond the number up to which all are looked up
+    expect(await list(["common"], end, 3)).toEqual(ids(2_099, 2_098, 2_097));
+    expect(await list(["common"], { createdAt: at(10), id: sampleId(10) }, 3)).toEqual(ids(9, 8, 7));
+    expect(await list(["common", "third"], end, 2)).toEqual(ids(2_097, 2_094));
+  });
 
   test("property: after any writes and removals the words are counted as if counted anew", async () => {
     let runs = 0;

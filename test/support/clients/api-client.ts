@@ -13,6 +13,7 @@ export interface ListedMessage {
   completed: boolean;
   created_at: string;
   metadata: Record<string, unknown>;
+  rating: { value: number; comment: string | null; rated_at: string } | null;
 }
 
 export interface ErrorBody {

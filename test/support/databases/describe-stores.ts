@@ -1,5 +1,6 @@
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
-import { makeConversationStore, makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/conversation-store.ts";
+import { makeConversationStore } from "../../../stores/postgres/conversations/conversation-store.ts";
+import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
 import { makeTurnRecordStore } from "../../../stores/postgres/conversations/turn-record-store.ts";
 import type { AnswerToStore } from "../../../stores/postgres/conversations/recover-turn.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";

@@ -26,7 +26,7 @@ function isAnswering({ session_id }: Conversation): boolean {
 
 function Row({ conversation, onErase }: { conversation: Conversation; onErase: () => void }) {
   const t = texts.value.conversations;
-  const title = conversation.first_message ?? conversation.session_id;
+  const title = conversation.title ?? conversation.session_id;
   return (
     <li class="conversation">
       <a href={chatAddress(conversation.id)} aria-current={conversation.id === conversationId.value ? "page" : undefined}>

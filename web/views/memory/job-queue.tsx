@@ -63,9 +63,9 @@ export function JobQueue({ owner }: { owner: string }) {
       <label class="field">
         <span>{t.memory.jobs.choose}</span>
         <select value={shown} onChange={({ currentTarget }) => setChosen(currentTarget.value)}>
-          {conversations.value.map(({ id, first_message, session_id }) => (
+          {conversations.value.map(({ id, title, session_id }) => (
             <option key={id} value={id}>
-              {first_message ?? session_id}
+              {title ?? session_id}
             </option>
           ))}
         </select>

@@ -21,7 +21,9 @@ describeStores("the turn store", ({ database, turns, messagesOf, messageCountOf,
     test("creates the conversation of a new session and stores the user's message", async () => {
       const begun = await begin({ message: "你好 😀 \u202Eabc", tokenCount: 7 });
       const message = { id: begun.messageId, role: "user", content: "你好 😀 \u202Eabc", completed: true, tokenCount: 7 };
-      expect(await messagesOf(begun)).toEqual([{ ...message, metadata: { turn_id: begun.turnId }, createdAt: expect.any(Date) }]);
+      expect(await messagesOf(begun)).toEqual([
+        { ...message, metadata: { turn_id: begun.turnId }, rating: null, createdAt: expect.any(Date) },
+      ]);
       expect(await messageCountOf(begun)).toBe(1);
     });
 
@@ -81,7 +83,7 @@ describeStores("the turn store", ({ database, turns, messagesOf, messageCountOf,
       const [question, found] = await messagesOf(held);
       expect(question?.id).toBe(held.messageId);
       const metadata = { ...stored.metadata, turn_id: held.turnId };
-      expect(found).toEqual({ id, role: "assistant", ...stored, metadata, createdAt: expect.any(Date) });
+      expect(found).toEqual({ id, role: "assistant", ...stored, metadata, rating: null, createdAt: expect.any(Date) });
       expect(found?.createdAt.getTime()).toBeGreaterThan(question?.createdAt.getTime() ?? Infinity);
       expect(await messageCountOf(held)).toBe(2);
       expect(await jobsOf(conversationId)).toEqual(isQuestionNamed ? [job] : []);

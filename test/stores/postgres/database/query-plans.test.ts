@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { v7 as uuidv7 } from "uuid";
 import type { Database, Statement, StatementValue } from "../../../../stores/postgres/database/database.ts";
-import { makeMessageStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
+import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
 import { makeSummaryStore } from "../../../../stores/postgres/memory/summary-store.ts";
 import { makeWindowStore } from "../../../../stores/postgres/conversations/window-store.ts";
 import { useTestPostgres } from "../../../support/databases/databases.ts";

@@ -29,6 +29,11 @@ const BOB = { tenantId: "acme", userId: "bob" };
 const EVE = { tenantId: "other", userId: "bob" };
 const ODD = `电影《索拉里斯》 👩‍🚀 "quoted" \\ back \n line \r\n \u2028 $& {{x}} \u0001`;
 
+const RATE = `
+insert into message_ratings (message_id, conversation_id, value, comment, rated_at)
+select messages.id, conversation_id, 1, $3, '2026-11-20T10:11:12.345Z' from messages join conversations on conversations.id = conversation_id
+where tenant_id = $1 and user_id = $2 and role = 'assistant'`;
+
 /** Something in every table that is exported, of three people and two tenants. */
 async function fill(database: Database): Promise<{ running: string; pending: string }> {
   for (const [owner, word, section] of [
@@ -39,6 +44,7 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     const { exchanges } = await rememberConversation(database, owner, word, section);
     const questions = exchanges.map(({ messageId }) => messageId);
     await addTurnsToReread(database, owner, questions);
+    await database.query({ text: RATE, values: [owner.tenantId, owner.userId, `of ${word}`] });
   }
   await teach(database, ADA, { section: "profile", content: ODD, actor: "person" });
   const createdAt = new Date("2021-03-04T05:06:07.089Z");

@@ -1,0 +1,138 @@
+import type { Router } from "express";
+import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
+import { makeFindMessages } from "../../memory/recall/find-messages.ts";
+import type { Rating, StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
+import { callerOf, tenantOf, userInPath } from "../auth/caller.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import { jsonBody, makeRouter, next, operationGroup, route, time } from "../http/openapi/operation.ts";
+import { callerId, pageQuery, parseRequest, parseUuid, storableText, toPageRequest } from "../http/parse-request.ts";
+import { findConversation } from "./conversation-routes.ts";
+
+const MAX_COMMENT_CHARACTERS = 2_000;
+
+const MessagesQuery = z.object({
+  ...pageQuery,
+  order: z.enum(["oldest_first", "newest_first"], "must be oldest_first or newest_first").default("oldest_first"),
+});
+
+const MAX_QUERY_CHARACTERS = 400;
+
+const SearchQuery = z.object({
+  ...pageQuery,
+  query: storableText
+    .refine((text) => text.trim() !== "", "is blank; say which words to look for")
+    .refine((text) => text.length <= MAX_QUERY_CHARACTERS, `has more than ${MAX_QUERY_CHARACTERS} characters`)
+    .meta({ minLength: 1, maxLength: MAX_QUERY_CHARACTERS }),
+});
+
+const RatingRequest = z.strictObject(
+  {
+    value: z.union([z.literal(1), z.literal(-1)], "must be 1 or -1"),
+    comment: storableText
+      .refine((text) => text.length <= MAX_COMMENT_CHARACTERS, `has more than ${MAX_COMMENT_CHARACTERS} characters`)
+      .nullable()
+      .default(null)
+      .meta({ maxLength: MAX_COMMENT_CHARACTERS }),
+  },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with value and, if you like, comment" : undefined) },
+);
+
+const Rated = z.object({ value: z.union([z.literal(1), z.literal(-1)]), comment: z.string().nullable(), rated_at: time });
+
+export const Message = z.object({
+  id: z.uuid(),
+  role: z.enum(["user", "assistant"]),
+  content: z.string(),
+  completed: z.boolean(),
+  created_at: time,
+  metadata: z.record(z.string(), z.unknown()),
+  rating: Rated.nullable().describe("What the user thinks of an answer."),
+});
+const MessageList = z.object({ messages: z.array(Message), next });
+const FoundMessage = z.object({ message: Message, conversation_id: z.uuid(), user_id: z.string() });
+const FoundMessages = z.object({ messages: z.array(Message.extend({ conversation_id: z.uuid() })), next });
+const RatingAnswer = z.object({ rating: Rated.nullable() });
+
+const toRated = ({ value, comment, ratedAt }: Rating) => ({ value, comment, rated_at: ratedAt });
+
+export const toMessage = ({ id, role, content, completed, createdAt, metadata, rating }: StoredMessage) => {
+  return { id, role, content, completed, created_at: createdAt, metadata, rating: rating && toRated(rating) };
+};
+
+export const messageOperations = operationGroup({
+  tag: "conversations",
+  schemas: { MessageList, FoundMessage, FoundMessages, RatingRequest, RatingAnswer },
+  routes: {
+    listMessages: route(
+      "GET /api/v1/conversations/:id/messages",
+      "The messages of a conversation, oldest first unless `order` says otherwise",
+      { query: MessagesQuery, answer: MessageList, errors: ["not_found"] },
+    ),
+    getMessage: route("GET /api/v1/messages/:id", "One message, and the conversation it belongs to", {
+      answer: FoundMessage,
+      errors: ["not_found"],
+    }),
+    findMessages: route("GET /api/v1/users/:id/messages", "Finds exchanges with all the words of `query`, the newest first", {
+      details:
+        "Each complete exchange comes once, by the message that has most of the words. It is found when its job has indexed it, within seconds of its end.",
+      params: { id: callerId },
+      query: SearchQuery,
+      answer: FoundMessages,
+      errors: ["not_found", "index_unavailable"],
+    }),
+    rateMessage: route("PUT /api/v1/messages/:id/rating", "Rates an answer: 1 is good, -1 is bad. No memory learns from it", {
+      body: jsonBody(RatingRequest),
+      answer: RatingAnswer,
+      errors: ["not_found"],
+    }),
+    removeRating: route("DELETE /api/v1/messages/:id/rating", "Takes the rating of an answer away", {
+      answer: RatingAnswer,
+      errors: ["not_found"],
+    }),
+  },
+});
+
+const messageNotFound = (id: string): AppError => new AppError("not_found", `There is no message ${id}.`);
+
+export function messageRoutes({ stores, memory, observing }: AppParts): Router {
+  const find = memory.episodes && makeFindMessages({ index: memory.episodes.memory.index, messages: stores.messages });
+  const { conversations, messages } = stores;
+  return makeRouter(messageOperations, {
+    async listMessages(request, response) {
+      const { order, ...given } = parseRequest(MessagesQuery, request.query);
+      const page = toPageRequest(given);
+      const conversation = await findConversation(conversations, request, response);
+      const { items, next } = await messages.list(conversation, page, order);
+      response.json({ messages: items.map(toMessage), next });
+    },
+    async getMessage(request, response) {
+      const id = parseUuid("message id", request.params["id"]);
+      const found = await messages.find(callerOf(response), id);
+      if (!found) throw messageNotFound(id);
+      response.json({ message: toMessage(found.message), conversation_id: found.conversationId, user_id: found.userId });
+    },
+    async findMessages(request, response) {
+      const owner = { tenantId: tenantOf(response), userId: userInPath(request, response) };
+      const { query, ...page } = parseRequest(SearchQuery, request.query);
+      if (!find) throw new AppError("index_unavailable", "Episodic memory is switched off. Set ENABLE_EPISODIC_MEMORY=true.");
+      const { items, next } = await find(owner, query, toPageRequest(page));
+      const messages = items.map(({ message, conversationId }) => ({ ...toMessage(message), conversation_id: conversationId }));
+      response.json({ messages, next });
+    },
+    async rateMessage(request, response) {
+      const id = parseUuid("message id", request.params["id"]);
+      const { value, comment } = parseRequest(RatingRequest, request.body);
+      const rated = await messages.rate(callerOf(response), id, { value, comment });
+      if (!rated) throw messageNotFound(id);
+      if (!rated.rating) throw AppError.invalid([{ field: "message id", problem: "is a message of the user; rate the answer to it" }]);
+      if (rated.before !== value) observing.metrics.answerRated(value);
+      response.json({ rating: toRated(rated.rating) });
+    },
+    async removeRating(request, response) {
+      const id = parseUuid("message id", request.params["id"]);
+      if (!(await messages.removeRating(callerOf(response), id))) throw messageNotFound(id);
+      response.json({ rating: null });
+    },
+  });
+}

@@ -1,0 +1,159 @@
+import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
+import { toPage, type Page, type PageRequest } from "../../page.ts";
+import type { Database } from "../database/database.ts";
+import { isBeforeCursor, OWNED_ID, ownedValues, pageValues, placeOrStart } from "../database/sql-parts.ts";
+
+export type Role = "user" | "assistant";
+
+/** What a user thinks of an answer. */
+export interface Rating {
+  value: 1 | -1;
+  comment: string | null;
+  ratedAt: Date;
+}
+
+/** A stored message. */
+export interface StoredMessage {
+  id: string;
+  role: Role;
+  content: string;
+  /** False for an answer that was cut short. */
+  completed: boolean;
+  /** Estimated. */
+  tokenCount: number;
+  metadata: Record<string, unknown>;
+  rating: Rating | null;
+  createdAt: Date;
+}
+
+export interface FoundMessage {
+  userId: string;
+  conversationId: string;
+  message: StoredMessage;
+}
+
+/** Reads messages, incomplete ones too, and rates them. */
+export interface MessageStore {
+  /** By `(created_at, id)`. */
+  list(conversation: OwnedConversation, page: PageRequest, order?: "oldest_first" | "newest_first"): Promise<Page<StoredMessage>>;
+  /** One message and its owner. */
+  find(scope: OwnerScope, messageId: string): Promise<FoundMessage | null>;
+  /** Those of the owner, in any order. */
+  findAll(owner: Owner, messageIds: readonly string[]): Promise<FoundMessage[]>;
+  /** Null when there is no such message. A message of the user is not rated; `before` is the value that it had. */
+  rate(
+    scope: OwnerScope,
+    messageId: string,
+    rating: Omit<Rating, "ratedAt">,
+  ): Promise<{ role: Role; before: number | null; rating: Rating | null } | null>;
+  /** False when there is no such message. */
+  removeRating(scope: OwnerScope, messageId: string): Promise<boolean>;
+}
+
+const MESSAGE = `messages.id, role, content, completed, token_count as "tokenCount", messages.metadata, messages.created_at as "createdAt",
+  value, comment, rated_at as "ratedAt"`;
+const RATED_MESSAGES = "messages left join message_ratings on message_id = messages.id";
+
+type MessageRow = Omit<StoredMessage, "rating"> & { [Field in keyof Rating]: Rating[Field] | null };
+
+function toMessage<Row extends MessageRow>({ value, comment, ratedAt, ...message }: Row) {
+  return { ...message, rating: value === null || ratedAt === null ? null : { value, comment, ratedAt } };
+}
+
+type FoundRow = MessageRow & { conversationId: string; userId: string };
+
+function toFound(row: FoundRow): FoundMessage {
+  const { conversationId, userId, ...message } = toMessage(row);
+  return { userId, conversationId, message };
+}
+
+const LIST_MESSAGES = {
+  oldest_first: {
+    name: "message-list",
+    text: `select ${MESSAGE} from ${RATED_MESSAGES} where messages.conversation_id = ${OWNED_ID}
+      and (created_at, id) > ${placeOrStart("$4::timestamptz", "$5::uuid")} order by created_at, id limit $6`,
+  },
+  newest_first: {
+    name: "message-list-backwards",
+    text: `select ${MESSAGE} from ${RATED_MESSAGES} where messages.conversation_id = ${OWNED_ID}
+      and ${isBeforeCursor(4)} order by created_at desc, id desc limit $6`,
+  },
+};
+
+const OF_SCOPE = "messages.id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)";
+
+const FIND_MESSAGE = `
+select ${MESSAGE}, messages.conversation_id as "conversationId", user_id as "userId"
+from ${RATED_MESSAGES} join conversations on conversations.id = messages.conversation_id
+where ${OF_SCOPE}`;
+const FIND_MESSAGES = FIND_MESSAGE.replace("messages.id = $1", "messages.id = any($1::uuid[])");
+
+/** The lock waits for an erase of the message. */
+const RATE = `
+with found as (
+  select messages.id, conversation_id, role from messages join conversations on conversations.id = conversation_id where ${OF_SCOPE}
+  for key share of messages
+), before as (
+  select value from message_ratings where message_id = $1
+), stored as (
+  insert into message_ratings (message_id, conversation_id, value, comment, rated_at)
+  select id, conversation_id, $4::smallint, $5, clock_timestamp() from found where role = 'assistant'
+  on conflict (message_id) do update set value = excluded.value, comment = excluded.comment, rated_at = excluded.rated_at
+  returning value, comment, rated_at
+)
+select role, (select value from before) as before, stored.value, comment, rated_at as "ratedAt" from found left join stored on true`;
+
+const REMOVE_RATING = `
+with found as (
+  select messages.id from messages join conversations on conversations.id = conversation_id where ${OF_SCOPE}
+), removed as (
+  delete from message_ratings using found where message_id = found.id
+)
+select id from found`;
+
+/** The messages of a database. */
+export function makeMessageStore(database: Database): MessageStore {
+  return {
+    async list(conversation, page, order = "oldest_first") {
+      const values = [...ownedValues(conversation), ...pageValues(page)];
+      const rows = await database.query<MessageRow>({ ...LIST_MESSAGES[order], values });
+      return toPage(rows.map(toMessage), page.limit);
+    },
+
+    async find({ tenantId, userId }, messageId) {
+      const values = [messageId, tenantId, userId];
+      const [row] = await database.query<FoundRow>({ name: "message-find", text: FIND_MESSAGE, values });
+      return row ? toFound(row) : null;
+    },
+
+    async findAll({ tenantId, userId }, messageIds) {
+      if (messageIds.length === 0) return [];
+      const values = [messageIds, tenantId, userId];
+      return (await database.query<FoundRow>({ name: "message-find-all", text: FIND_MESSAGES, values })).map(toFound);
+    },
+
+    async rate({ tenantId, userId }, messageId, { value, comment }) {
+      const [row] = await database.query<{ role: Role; before: number | null } & { [Field in keyof Rating]: Rating[Field] | null }>({
+        name: "message-rate",
+        text: RATE,
+        values: [messageId, tenantId, userId, value, comment],
+      });
+      if (!row) return null;
+      const { role, before, ratedAt } = row;
+      return { role, before, rating: ratedAt === null ? null : { value, comment, ratedAt } };
+    },
+
+    async removeRating({ tenantId, userId }, messageId) {
+      const values = [messageId, tenantId, userId];
+      return (await database.query({ name: "message-unrate", text: REMOVE_RATING, values })).length === 1;
+    },
+  };
+}
+
+export type PromptMessage = Omit<StoredMessage, "completed" | "metadata" | "rating">;
+
+export const PROMPT_MESSAGE = `id, role, content, token_count as "tokenCount", created_at as "createdAt"`;
+
+export const toPromptMessage = (row: Omit<PromptMessage, "createdAt"> & { createdAt: Date | string }): PromptMessage => {
+  return { ...row, createdAt: new Date(row.createdAt) };
+};

@@ -1,0 +1,51 @@
+import type { OwnedConversation } from "../../owner.ts";
+import type { Database } from "../database/database.ts";
+import { ownedValues } from "../database/sql-parts.ts";
+import { lockConversation } from "./locks.ts";
+
+export interface FirstExchange {
+  questionId: string;
+  question: string;
+  /** Null while there is no complete one. */
+  answer: string | null;
+}
+
+/** Titles that a model writes. */
+export interface TitleStore {
+  /** What a conversation without a title began with; null when it has one, or has no question. */
+  findUntitled(conversation: OwnedConversation): Promise<FirstExchange | null>;
+  /** Writes nothing when there is a title by now, or the question was erased. */
+  save(conversation: OwnedConversation, title: { title: string; questionId: string }): Promise<void>;
+}
+
+const FIND = `
+select asked.id as "questionId", asked.content as question, (
+  select content from messages answer
+  where answer.conversation_id = conversations.id and answer.role = 'assistant' and answer.completed
+  order by answer.created_at, answer.id limit 1
+) as answer
+from conversations cross join lateral (
+  select id, content from messages where conversation_id = conversations.id and role = 'user' order by messages.created_at, messages.id limit 1
+) asked
+where conversations.id = $1 and tenant_id = $2 and user_id = $3 and title is null`;
+
+/** Under the conversation's lock: an erase of the question has ended, or waits and takes the title out. */
+const SAVE = `
+update conversations set title = $4, title_by = 'model'
+where id = $1 and tenant_id = $2 and user_id = $3 and title is null and exists (select from messages where messages.id = $5)`;
+
+/** Of an exchange that is erased: the title may tell of it. */
+export const FORGET_MODEL_TITLE = "title = case when title_by = 'model' then null else title end, title_by = nullif(title_by, 'model')";
+
+export function makeTitleStore(database: Database): TitleStore {
+  return {
+    async findUntitled(conversation) {
+      return (await database.query<FirstExchange>({ name: "title-find", text: FIND, values: ownedValues(conversation) }))[0] ?? null;
+    },
+    save: (conversation, { title, questionId }) =>
+      database.transaction(async (transaction) => {
+        if (!(await lockConversation(transaction, conversation))) return;
+        await transaction.query({ name: "title-save", text: SAVE, values: [...ownedValues(conversation), title, questionId] });
+      }),
+  };
+}
