@@ -17,6 +17,7 @@ import { type KnowledgeCatalog, makeFixedKnowledgeCatalog } from "../stores/know
 import { makeCoreMemoryStore } from "../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../stores/postgres/database/database.ts";
 import { makeEpisodeStore } from "../stores/postgres/memory/episode-store.ts";
+import { makeTurnRecordStore } from "../stores/postgres/conversations/turn-record-store.ts";
 import { makeTurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { makeWindowStore } from "../stores/postgres/conversations/window-store.ts";
 import { TURN_DEFAULTS, TurnContext } from "../turn/context.ts";
@@ -88,6 +89,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     route: makeRoute({ ...parts.routing, observer, knowledge: parts.knowledge ?? makeFixedKnowledgeCatalog([]) }),
     history: makeHistory({
       turns,
+      records: makeTurnRecordStore(database),
       windows: makeWindowStore(database),
       historyWindow,
       tokenBudget,

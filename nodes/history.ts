@@ -7,6 +7,7 @@ import type { Recall } from "../memory/recall/recall-episodes.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import type { EpisodeStore } from "../stores/postgres/memory/episode-store.ts";
 import type { StoredSummary } from "../stores/postgres/memory/summary-store.ts";
+import type { TurnRecordStore } from "../stores/postgres/conversations/turn-record-store.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import type { PromptMessage } from "../stores/postgres/conversations/message-store.ts";
 import type { LoadedWindow, WindowStore } from "../stores/postgres/conversations/window-store.ts";
@@ -19,6 +20,7 @@ import type { BeginTurn, BegunTurn, ContinuedAnswer as StoredAnswer } from "../s
 
 export interface HistoryParts {
   turns: TurnStore;
+  records: Pick<TurnRecordStore, "interrupt">;
   windows: WindowStore;
   /** Least number of completed messages in the window; those that no summary covers come on top. */
   historyWindow: number;
@@ -52,7 +54,7 @@ function toConversationSummary({ text, version, coveredMessageCount, coveredThro
  * or `storage_unavailable`; then nothing is stored or held.
  */
 export function makeHistory(parts: HistoryParts): Node {
-  const { turns, windows, historyWindow, tokenBudget, useSummary, episodes, scope, foresee, leaseMs } = parts;
+  const { turns, records, windows, historyWindow, tokenBudget, useSummary, episodes, scope, foresee, leaseMs } = parts;
   const line = makeKeyedQueue();
 
   /** Whether other conversations have episodes to recall. Runs beside the begin of the turn, so that the embedder starts early. */
@@ -72,7 +74,7 @@ export function makeHistory(parts: HistoryParts): Node {
     const looking = lookForEpisodes(state, context?.signal);
     looking.catch(() => undefined); // awaited below, when the turn has begun
     const { conversationId, messageId, newest, continued } = await beginTurn(
-      { turns, line },
+      { turns, records, line },
       {
         ...owner,
         sessionId,
@@ -129,6 +131,8 @@ export function makeHistory(parts: HistoryParts): Node {
   };
 }
 
+type BeginParts = Pick<HistoryParts, "turns" | "records">;
+
 interface BeginOptions {
   onBusy: OnBusy;
   signal: AbortSignal | undefined;
@@ -169,35 +173,38 @@ async function begin(turns: TurnStore, turn: BeginTurn, window: BeginOptions["wi
   }
 }
 
-async function beginWhenFree(turns: TurnStore, turn: BeginTurn, { signal, window }: Omit<BeginOptions, "onBusy">): Promise<BegunTurn> {
+async function beginWhenFree(
+  { turns, records }: BeginParts,
+  turn: BeginTurn,
+  { onBusy, signal, window }: BeginOptions,
+): Promise<BegunTurn> {
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
     signal?.throwIfAborted();
     const begun = await begin(turns, turn, window);
     if (begun) return begun;
+    if (onBusy === "interrupt") await records.interrupt(turn, turn.key?.keyHash ?? null);
     await sleep(pause, undefined, { signal }).catch(() => undefined);
   }
 }
 
 /**
- * Takes the conversation for this turn and stores the user's message. When another turn holds it, `enqueue` waits in line, and `refuse`
- * throws AppError `conversation_busy`. Throws `storage_unavailable` when Postgres is unreachable.
+ * Takes the conversation for this turn and stores the user's message. When another turn holds it, `enqueue` waits in line, `interrupt` stops
+ * that turn, waits until what it said is stored, and goes before those in line, and `refuse` throws AppError `conversation_busy`. Throws
+ * `storage_unavailable` when Postgres is unreachable.
  */
-export async function beginTurn(
-  { turns, line }: { turns: TurnStore; line: KeyedQueue },
-  turn: BeginTurn,
-  { onBusy, signal, window }: BeginOptions,
-): Promise<BegunTurn> {
-  if (onBusy === "enqueue") {
-    return line.run(
-      JSON.stringify([turn.tenantId, turn.userId, turn.sessionId]),
-      () => beginWhenFree(turns, turn, { signal, window }),
-      signal,
-    );
+export async function beginTurn(parts: BeginParts & { line: KeyedQueue }, turn: BeginTurn, options: BeginOptions): Promise<BegunTurn> {
+  const { onBusy, signal, window } = options;
+  if (onBusy !== "refuse") {
+    const place = JSON.stringify([onBusy, turn.tenantId, turn.userId, turn.sessionId]);
+    return parts.line.run(place, () => beginWhenFree(parts, turn, options), signal);
   }
-  const begun = await begin(turns, turn, window);
+  const begun = await begin(parts.turns, turn, window);
   if (begun) return begun;
   const problem = `The conversation of session_id "${turn.sessionId}" is still answering an earlier message.`;
-  throw new AppError("conversation_busy", `${problem} Wait for its end, or send "on_busy": "enqueue" to wait in line.`);
+  throw new AppError(
+    "conversation_busy",
+    `${problem} Wait for its end, or send "on_busy": "enqueue" to wait in line, or "interrupt" to stop it.`,
+  );
 }
 
 type KeyedQueue = ReturnType<typeof makeKeyedQueue>;

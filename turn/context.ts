@@ -15,8 +15,8 @@ export const TURN_DEFAULTS = {
 /** Of a service, a knowledge base or a caller, in characters. */
 export const LONGEST_INSTRUCTIONS = 20_000;
 
-/** What a turn does while another holds the conversation. */
-export const OnBusy = z.enum(["refuse", "enqueue"]);
+/** What a turn does while another holds the conversation: it is refused, waits in line, or stops the other one. */
+export const OnBusy = z.enum(["refuse", "enqueue", "interrupt"]);
 export type OnBusy = z.infer<typeof OnBusy>;
 
 /** An Idempotency-Key, as hashes. One turn of a user holds it at a time. */

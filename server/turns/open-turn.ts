@@ -40,7 +40,9 @@ export const ChatRequest = z.strictObject(
     on_busy: z
       .enum(OnBusy.options, oneOf(OnBusy.options))
       .default("refuse")
-      .describe("While another turn holds the conversation: 409 `conversation_busy`, or wait in line."),
+      .describe(
+        "While another turn holds the conversation: 409 `conversation_busy`, wait in line, or stop that turn, whose answer is kept as incomplete.",
+      ),
     on_disconnect: z
       .enum(["cancel", "continue"], oneOf(["cancel", "continue"]))
       .default("cancel")
@@ -168,7 +170,7 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
         requestedKbPrefix: body.kb_prefix,
       };
       const { on_busy: onBusy } = body;
-      const waits = onBusy === "enqueue";
+      const waits = onBusy !== "refuse";
       const source =
         keyHash === null
           ? localSource(await start(input, { onBusy }), waits)

@@ -4,6 +4,7 @@ import { AppError } from "../../errors/app-error.ts";
 import { beginTurn, type HistoryParts, makeHistory, makeKeyedQueue } from "../../nodes/history.ts";
 import type { BeginTurn, BegunTurn, HeldTurn } from "../../stores/postgres/conversations/recover-turn.ts";
 import type { OutcomeToStore } from "../../stores/postgres/conversations/recover-turn.ts";
+import type { TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
 import type { TurnStore } from "../../stores/postgres/conversations/turn-store.ts";
 import { ReplyLost } from "../../stores/postgres/database/storage-errors.ts";
 import type { Recallable } from "../../stores/postgres/memory/episode-store.ts";
@@ -27,6 +28,7 @@ function waitingTurn(checkRecallable: () => Promise<Recallable>, parts: Partial<
         return "stored";
       },
     }),
+    records: { interrupt: async () => undefined },
     windows: { load: async () => ({ summary: null, messages: [], isWhole: true, lastErasure: null }) },
     historyWindow: 6,
     tokenBudget: 1_000,
@@ -79,9 +81,9 @@ describe("history", () => {
 
 const BEGUN: BegunTurn = { conversationId: "conversation", messageId: "message" };
 
-/** Begins turns over a store: they wait in line unless `onBusy` is "refuse". */
-function beginningOver(calls: Partial<TurnStore>) {
-  const parts = { turns: makeFakeTurnStore(calls), line: makeKeyedQueue() };
+/** Begins turns over a store: they wait in line unless `onBusy` says otherwise. */
+function beginningOver(calls: Partial<TurnStore>, interrupt: TurnRecordStore["interrupt"] = async () => undefined) {
+  const parts = { turns: makeFakeTurnStore(calls), records: { interrupt }, line: makeKeyedQueue() };
   return (fields: Partial<BeginTurn> = {}, { onBusy = "enqueue", signal }: { onBusy?: OnBusy; signal?: AbortSignal } = {}) =>
     beginTurn(parts, sampleTurn({ sessionId: "holiday", ...fields }), { onBusy, signal });
 }
@@ -108,11 +110,36 @@ describe("beginTurn", () => {
     expect(asked).toHaveLength(7);
   });
 
+  test("of who interrupts goes before who waits, asks until the holder has ended, and never stops a turn of its own key", async () => {
+    const interrupted: unknown[] = [];
+    const asked: string[] = [];
+    const begin = beginningOver(
+      {
+        begin: async ({ message }) => {
+          asked.push(message);
+          return message !== "waits" && interrupted.length > 1 ? BEGUN : null;
+        },
+      },
+      async ({ sessionId }, keyHash) => void interrupted.push([sessionId, keyHash]),
+    );
+    const leaving = new AbortController();
+    const waiting = begin({ message: "waits" }, { signal: leaving.signal });
+    waiting.catch(() => undefined);
+    const key = { keyHash: "hash", bodyHash: "body", earlier: null };
+    expect(await begin({ message: "interrupts", key }, { onBusy: "interrupt" })).toEqual(BEGUN);
+    expect(interrupted).toEqual([
+      ["holiday", "hash"],
+      ["holiday", "hash"],
+    ]);
+    leaving.abort(new AppError("turn_cancelled", "stopped"));
+    await expect(waiting).rejects.toMatchObject({ code: "turn_cancelled" });
+  });
+
   test("refuses a busy one with conversation_busy, names the session and says how to wait", async () => {
     const { begin, asked } = busyFor(100);
     const refused = await begin({}, { onBusy: "refuse" }).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: "conversation_busy", retryable: true });
-    expect((refused as AppError).message).toMatch(/"holiday".*"on_busy": "enqueue"/);
+    expect((refused as AppError).message).toMatch(/"holiday".*"on_busy": "enqueue".*"interrupt"/);
     expect(asked).toHaveLength(1);
   });
 

@@ -62,6 +62,8 @@ export interface TurnRecordStore {
   findByKey(owner: Owner, keyHash: string): Promise<TurnRecord | null>;
   /** Asks the process that runs it to stop; false when none does. */
   requestCancel(owner: Owner, turnId: string): Promise<boolean>;
+  /** Stops the turn that holds the conversation of this session, as `requestCancel` does, unless that turn has this very key. */
+  interrupt(session: Owner & { sessionId: string }, keyHash: string | null): Promise<void>;
   clear(owner: Owner, turnId: string): Promise<void>;
 }
 
@@ -85,6 +87,17 @@ with asked as (
 )
 select pg_notify('${CANCEL_CHANNEL}', id::text) from asked`;
 
+/** A turn that is stopping is not told again. */
+const INTERRUPT = `
+with asked as (
+  update turns set cancel_requested = true
+  from conversations
+  where conversations.tenant_id = $1 and conversations.user_id = $2 and session_id = $3 and turn_lease_until >= clock_timestamp()
+    and turns.id = conversations.turn_id and ended_at is null and not cancel_requested and (key_hash is null or key_hash is distinct from $4)
+  returning turns.id
+)
+select pg_notify('${CANCEL_CHANNEL}', id::text) from asked`;
+
 const EMPTY = `update turns set ${CLEARED} where id = $1 and tenant_id = $2 and user_id = $3`;
 
 export function makeTurnRecordStore(database: Database): TurnRecordStore {
@@ -101,6 +114,10 @@ export function makeTurnRecordStore(database: Database): TurnRecordStore {
 
     async requestCancel({ tenantId, userId }, turnId) {
       return (await database.query({ name: "turn-cancel", text: CANCEL, values: [turnId, tenantId, userId] })).length === 1;
+    },
+
+    async interrupt({ tenantId, userId, sessionId }, keyHash) {
+      await database.query({ name: "turn-interrupt", text: INTERRUPT, values: [tenantId, userId, sessionId, keyHash] });
     },
 
     async clear({ tenantId, userId }, turnId) {

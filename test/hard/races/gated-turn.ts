@@ -7,6 +7,7 @@ import { jobsAfterTurn } from "../../../memory/jobs/run-memory-jobs.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { type FinishOutcome, makeTurnStore, type TurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import { makeTurnRecordStore } from "../../../stores/postgres/conversations/turn-record-store.ts";
 import { makeWindowStore } from "../../../stores/postgres/conversations/window-store.ts";
 import { makeGate, makeGatedDatabase } from "./gate.ts";
 import { EXPIRED_LEASE_MS } from "../../support/samples/sample-turns.ts";
@@ -46,6 +47,7 @@ export function makeGatedTurnSlot(database: Database) {
   const store = makeTurnStore(gated, queue);
   /** Leases expire at once, so that any other turn may take over. */
   const turns: TurnStore = { ...store, begin: (turn) => store.begin({ ...turn, leaseMs: EXPIRED_LEASE_MS }) };
+  const records = makeTurnRecordStore(gated);
   const windows = makeWindowStore(gated);
 
   /** The prompt covers every completed message once, but for the current one, which the summary may cover when the turn lost its lease. */
@@ -59,7 +61,7 @@ export function makeGatedTurnSlot(database: Database) {
 
   async function run(talk: Talk, told: TurnTold, settings: SummarySettings, latestPlace: () => number): Promise<void> {
     const { historyWindow } = settings;
-    const parts = { turns, windows, historyWindow, tokenBudget: 1e6, useSummary: true, leaseMs: NO_RENEWAL_MS };
+    const parts = { turns, records, windows, historyWindow, tokenBudget: 1e6, useSummary: true, leaseMs: NO_RENEWAL_MS };
     const history = makeHistory({ ...parts, episodes: null, scope: "user" });
     const asked = { ...talk, message: told.question } as ConversationState;
     const state = { ...asked, ...(await history(asked, {})) } as ConversationState;

@@ -25,8 +25,8 @@ describe("many turns in two processes at once", () => {
   const TURNS = 20;
 
   /** Posts all turns at once, every other one to the other process. */
-  function postAll(userId: string, fields: object = {}): Promise<EventStreamResponse[]> {
-    here.model.answer(({ messages }) => ({ tokens: ["answer ", `to ${messages.at(-1)?.content}`], betweenMs: 20 }));
+  function postAll(userId: string, fields: object = {}, betweenMs = 20): Promise<EventStreamResponse[]> {
+    here.model.answer(({ messages }) => ({ tokens: ["answer ", `to ${messages.at(-1)?.content}`], betweenMs }));
     return Promise.all(
       Array.from({ length: TURNS }, (_, index) => {
         const body = { user_id: userId, session_id: `session ${index % SESSIONS}`, message: `message ${index}`, ...fields };
@@ -67,6 +67,26 @@ describe("many turns in two processes at once", () => {
   test("with enqueue are all taken, one after the other", async () => {
     for (const { events } of await postAll("enqueued", { on_busy: "enqueue" })) expect(contentOf(events, "done").completed).toBe(true);
     expect(await expectWholeTurns("enqueued")).toBe(TURNS);
+  });
+
+  test("with interrupt take over one after the other: all messages are stored, a stopped answer is incomplete, the last one is whole", async () => {
+    const answers = await postAll("interrupting", { on_busy: "interrupt" }, 500);
+    const ends = answers.map(({ events }) => events.at(-1)?.data);
+    const stopped = ends.filter((end) => end?.status === "error");
+    expect(stopped.map((end) => end?.content)).toEqual(stopped.map(() => expect.objectContaining({ code: "turn_cancelled" })));
+    expect(stopped.length).toBeGreaterThan(0);
+    const questions: string[] = [];
+    for (const { id } of await listConversations(here.url, "interrupting")) {
+      const messages = await listMessages(here.url, id);
+      expect(messages.at(-1)).toMatchObject({ role: "assistant", completed: true });
+      for (const [index, { role, content, completed, metadata }] of messages.entries()) {
+        const before = messages[index - 1];
+        if (role === "user") questions.push(content);
+        else expect([before?.role, before?.metadata["turn_id"]]).toEqual(["user", metadata["turn_id"]]);
+        if (completed && role === "assistant") expect(content).toBe(`answer to ${before?.content}`);
+      }
+    }
+    expect(questions.toSorted()).toEqual(Array.from({ length: TURNS }, (_, index) => `message ${index}`).toSorted());
   });
 });
 
@@ -134,6 +154,22 @@ describe("a turn of another process on the same Postgres", () => {
     expect([tokenText(events), contentOf(events, "error").code]).toEqual(["half ", "turn_cancelled"]);
   });
 
+  test("is interrupted from here: what it said is kept as incomplete, and this message is answered", async () => {
+    here.model.answer(({ messages }) =>
+      messages.at(-1)?.content === "hello" ? { tokens: ["half "], ending: "hang" } : { tokens: ["whole"] },
+    );
+    const { ended } = await startThere();
+    const next = await postTurn(here.url, ask({ message: "stop, tell me this", on_busy: "interrupt" }));
+    expect(contentOf(next.events, "done")).toMatchObject({ answer: "whole", receipt: { window_messages: 1 } });
+    expect(contentOf((await ended).events, "error").code).toBe("turn_cancelled");
+    expect(await stored()).toEqual([
+      ["hello", true],
+      ["half ", false],
+      ["stop, tell me this", true],
+      ["whole", true],
+    ]);
+  });
+
   test("is the one of its key here too, while it runs and afterwards, streamed or whole", async () => {
     const { turnId, ended } = await startThere();
     const [streamed, whole] = await Promise.all([send(here.url), postJson<{ answer: string }>(`${here.url}/api/v1/chat`, ask(), headers)]);
@@ -145,7 +181,7 @@ describe("a turn of another process on the same Postgres", () => {
     expect(here.model.seen).toHaveLength(1);
   });
 
-  test.each(["refuse", "enqueue"])("and this one make six requests at once one turn, with on_busy %s", async (on_busy) => {
+  test.each(["refuse", "enqueue", "interrupt"])("and this one make six requests at once one turn, with on_busy %s", async (on_busy) => {
     const together = await Promise.all([here, there, here, there, here, there].map(({ url }) => send(url, { on_busy })));
     expect(together.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
     expect(new Set(together.map(({ events }) => contentOf(events, "done").message_id)).size).toBe(1);
