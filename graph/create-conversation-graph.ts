@@ -1,5 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type AnswerTimeouts, DEFAULT_TIMEOUTS } from "../models/deadlines.ts";
+import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { contextTokenBudget } from "../models/openai-chat-model.ts";
 import { makeGenerateRag } from "../nodes/generate-rag.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
@@ -61,8 +62,10 @@ export interface ConversationGraphParts {
   coreMemory?: { timeoutMs?: number } | null;
   /** `runMemoryJobs` has a model name conversations. Default false. */
   titles?: boolean;
-  /** Tokens of a prompt. Default: 90 % of what the model takes. */
-  contextTokenBudget?: number | undefined;
+  /** Tokens of a prompt, asked anew for each turn when it is a function. Default: 90 % of what the model takes. */
+  contextTokenBudget?: number | (() => number) | undefined;
+  /** Prices of the chat model, for the `cost` of a turn. Default: unknown. */
+  prices?: () => ModelPrices | null;
   /** Deadlines of an answer. Default 30 seconds each. */
   timeouts?: AnswerTimeouts;
   /** Milliseconds until the conversation of a dead process is free. Default 15,000. */
@@ -81,9 +84,16 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   const passages = parts.documents?.topK ?? TURN_DEFAULTS.passages;
   const coreMemory = parts.coreMemory === undefined ? {} : parts.coreMemory;
   const turns = makeTurnStore(database);
-  const tokenBudget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
+  const budget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
+  const tokenBudget = typeof budget === "number" ? () => budget : budget;
   const answering = { chatModel, turns, leaseMs, timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS };
-  const generateRag = makeGenerateRag({ ...answering, instructions: parts.instructions ?? "", tokenBudget, observer });
+  const generateRag = makeGenerateRag({
+    ...answering,
+    instructions: parts.instructions ?? "",
+    tokenBudget,
+    prices: parts.prices ?? (() => null),
+    observer,
+  });
   const handlers = parts.handlers ?? makeKnowledgeHandlers();
   const nodes: Nodes = {
     route: makeRoute({ ...parts.routing, observer, knowledge: parts.knowledge ?? makeFixedKnowledgeCatalog([]) }),

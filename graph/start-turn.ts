@@ -21,6 +21,8 @@ export interface TurnInput {
   instructions?: string;
   /** The conversation's last answer, as it is known: the turn goes on with it, and the stored answer grows. `message`: its question. */
   continues?: string | null;
+  /** False: the turn is answered with memory and leaves none. Its messages are listed, and marked. Default true. */
+  remember?: boolean;
   /** Adds the `execution_log` events. Default false. */
   debug?: boolean;
   /** Default: null, that of the knowledge base. */

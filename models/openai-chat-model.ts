@@ -1,5 +1,7 @@
 import { ChatOpenAI } from "@langchain/openai";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { ASSUMED_CONTEXT } from "./facts/model-facts.ts";
+import { promptBudget } from "./facts/prompt-budget.ts";
 import { StreamedCompletions } from "./streamed-completions.ts";
 
 /** A model and its server. */
@@ -28,21 +30,9 @@ export function createOpenAIChatModel({ model, apiKey, baseUrl, maxTokens }: Ope
   return new ChatOpenAI({ ...fields, completions: new StreamedCompletions(fields) });
 }
 
-/** The smallest context that local servers commonly have. */
-const UNKNOWN_MODEL_TOKENS = 8_192;
-/** Token counts are estimates. */
-const FILL_SHARE = 0.9;
-
-/** The most of a known context that an answer is given room for. */
-const ANSWER_SHARE = 0.25;
-
-/**
- * Tokens for a prompt, by the model's metadata in LangChain. In a known context the longest answer has room behind it: some servers insist
- * on that. That of an unknown model is probably larger than is assumed.
- */
+/** Tokens for a prompt, by the model's metadata in LangChain. */
 export function contextTokenBudget(model: BaseChatModel): number {
   const { maxInputTokens: context } = model.profile;
-  if (context === undefined) return Math.floor(UNKNOWN_MODEL_TOKENS * FILL_SHARE);
-  const longest = "maxTokens" in model && typeof model.maxTokens === "number" ? model.maxTokens : 0;
-  return Math.floor((context - Math.min(longest, context * ANSWER_SHARE)) * FILL_SHARE);
+  const longestAnswer = "maxTokens" in model && typeof model.maxTokens === "number" ? model.maxTokens : 0;
+  return promptBudget(context ?? ASSUMED_CONTEXT, { longestAnswer, isAssumed: context === undefined });
 }

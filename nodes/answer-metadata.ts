@@ -1,3 +1,4 @@
+import { NOT_REMEMBERED } from "../turn/outcome.ts";
 import type { Citation, ConversationState, Receipt } from "../turn/state.ts";
 
 /** [1], [1, 2], 【1】 and what a Chinese keyboard writes between numbers. */
@@ -37,6 +38,7 @@ export function answerMetadata(state: ConversationState): Record<string, unknown
     citations: withEarlier(continued?.citations ?? [], citationsOf(answer, receipt?.passages ?? [])),
     episodes: receipt?.episodes ?? [],
     core_memory: receipt?.core_memory ?? [],
+    ...(state.remember === false ? NOT_REMEMBERED : {}),
     ...(cut ? { cut } : {}),
     ...(error ? { error: error.code } : {}),
     ...(state.debug ? { execution_log: state.executionLogs } : {}),

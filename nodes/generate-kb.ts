@@ -1,7 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { v7 as uuidv7 } from "uuid";
 import { AppError, toAppError } from "../errors/app-error.ts";
-import type { ConversationState, ConversationUpdate, Passage } from "../turn/state.ts";
+import { type ConversationState, type ConversationUpdate, NO_CONTEXT, type Passage } from "../turn/state.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
@@ -151,7 +151,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
     const tokens = estimateTokens(text);
     return {
       ...answerUpdate(state, uuidv7(), text),
-      usage: { prompt_tokens: 0, completion_tokens: tokens, total_tokens: tokens, estimated: true },
+      usage: { ...NO_CONTEXT, prompt_tokens: 0, completion_tokens: tokens, total_tokens: tokens, estimated: true },
       receipt: {
         summary: null,
         window_messages: 0,

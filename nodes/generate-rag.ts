@@ -2,9 +2,11 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { v7 as uuidv7 } from "uuid";
-import type { ConversationState, ConversationUpdate, Usage, WindowMessage } from "../turn/state.ts";
+import type { ConversationState, ConversationUpdate, TurnUsage, WindowMessage } from "../turn/state.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince, type Notice } from "../turn/events.ts";
+import type { ModelPrices } from "../models/facts/model-facts.ts";
+import { costOf, shareOf } from "../models/facts/prompt-budget.ts";
 import type { AnswerTimeouts } from "../models/deadlines.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import { type ModelAnswer, streamAnswer } from "../models/stream-answer.ts";
@@ -46,14 +48,24 @@ export interface GenerateRagParts {
   /** Of the service, for every turn. */
   instructions: string;
   /** Most tokens of a prompt. */
-  tokenBudget: number;
+  tokenBudget: () => number;
+  /** Null: unknown. */
+  prices: () => ModelPrices | null;
   observer: Observer;
 }
 
-function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt): Usage {
+function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt, tokenBudget: number): TurnUsage {
   const prompt_tokens = usage?.input_tokens ?? prompt.tokens;
   const completion_tokens = usage?.output_tokens ?? estimateTokens(text);
-  return { prompt_tokens, completion_tokens, total_tokens: usage?.total_tokens ?? prompt_tokens + completion_tokens, estimated: !usage };
+  return {
+    prompt_tokens,
+    completion_tokens,
+    total_tokens: usage?.total_tokens ?? prompt_tokens + completion_tokens,
+    estimated: !usage,
+    cached_tokens: usage?.input_token_details?.cache_read ?? null,
+    context_limit: tokenBudget,
+    usage_ratio: shareOf(prompt_tokens, tokenBudget),
+  };
 }
 
 /** Those of a knowledge base are for the turns that it answers. */
@@ -72,13 +84,14 @@ function instructionsOf(state: ConversationState, ofService: string): Instructio
  * that persist always runs. After an error of an earlier node the model is not asked.
  */
 export function makeGenerateRag(parts: GenerateRagParts): Node {
-  const { chatModel, turns, leaseMs, timeouts, instructions, tokenBudget, observer } = parts;
+  const { chatModel, turns, leaseMs, timeouts, instructions, tokenBudget: findBudget, prices, observer } = parts;
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId, message, attachments, windowIsWhole, continued } = state;
     const { conversationSummary: summary, recentMessages: window, episodicMemory: episodes } = state;
     const usesDocuments = state.useRetrieval && !(looksOnly(state) && state.retrievalResults.length === 0);
     const documents = usesDocuments ? { passages: state.retrievalResults, isIncomplete: state.degraded.includes("knowledge") } : null;
     if (state.error) return { ...answerUpdate(state, "", ""), partialAnswer: true };
+    const tokenBudget = findBudget();
     const prompt = assemblePrompt({
       instructions: instructionsOf(state, instructions),
       coreMemory: usableCoreMemory(state),
@@ -112,7 +125,7 @@ export function makeGenerateRag(parts: GenerateRagParts): Node {
       }),
     );
     if (answer.error) runtime.context?.onError?.(answer.error);
-    const usage = toUsage(answer, prompt);
+    const usage = toUsage(answer, prompt, tokenBudget);
     runtime.note?.({
       first_token_ms: firstTokenMs,
       model_ms: millisecondsSince(began),
@@ -126,6 +139,7 @@ export function makeGenerateRag(parts: GenerateRagParts): Node {
     return {
       ...answerUpdate(state, answerId, answer.text),
       usage,
+      cost: costOf(prices(), usage),
       receipt: prompt.receipt,
       degraded: prompt.leftOut.uncovered > 0 || !windowIsWhole ? ["summary"] : [],
       partialAnswer: answer.error !== null,

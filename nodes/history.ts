@@ -24,7 +24,7 @@ export interface HistoryParts {
   windows: WindowStore;
   /** Least number of completed messages in the window; those that no summary covers come on top. */
   historyWindow: number;
-  tokenBudget: number;
+  tokenBudget: () => number;
   useSummary: boolean;
   /** Null: the layer is off. */
   episodes: Pick<EpisodeStore, "checkRecallable"> | null;
@@ -67,7 +67,7 @@ export function makeHistory(parts: HistoryParts): Node {
   }
 
   return async function history(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { tenantId, userId, sessionId, message, continues } = state;
+    const { tenantId, userId, sessionId, message, continues, remember } = state;
     const { context } = runtime;
     const turnId = context?.turnId ?? uuidv7();
     const owner = { tenantId, userId };
@@ -84,6 +84,7 @@ export function makeHistory(parts: HistoryParts): Node {
         tokenCount: estimateTokens(message),
         key: context?.key,
         continues: continues ?? undefined,
+        remember,
       },
       { onBusy: context?.onBusy ?? "refuse", signal: context?.signal, window: { atLeast: historyWindow, useSummary } },
     );
@@ -93,7 +94,7 @@ export function makeHistory(parts: HistoryParts): Node {
     const load = (): Promise<[LoadedWindow, boolean]> => {
       const look = isRetry ? lookForEpisodes(state, context?.signal) : looking;
       isRetry = true;
-      const window = { ...conversation, exceptMessageId: messageId, atLeast: historyWindow, maxTokens: tokenBudget, useSummary };
+      const window = { ...conversation, exceptMessageId: messageId, atLeast: historyWindow, maxTokens: tokenBudget(), useSummary };
       return Promise.all([windows.load(window, newest ?? undefined), look]);
     };
     try {

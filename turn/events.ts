@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { Cut, ExecutionLog, Layer, Receipt, RouteDecision, TurnError, Usage } from "./state.ts";
+import { Cost, Cut, ExecutionLog, Layer, Receipt, RouteDecision, TurnError, TurnUsage } from "./state.ts";
 
 /** Milliseconds of a turn. Parallel nodes overlap. Stored timings lack `persist`. */
 export const TurnTimings = z.object({
@@ -17,7 +17,8 @@ export const TurnResult = z.object({
   message_id: z.uuid().describe("The message in which the answer is stored."),
   completed: z.boolean().describe("False when the answer was cut short; such an answer is listed and never used as memory."),
   cut: Cut,
-  usage: Usage,
+  usage: TurnUsage,
+  cost: Cost,
   timings: TurnTimings,
   receipt: Receipt,
   degraded: z.array(Layer).describe("Memory layers that were switched on but could not be used in this turn."),

@@ -1,5 +1,14 @@
 import { AppError, type ErrorContent } from "../errors/app-error.ts";
-import type { ConversationState, Cut, Layer, Receipt, RouteDecision, Usage } from "./state.ts";
+import {
+  type ConversationState,
+  type Cost,
+  type Cut,
+  type Layer,
+  NO_CONTEXT,
+  type Receipt,
+  type RouteDecision,
+  type TurnUsage,
+} from "./state.ts";
 import type { TurnProgress } from "./context.ts";
 import type { Notice, TurnResult, TurnTimings } from "./events.ts";
 
@@ -13,7 +22,9 @@ export interface TurnOutcome {
   continues_at?: number;
   route_decision: RouteDecision | null;
   /** Null when the model was not asked. */
-  usage: Usage | null;
+  usage: TurnUsage | null;
+  /** Undefined in outcomes of earlier versions. */
+  cost?: Cost;
   receipt: Receipt | null;
   timings: TurnTimings;
   degraded: Layer[];
@@ -40,6 +51,9 @@ export const turnDeleted = (): AppError =>
     "The conversation or this message was deleted while this turn was answering. Nothing of the answer was kept.",
   );
 
+/** In the `metadata` of the messages of a turn that leaves no memory. */
+export const NOT_REMEMBERED = { remember: false } as const;
+
 /** Studio has no `progress`. */
 function turnTimings(nodes: Record<string, number>, progress: TurnProgress | undefined): TurnTimings {
   return {
@@ -59,6 +73,7 @@ export function turnOutcome(state: ConversationState, progress: TurnProgress | u
     // Undefined when the turn failed before it was routed.
     route_decision: state.routeDecision ?? null,
     usage: state.usage,
+    cost: state.cost,
     receipt: state.receipt,
     timings: turnTimings(state.timings, progress),
     degraded: state.degraded,
@@ -80,7 +95,7 @@ export function toTurnResult(
   outcome: TurnOutcome,
   { conversationId, answerId, answer }: { conversationId: string; answerId: string | null; answer: string | null },
 ): TurnResult | null {
-  const { completed, cut = null, usage, timings, receipt, degraded } = outcome;
+  const { completed, cut = null, usage, cost = null, timings, receipt, degraded } = outcome;
   if (outcome.error || !usage || !receipt) return null;
   return {
     answer: answer ?? "",
@@ -88,7 +103,8 @@ export function toTurnResult(
     message_id: answerId ?? "",
     completed,
     cut,
-    usage,
+    usage: { ...NO_CONTEXT, ...usage },
+    cost,
     timings,
     receipt,
     degraded,

@@ -105,6 +105,23 @@ export const Usage = z.object({
 });
 export type Usage = z.infer<typeof Usage>;
 
+/** `usage_ratio` is the share of `context_limit`, the most tokens of a prompt, that this turn's took; null where a handler answered. */
+export const TurnUsage = Usage.extend({
+  cached_tokens: z.number().nullable().describe("Prompt tokens that the model's server had cached. Null: it does not tell."),
+  context_limit: z.number().nullable(),
+  usage_ratio: z.number().nullable(),
+});
+export type TurnUsage = z.infer<typeof TurnUsage>;
+
+/** A usage without a prompt of the service. */
+export const NO_CONTEXT = { cached_tokens: null, context_limit: null, usage_ratio: null } as const;
+
+export const Cost = z
+  .object({ input_usd: z.number(), output_usd: z.number() })
+  .nullable()
+  .describe("In US dollars. Null when the model's prices are unknown, or its server counted no tokens.");
+export type Cost = z.infer<typeof Cost>;
+
 /** Estimated; `message` is the user's, with its attachments and the answer that is continued. */
 export const PromptTokens = z.object({
   system: z.number(),
@@ -162,6 +179,7 @@ export const ConversationState = new StateSchema({
   attachments: z.array(Attachment).default(() => []), // caller: what stands beside the message in this prompt alone
   instructions: z.string().default(""), // caller: of the application that asks, for this prompt alone
   continues: z.string().nullable().default(null), // caller: the last answer, to go on with it
+  remember: z.boolean().default(true), // caller: false for a turn that leaves no memory
   debug: z.boolean().default(false), // caller
   agentType: AgentType.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one that is used
   requestedKbPrefix: z.string().nullable().default(null), // caller
@@ -187,7 +205,8 @@ export const ConversationState = new StateSchema({
   routingMs: z.number(), // route
   messages: MessagesValue, // caller, generate_rag: the thread in Studio; the prompt has the window instead
   answer: z.string().default(""), // generate_rag: what was streamed, of a continued answer without its beginning
-  usage: Usage.nullable().default(null), // generate_rag: null when the model was not asked
+  usage: TurnUsage.nullable().default(null), // generate_rag: null when the model was not asked
+  cost: Cost.default(null), // generate_rag
   receipt: Receipt.nullable().default(null), // generate_rag: null when the model was not asked
   partialAnswer: z.boolean().default(false), // generate_rag: the answer is not complete
   cut: Cut.default(null), // generate_rag: the answer is complete but for its length
@@ -211,13 +230,14 @@ export type ConversationState = typeof ConversationState.State;
 /** What a node may return. Annotate every node with it: else a misspelt key compiles and is silently dropped. */
 export type ConversationUpdate = typeof ConversationState.Update;
 
-/** Whether an answer is stored that memory may use. One that was whole before it was continued stays so, however that ends. */
+/** Whether an answer is stored that memory may use: none of a turn that leaves no memory. One that was whole before it was continued stays so, however that ends. */
 export function isWholeAnswer({
   answer,
   partialAnswer,
   continued,
-}: Pick<ConversationState, "answer" | "partialAnswer" | "continued">): boolean {
-  return answer !== "" && (!partialAnswer || continued?.completed === true);
+  remember,
+}: Pick<ConversationState, "answer" | "partialAnswer" | "continued"> & { remember?: boolean }): boolean {
+  return remember !== false && answer !== "" && (!partialAnswer || continued?.completed === true);
 }
 
 /** The messages that the summary does not cover: all, unless the window has grown since the summary was written. */

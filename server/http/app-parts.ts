@@ -1,4 +1,5 @@
 import type { Logger } from "pino";
+import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
 import type { IdentityParts } from "../auth/authenticate.ts";
 import type { Limits } from "../limits/open-limits.ts";
 import type { HealthChecks } from "../observe/health-routes.ts";
@@ -16,6 +17,9 @@ export interface AppParts {
   stores: Stores;
   models: Models;
   memory: Memory;
+  facts: ModelFactsSource;
+  /** The most tokens of a prompt. */
+  promptLimit: () => number;
   turns: Turns;
   limits: Limits;
   observing: Observing;

@@ -1,6 +1,7 @@
 import express, { type Express } from "express";
 import { authenticate, needsIdentity } from "../auth/authenticate.ts";
 import { requireScope, requireWholeTenant } from "../auth/caller.ts";
+import { contextRoutes } from "../conversations/context-routes.ts";
 import { conversationRoutes } from "../conversations/conversation-routes.ts";
 import { messageRoutes } from "../conversations/message-routes.ts";
 import { importRoutes } from "../conversations/import-routes.ts";
@@ -14,6 +15,7 @@ import { exportRoutes } from "../memory/export-routes.ts";
 import { jobRoutes } from "../memory/job-routes.ts";
 import { healthRoutes } from "../observe/health-routes.ts";
 import { metricsRoute } from "../observe/metrics.ts";
+import { modelRoutes } from "../observe/model-routes.ts";
 import { statusRoutes } from "../observe/status-routes.ts";
 import { watchRequests } from "../observe/open-observing.ts";
 import { openaiRoutes } from "../openai/openai-routes.ts";
@@ -61,12 +63,14 @@ export function makeApp(parts: AppParts): Express {
       turnRoutes(parts),
       conversationRoutes(parts),
       messageRoutes(parts),
+      contextRoutes(parts),
       episodeRoutes(parts),
       coreMemoryRoutes(parts),
       eraseRoutes(parts),
       exportRoutes(parts),
       jobRoutes(parts),
       statusRoutes(parts),
+      modelRoutes(parts),
     )
     .use(unknownRoute)
     .use(errorResponse(log, maxBodyBytes));

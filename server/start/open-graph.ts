@@ -2,12 +2,14 @@ import { type ConversationGraph, createConversationGraph } from "../../graph/cre
 import type { RunJobsParts } from "../../memory/jobs/run-jobs.ts";
 import { type MemoryJobsParts, runMemoryJobs } from "../../memory/jobs/run-memory-jobs.ts";
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
+import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
 import type { KnowledgeHandlers } from "../../nodes/generate-kb.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { Config } from "./config.ts";
 import { openHandlers } from "./load-handlers.ts";
 import { type Memory, openMemory } from "./open-memory.ts";
-import { createModels, type Models } from "./open-models.ts";
+import { makePromptLimit, openModelFacts } from "./open-model-facts.ts";
+import { createModels, modelNames, type Models } from "./open-models.ts";
 import { openStores, type Stores } from "./open-stores.ts";
 
 export interface OpenGraph {
@@ -15,11 +17,18 @@ export interface OpenGraph {
   stores: Stores;
   models: Models;
   memory: Memory;
+  facts: ModelFactsSource;
+  /** The most tokens of a prompt. */
+  promptLimit: () => number;
   close(): Promise<void>;
 }
 
 export type OpenGraphOptions = Pick<RunJobsParts, "onRun" | "onError" | "whenQuiet" | "observer"> &
-  Pick<MemoryJobsParts, "quietMs"> & { handlers?: KnowledgeHandlers | undefined };
+  Pick<MemoryJobsParts, "quietMs"> & {
+    handlers?: KnowledgeHandlers | undefined;
+    /** Hears once of a model that answers although nobody knows how much it takes. */
+    onModelAssumed?: (model: string) => void;
+  };
 
 /** Jobs that have not finished by then are handed back. */
 const JOBS_GRACE_MS = 1_000;
@@ -31,7 +40,7 @@ function sharedSettings(config: Config, { database }: Stores, { timeouts }: Mode
 
 function createGraph(
   config: Config,
-  { stores, models, memory }: Pick<OpenGraph, "stores" | "models" | "memory">,
+  { stores, models, memory, facts, promptLimit }: Omit<OpenGraph, "graph" | "close">,
   { observer, handlers }: { observer: Observer; handlers: KnowledgeHandlers | undefined },
 ): ConversationGraph {
   const { MEMORY_READ_TIMEOUT_MS: timeoutMs } = config;
@@ -48,13 +57,17 @@ function createGraph(
     documents: episodic && { find: episodic.findPassages, topK: config.KNOWLEDGE_TOP_K },
     coreMemory: config.ENABLE_CORE_MEMORY ? { timeoutMs } : null,
     titles: models.title !== null,
-    contextTokenBudget: config.CONTEXT_TOKEN_BUDGET,
+    contextTokenBudget: promptLimit,
+    prices: () => facts.of(modelNames(config).chat).prices,
     leaseMs: config.TURN_LEASE_MS,
   });
 }
 
 /** Starts the jobs, too. Throws AppError when the database cannot be opened, or does not go with the configuration. */
-export async function openGraph(config: Config, { handlers: given, ...watching }: OpenGraphOptions = {}): Promise<OpenGraph> {
+export async function openGraph(
+  config: Config,
+  { handlers: given, onModelAssumed = () => undefined, ...watching }: OpenGraphOptions = {},
+): Promise<OpenGraph> {
   const handlers = await openHandlers(config, given);
   await using opening = new AsyncDisposableStack();
   const { observer = NOOP_OBSERVER, onError = () => undefined } = watching;
@@ -63,7 +76,10 @@ export async function openGraph(config: Config, { handlers: given, ...watching }
   const models = createModels(config);
   const memory = await openMemory(config, stores.database, onError, observer);
   opening.defer(() => memory.close());
-  const graph = createGraph(config, { stores, models, memory }, { observer, handlers });
+  const facts = openModelFacts(config, onModelAssumed);
+  opening.defer(() => facts.close());
+  const promptLimit = makePromptLimit(config, facts);
+  const graph = createGraph(config, { stores, models, memory, facts, promptLimit }, { observer, handlers });
   const jobs = await runMemoryJobs({
     ...sharedSettings(config, stores, models),
     ...watching,
@@ -77,5 +93,5 @@ export async function openGraph(config: Config, { handlers: given, ...watching }
   });
   opening.defer(() => jobs.stop(JOBS_GRACE_MS));
   const opened = opening.move();
-  return { graph, stores, models, memory, close: () => opened.disposeAsync() };
+  return { graph, stores, models, memory, facts, promptLimit, close: () => opened.disposeAsync() };
 }

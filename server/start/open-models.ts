@@ -9,6 +9,8 @@ import type { Config } from "./config.ts";
 const OPENAI_URL = "https://api.openai.com/v1";
 /** Chooses the built-in embedder also beside a model's server. */
 const BUILT_IN = "built-in";
+/** The name of the built-in model. */
+const OFFLINE = "offline";
 const DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small";
 
 /** A summary, or a section of core memory with its reasons, is never cut because answers are kept short. */
@@ -51,7 +53,13 @@ function otherServers(config: Config): Partial<Record<Task, ModelServer>> {
 /** For people. */
 function describeModel(config: Config, task: Task | "chat"): string {
   const { model, baseUrl } = settingsOf(config, task);
-  return modelServer(config, task) ? `${model} at ${baseUrl ?? "OpenAI"}` : "offline";
+  return modelServer(config, task) ? `${model} at ${baseUrl ?? "OpenAI"}` : OFFLINE;
+}
+
+/** By use. */
+export function modelNames(config: Config): Record<Task | "chat", string> {
+  const nameOf = (task: Task | "chat"): string => (modelServer(config, task) ? settingsOf(config, task).model : OFFLINE);
+  return { chat: nameOf("chat"), router: nameOf("router"), summary: nameOf("summary"), memory: nameOf("memory") };
 }
 
 export type Models = ReturnType<typeof createModels>;

@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { JobRun } from "../../memory/jobs/run-jobs.ts";
 import { waitUntilSettled } from "../../memory/jobs/wait-until-settled.ts";
+import { ASSUMED_CONTEXT } from "../../models/facts/model-facts.ts";
 import type { KnowledgeHandlers } from "../../nodes/generate-kb.ts";
 import { CANCEL_CHANNEL } from "../../stores/postgres/conversations/turn-record-store.ts";
 import { ANYBODY } from "../auth/caller.ts";
@@ -101,6 +102,11 @@ export async function openApp(config: Config, log: Logger, { heartbeatMs = 15_00
     whenQuiet: () => idle.whenIdle(),
     quietMs: () => idle.idleMs(),
     onError: warn("background work failed, it is tried again"),
+    onModelAssumed: (model) =>
+      log.warn(
+        { model, context_window: ASSUMED_CONTEXT },
+        "nobody knows how much the model takes: say so in MODEL_PROFILES, or set CONTEXT_TOKEN_BUDGET",
+      ),
   });
   opening.defer(() => opened.close());
   const { database } = opened.stores;

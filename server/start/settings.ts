@@ -45,6 +45,12 @@ const chatModel = {
     .describe("The key of the model's server. Unset, without OPENAI_BASE_URL: a built-in offline model answers."),
   OPENAI_BASE_URL: httpUrl.optional().describe("Any server that speaks OpenAI's protocol, with its `/v1`. Unset: OpenAI itself."),
   CHAT_MODEL: z.string().default("gpt-4o-mini").describe("The model that answers."),
+  MODEL_PROFILES: z
+    .string()
+    .optional()
+    .describe(
+      "A JSON file with what is known of models, by name: `context_window`, `max_output_tokens`, `prices` (`input`, `output`, `cached_input`: US dollars for a million tokens) and `capabilities`. What it leaves out is asked of the model's server, or taken from LangChain's profiles.",
+    ),
   MAX_ANSWER_TOKENS: wholeNumber(1)
     .default(2_000)
     .describe(
@@ -152,7 +158,9 @@ const prompt = {
   TIME_ZONE: timeZone.default("UTC").describe('The time zone in which "yesterday" and "last Tuesday" are understood.'),
   CONTEXT_TOKEN_BUDGET: wholeNumber(256)
     .optional()
-    .describe("Most tokens of one prompt. Unset: nine tenths of what the model is known to take, or of 8192 if that is not known."),
+    .describe(
+      "Most tokens of one prompt. Unset: nine tenths of what the model takes besides its longest answer, as MODEL_PROFILES, its server or LangChain tell; of 8192 if nobody does.",
+    ),
 };
 
 const deadlines = {

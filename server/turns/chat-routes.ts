@@ -2,14 +2,14 @@ import type { Request, Response, Router } from "express";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { assertKnowledgeBase, GENERAL } from "../../nodes/routing/route-by-words.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
-import { ChatRequest, parseChatRequest } from "./open-turn.ts";
+import { ChatBody, parseChatRequest } from "./open-turn.ts";
 import { BEGINNING, parseLastEventId, sendTurnStream, turnStream } from "./turn-stream.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import type { TurnSource } from "./turn-source.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { TurnEvent, TurnResult } from "../../turn/events.ts";
-import { Layer, Receipt, RouteDecision, TurnError, Usage } from "../../turn/state.ts";
+import { Layer, Receipt, RouteDecision, TurnError, TurnUsage } from "../../turn/state.ts";
 import type { ErrorCode } from "../../errors/error-codes.ts";
 
 export const MODEL_ERRORS = [
@@ -41,17 +41,17 @@ const errors = [...START_ERRORS, ...MODEL_ERRORS, "turn_cancelled", "turn_supers
 
 export const chatOperations = operationGroup({
   tag: "turns",
-  schemas: { ChatRequest, TurnEvent, TurnResult, RouteDecision, Receipt, Usage, Layer, TurnError },
+  schemas: { ChatRequest: ChatBody, TurnEvent, TurnResult, RouteDecision, Receipt, Usage: TurnUsage, Layer, TurnError },
   routes: {
     streamTurn: route("POST /api/v1/chat/stream", "One turn, streamed", {
       headers: ["Idempotency-Key", "Last-Event-ID"],
-      body: jsonBody(ChatRequest),
+      body: jsonBody(ChatBody),
       answers: { 200: turnStream },
       errors,
     }),
     runTurn: route("POST /api/v1/chat", "One turn, answered when it is done", {
       headers: ["Idempotency-Key"],
-      body: jsonBody(ChatRequest),
+      body: jsonBody(ChatBody),
       answers: { 200: jsonAnswer(TurnResult, "The content of `done`.", ["X-Turn-Id"]) },
       errors,
     }),

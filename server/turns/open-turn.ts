@@ -15,6 +15,7 @@ import { hashBody, hashIdempotencyKey, makeOpenIdempotent } from "./idempotent-t
 import { makeRecentTurns } from "./recent-turns.ts";
 import { makeTurnRegistry } from "./turn-registry.ts";
 import { localSource, type TurnSource } from "./turn-source.ts";
+import { v7 as uuidv7 } from "uuid";
 import { z } from "zod";
 import { callerId, instructionsText, parseRequest, storableText } from "../http/parse-request.ts";
 
@@ -36,6 +37,12 @@ export const ChatRequest = z.strictObject(
       .nullable()
       .default(null)
       .describe("How documents are searched, or not at all; null: as the `worker` of the knowledge base says, else `hybrid_agent`."),
+    remember: z
+      .boolean("must be true or false")
+      .default(true)
+      .describe(
+        "`false`: the turn is answered with memory and leaves none; its messages are listed, with `remember: false` in `metadata`.",
+      ),
     debug: z.boolean("must be true or false").default(false).describe("Brings the events `execution_log`."),
     on_busy: z
       .enum(OnBusy.options, oneOf(OnBusy.options))
@@ -51,6 +58,17 @@ export const ChatRequest = z.strictObject(
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with user_id, session_id and message" : undefined) },
 );
 export type ChatRequest = z.infer<typeof ChatRequest>;
+
+/** What clients send. */
+export const ChatBody = ChatRequest.extend({
+  session_id: callerId.optional().describe("May be left out with `remember: false`: the turn then has a conversation of its own."),
+});
+
+/** Begins the session ids that the service makes. */
+const ONCE = "once-";
+
+const wantsOwnConversation = (body: unknown): body is object =>
+  typeof body === "object" && body !== null && "remember" in body && body.remember === false && !("session_id" in body);
 
 /** A pair of surrogates is one. */
 function characterCount(text: string): number {
@@ -73,9 +91,15 @@ export function assertNotTooLong(field: string, texts: readonly string[], maxMes
 
 /** Throws AppError `invalid_request` or `message_too_long`. */
 export function parseChatRequest(body: unknown, maxMessageChars: number): ChatRequest {
-  const request = parseRequest(ChatRequest, body);
+  const request = parseRequest(ChatRequest, wantsOwnConversation(body) ? { ...body, session_id: `${ONCE}${uuidv7()}` } : body);
   assertNotTooLong("message", [request.message], maxMessageChars);
   return request;
+}
+
+/** Without what a retry has another value of, or another version does not know. */
+function whatIsAsked({ remember, session_id, ...asked }: ChatRequest): object {
+  if (remember) return { ...asked, session_id };
+  return { ...asked, remember, session_id: session_id.startsWith(ONCE) ? null : session_id };
 }
 
 /** What a turn may have that is no field of a ChatRequest. */
@@ -165,6 +189,7 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
         message: body.message,
         ...(body.instructions === undefined ? {} : { instructions: body.instructions }),
         ...beside,
+        remember: body.remember,
         debug: body.debug,
         agentType: body.agent_type,
         requestedKbPrefix: body.kb_prefix,
@@ -177,7 +202,7 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
           : await openIdempotent({
               owner,
               keyHash,
-              bodyHash: hashBody({ ...body, ...beside }),
+              bodyHash: hashBody({ ...whatIsAsked(body), ...beside }),
               waits,
               start: (key) => start(input, { onBusy, key }),
             });

@@ -9,7 +9,7 @@ import type { RegisteredTurn } from "./turn-registry.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { parseUuid } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, time, type Sent } from "../http/openapi/operation.ts";
-import { Cut, TurnError, RouteDecision, Receipt, Usage, Layer } from "../../turn/state.ts";
+import { Cut, TurnError, RouteDecision, Receipt, TurnUsage, Layer, Cost, NO_CONTEXT } from "../../turn/state.ts";
 import { Notice, TurnTimings } from "../../turn/events.ts";
 
 const Turn = z
@@ -28,7 +28,8 @@ const Turn = z
     error: TurnError.nullable(),
     route_decision: RouteDecision.nullable(),
     receipt: Receipt.nullable(),
-    usage: Usage.nullable(),
+    usage: TurnUsage.nullable(),
+    cost: Cost,
     timings: TurnTimings.nullable(),
     degraded: z.array(Layer),
     notices: z.array(Notice),
@@ -70,6 +71,7 @@ const NO_OUTCOME = {
   route_decision: null,
   receipt: null,
   usage: null,
+  cost: null,
   timings: null,
   degraded: [],
   notices: [],
@@ -77,6 +79,7 @@ const NO_OUTCOME = {
 
 function toTurn(found: FoundTurn): Sent<Turn> {
   const { id, record } = found;
+  const outcome = record && storedOutcome(record);
   return {
     id,
     state: stateOf(found),
@@ -86,7 +89,8 @@ function toTurn(found: FoundTurn): Sent<Turn> {
     started_at: record?.startedAt ?? null,
     ended_at: record?.endedAt ?? null,
     ...NO_OUTCOME,
-    ...(record && storedOutcome(record)),
+    ...outcome,
+    usage: outcome?.usage ? { ...NO_CONTEXT, ...outcome.usage } : null,
   };
 }
 

@@ -38,7 +38,7 @@ describe("startTurn", () => {
     await startTurn(graph, { ...input, message: "Hello!" }, { onUsage }).ended;
     const last = await startTurn(graph, { ...input, message: "Hello!", requestedKbPrefix: "nowhere" }, { onUsage }).ended;
     expect(last).toMatchObject({ status: "error", content: { code: "invalid_request" } });
-    expect(used).toEqual([USAGE]);
+    expect(used).toEqual([{ ...USAGE, cached_tokens: null, context_limit: 7_372, usage_ratio: 0.0136 }]);
   });
 
   test("marks a usage that nobody counted as estimated", async () => {

@@ -31,7 +31,7 @@ function waitingTurn(checkRecallable: () => Promise<Recallable>, parts: Partial<
     records: { interrupt: async () => undefined },
     windows: { load: async () => ({ summary: null, messages: [], isWhole: true, lastErasure: null }) },
     historyWindow: 6,
-    tokenBudget: 1_000,
+    tokenBudget: () => 1_000,
     useSummary: true,
     episodes: { checkRecallable },
     scope: "user",

@@ -1,3 +1,4 @@
+import { contextOperations } from "../../conversations/context-routes.ts";
 import { conversationOperations } from "../../conversations/conversation-routes.ts";
 import { messageOperations } from "../../conversations/message-routes.ts";
 import { importOperations } from "../../conversations/import-routes.ts";
@@ -10,6 +11,7 @@ import { exportOperations } from "../../memory/export-routes.ts";
 import { conversationJobOperations, jobOperations } from "../../memory/job-routes.ts";
 import { healthOperations } from "../../observe/health-routes.ts";
 import { metricsOperations } from "../../observe/metrics.ts";
+import { modelOperations } from "../../observe/model-routes.ts";
 import { statusOperations } from "../../observe/status-routes.ts";
 import { openaiOperations } from "../../openai/openai-routes.ts";
 import { pageOperations } from "../../page/page-routes.ts";
@@ -23,6 +25,7 @@ export const GROUPS: readonly OperationGroup[] = [
   turnOperations,
   conversationOperations,
   messageOperations,
+  contextOperations,
   conversationJobOperations,
   importOperations,
   episodeOperations,
@@ -36,6 +39,7 @@ export const GROUPS: readonly OperationGroup[] = [
   healthOperations,
   metricsOperations,
   statusOperations,
+  modelOperations,
   jobOperations,
   descriptionOperations,
 ];

@@ -1,6 +1,7 @@
 import { AppError } from "../../../errors/app-error.ts";
 import { storableJson } from "../../../text/storable-text.ts";
 import type { JobTransaction } from "../../jobs/job-queue.ts";
+import { NOT_REMEMBERED } from "../../../turn/outcome.ts";
 import type { Queryable } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
 import { isLiveSql, partnerIdSql } from "./exchanges.ts";
@@ -21,7 +22,7 @@ const LOCK_SESSION = `
 select id, coalesce(turn_lease_until >= clock_timestamp(), false) as "isBusy" from conversations
 where tenant_id = $1 and user_id = $2 and session_id = $3 for update`;
 
-/** None when the last message is no answer of a turn. */
+/** None when the last message is no answer of a turn, or that left no memory. */
 const LAST_ANSWER = `
 select said.id as "answerId", said.content as text, said.completed, coalesce(said.metadata->'citations', '[]') as citations, asked.id as "messageId", asked.content as question
 from (
@@ -30,7 +31,7 @@ from (
   order by messages.created_at desc, messages.id desc limit 1
 ) said
 join messages asked on asked.id = ${partnerIdSql("said")}
-where said.role = 'assistant' and ${isLiveSql("said")}`;
+where said.role = 'assistant' and ${isLiveSql("said")} and not said.metadata @> '${JSON.stringify(NOT_REMEMBERED)}'`;
 
 type LastAnswer = ContinuedAnswer & { messageId: string };
 

@@ -14,6 +14,8 @@ export interface BeginTurn extends Owner {
   leaseMs: number;
   message: string;
   tokenCount: number;
+  /** False: no memory uses the message. Default true. */
+  remember?: boolean;
   key?: TurnKey | undefined;
   /** The last answer, as the client knows it: the turn goes on with it, and stores no message. */
   continues?: string | undefined;

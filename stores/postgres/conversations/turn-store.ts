@@ -1,17 +1,15 @@
-import { v7 as uuidv7 } from "uuid";
 import { turnCancelled } from "../../../turn/outcome.ts";
 import { storableJson } from "../../../text/storable-text.ts";
-import { KeyTaken } from "../../../turn/context.ts";
 import type { Job } from "../../jobs/job.ts";
 import { addJobsSql, jobsValue } from "../../jobs/add-jobs.ts";
 import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
-import { ownerKey } from "../../search/index-keys.ts";
 import type { Database, Queryable, StatementValue } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
-import { lastErasureSql } from "../memory/core-memory-store.ts";
 import { isUniqueViolation } from "../database/storage-errors.ts";
-import { continueAnswer, findContinued, growAnswer } from "./continue-answer.ts";
+import { ADD_USED, usedSql } from "./conversation-usage.ts";
+import { beginTurn } from "./begin-turn.ts";
+import { findContinued, growAnswer } from "./continue-answer.ts";
 import {
   type AnswerToStore,
   type BeginTurn,
@@ -19,13 +17,11 @@ import {
   findBegunTurn,
   type HeldTurn,
   type OutcomeToStore,
-  refuseTakenKey,
-  retryTurn,
   takeBackTurn,
 } from "./recover-turn.ts";
 import { ownerLock, shareOwner } from "./locks.ts";
 import { makeTurnCleanup } from "./turn-record-store.ts";
-import { firstPage, newestSql, type WindowRequest } from "./window-store.ts";
+import type { WindowRequest } from "./window-store.ts";
 
 /**
  * `stored`: the lease was released. `superseded`: another turn has taken the conversation, the answer was stored with `completed` false.
@@ -58,72 +54,6 @@ export interface TurnStore {
   finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[], outcome?: OutcomeToStore): Promise<FinishOutcome>;
 }
 
-const NEWEST = newestSql("(select id from before)", { useSummary: "$13", except: "$7", limit: "$14", ownerKey: "$15" });
-
-/**
- * What it waited for it does not see: the newest messages are given only when the conversation has changed in nothing else since the
- * statement began, and nothing was erased (docs/decisions/0036). $13 is null when they are not wanted.
- */
-const BEGIN = `
-with ${shareOwner(10)}, before as materialized (
-  select id, message_count, rewrites, imported_count from conversations where tenant_id = $2 and user_id = $3 and session_id = $4
-), conversation as (
-  insert into conversations (id, tenant_id, user_id, session_id, turn_id, turn_lease_until, message_count, last_message_at, created_at, updated_at)
-  select $1::uuid, $2, $3, $4, $5::uuid, clock_timestamp() + $6 * interval '1 millisecond', 1, clock_timestamp(), clock_timestamp(), clock_timestamp()
-  from guard
-  on conflict (tenant_id, user_id, session_id) do update
-    set turn_id = excluded.turn_id,
-        turn_lease_until = excluded.turn_lease_until,
-        message_count = conversations.message_count + 1,
-        last_message_at = greatest(clock_timestamp(), conversations.last_message_at + interval '1 millisecond'),
-        updated_at = clock_timestamp()
-    where conversations.turn_id is null or conversations.turn_lease_until < clock_timestamp()
-  returning id, last_message_at, message_count, rewrites, imported_count
-), asked as (
-  insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
-  select $7, id, 'user', $8, true, $9, jsonb_build_object('turn_id', $5::uuid), last_message_at from conversation
-  returning id, conversation_id, created_at
-), begun as (
-  insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at)
-  select $5::uuid, $2, $3, conversation_id, id, $11, $12, created_at from asked
-  returning conversation_id
-)
-select conversation_id as "conversationId", case
-  when $13::boolean is not null and conversation.message_count = coalesce(before.message_count, 0) + 1
-    and conversation.rewrites = coalesce(before.rewrites, 0) and conversation.imported_count = coalesce(before.imported_count, 0)
-    and last_erasure_of($15) is not distinct from ${lastErasureSql("$15")}
-  then (select row_to_json(newest) from (${NEWEST}) newest)
-end as newest
-from begun cross join conversation left join before on true`;
-
-const KEY_INDEX = "turns_by_key";
-
-async function beginTurn(
-  database: Database,
-  turn: BeginTurn,
-  window: Pick<WindowRequest, "atLeast" | "useSummary"> | undefined,
-): Promise<BegunTurn | null> {
-  const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key, continues } = turn;
-  if (key?.earlier && continues === undefined) return retryTurn(database, turn, { ...key, earlier: key.earlier });
-  const messageId = uuidv7();
-  const stored = [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount];
-  const newest = [window?.useSummary ?? null, window ? firstPage(window) + 1 : 0, ownerKey(tenantId, userId)];
-  const values = [...stored, ownerLock({ tenantId, userId }), key?.keyHash ?? null, key?.bodyHash ?? null, ...newest];
-  try {
-    if (continues !== undefined) {
-      const begun = await database.transaction((transaction) => continueAnswer(transaction, { ...turn, continues }));
-      if (begun) return begun;
-    } else {
-      const [row] = await database.query<Omit<BegunTurn, "messageId">>({ name: "turn-begin", text: BEGIN, values });
-      if (row) return { ...row, messageId };
-    }
-  } catch (error) {
-    throw isUniqueViolation(error, KEY_INDEX) ? new KeyTaken() : error;
-  }
-  if (key) await refuseTakenKey(database, turn, key.keyHash);
-  return null;
-}
-
 const RENEW = `
 update conversations set turn_lease_until = clock_timestamp() + $5 * interval '1 millisecond'
 where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4
@@ -135,14 +65,15 @@ with ${shareOwner(11)}, held as (
   select id, turn_id = $4 as still_held, $12::uuid is null or exists (select from messages where messages.id = $12) as is_asked from guard cross join conversations
   where id = $1 and tenant_id = $2 and user_id = $3
   for update of conversations
-), released as (
+), ${usedSql("$13", "$4")}, released as (
   update conversations
-    set turn_id = case when still_held then null else conversations.turn_id end,
+    set ${ADD_USED},
+        turn_id = case when still_held then null else conversations.turn_id end,
         turn_lease_until = case when still_held then null else turn_lease_until end,
         message_count = message_count + case when is_asked then $5::int else 0 end,
         last_message_at = case when $5 = 1 and is_asked then greatest(clock_timestamp(), last_message_at + interval '1 millisecond') else last_message_at end,
         updated_at = clock_timestamp()
-  from held where conversations.id = held.id and (still_held and is_asked or $15::boolean)
+  from held left join used on true where conversations.id = held.id and (still_held and is_asked or $15::boolean)
   returning conversations.id, last_message_at, still_held, is_asked
 ), stored as (
   insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
@@ -167,8 +98,6 @@ interface EndedRow {
 }
 
 class QuestionErased extends Error {}
-
-const QUESTION = "select from messages where id = $1";
 
 export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue(database)): TurnStore {
   const emptyWhenDue = makeTurnCleanup(database);
@@ -212,7 +141,11 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
         const { outcome, isRepeat } = await endWithoutLease(transaction);
         if (outcome === "superseded" && questionId !== null) {
           // The statement may have waited for an erase of its question; only a new one sees that.
-          const asked = await transaction.query({ name: "turn-question", text: QUESTION, values: [questionId] });
+          const asked = await transaction.query({
+            name: "turn-question",
+            text: "select from messages where id = $1",
+            values: [questionId],
+          });
           if (asked.length === 0) throw new QuestionErased();
         }
         if (outcome !== "gone" && !isRepeat) await jobTransaction.add(jobs);

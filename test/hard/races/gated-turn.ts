@@ -61,7 +61,7 @@ export function makeGatedTurnSlot(database: Database) {
 
   async function run(talk: Talk, told: TurnTold, settings: SummarySettings, latestPlace: () => number): Promise<void> {
     const { historyWindow } = settings;
-    const parts = { turns, records, windows, historyWindow, tokenBudget: 1e6, useSummary: true, leaseMs: NO_RENEWAL_MS };
+    const parts = { turns, records, windows, historyWindow, tokenBudget: () => 1e6, useSummary: true, leaseMs: NO_RENEWAL_MS };
     const history = makeHistory({ ...parts, episodes: null, scope: "user" });
     const asked = { ...talk, message: told.question } as ConversationState;
     const state = { ...asked, ...(await history(asked, {})) } as ConversationState;

@@ -13,6 +13,7 @@ export const READS: Record<string, ReadRoute> = {
   "GET /api/v1/conversations/:id": { address: conversation, holds: "own" },
   "GET /api/v1/conversations/:id/messages": { address: (person) => `${conversation(person)}/messages`, holds: "own" },
   "GET /api/v1/conversations/:id/summary": { address: (person) => `${conversation(person)}/summary`, holds: "own" },
+  "GET /api/v1/conversations/:id/context": { address: (person) => `${conversation(person)}/context`, holds: "nothing" },
   "GET /api/v1/conversations/:id/jobs": { address: (person) => `${conversation(person)}/jobs`, holds: "nothing" },
   "GET /api/v1/messages/:id": { address: ({ questionId }) => `/api/v1/messages/${questionId}`, holds: "own" },
   "GET /api/v1/turns/:id": { address: ({ turn }) => `/api/v1/turns/${turn.turnId}`, holds: "nothing" },
@@ -31,6 +32,7 @@ export const READS: Record<string, ReadRoute> = {
     holds: "tenant",
   },
   "GET /api/v1/status": { address: () => "/api/v1/status", holds: "nothing" },
+  "GET /api/v1/models": { address: () => "/api/v1/models", holds: "nothing" },
   "GET /v1/models": { address: () => "/v1/models", holds: "nothing" },
 };
 

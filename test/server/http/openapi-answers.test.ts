@@ -83,6 +83,7 @@ describe("answers are what the description says", () => {
     await ask("listConversationJobs", { params: conversation });
     expect(await ask("settleConversation", { params: conversation })).toEqual({ settled: true, pending: 0 });
     expect(await ask("getSummary", { params: conversation })).toMatchObject({ summary: { version: expect.any(Number) as unknown } });
+    await ask("getContext", { params: conversation });
     const { messages } = await ask<{ messages: { id: string }[] }>("listMessages", { params: conversation });
     await ask("getMessage", { params: { id: messages[0]?.id ?? "none" } });
     await ask("findMessages", { params: user, query: { query: "juniper" } });
@@ -124,7 +125,7 @@ describe("answers are what the description says", () => {
   });
 
   test("about the service, and of what is deleted", async () => {
-    for (const id of ["getHealth", "getReadiness", "getStatus", "getApiDescription", "listJobs"]) await ask(id);
+    for (const id of ["getHealth", "getReadiness", "getStatus", "describeModels", "getApiDescription", "listJobs"]) await ask(id);
     await ask("retryJobs", { body: {} });
     for (const id of ["getMetrics", "readApiDescription"]) await client.call(id);
     const [, script = ""] = /src="\/assets\/([^"]+)"/.exec((await client.call("openPage")).text) ?? [];

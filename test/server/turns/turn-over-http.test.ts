@@ -101,7 +101,8 @@ describe("a turn over HTTP", () => {
     const { status, headers, json } = await postJson<TurnResult>(`${running.url}/api/v1/chat`, body);
     expect(status).toBe(200);
     expect(headers.get("content-type")).toBe("application/json; charset=utf-8");
-    const usage = { prompt_tokens: 100, completion_tokens: 2, total_tokens: 102, estimated: false };
+    const counted = { prompt_tokens: 100, completion_tokens: 2, total_tokens: 102, estimated: false };
+    const usage = { ...counted, cached_tokens: null, context_limit: 256, usage_ratio: 0.3906 };
     expect(json).toEqual({
       answer: "All of it",
       conversation_id: expect.stringMatching(UUID),
@@ -109,6 +110,7 @@ describe("a turn over HTTP", () => {
       completed: true,
       cut: null,
       usage,
+      cost: null,
       timings: { total_ms: expect.any(Number), first_token_ms: expect.any(Number), nodes: expect.any(Object), started: expect.any(Object) },
       receipt: { summary: null, window_messages: 0, core_memory: [], episodes: [], passages: [], prompt_tokens: expect.any(Object) },
       degraded: [],

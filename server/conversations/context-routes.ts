@@ -1,0 +1,66 @@
+import type { Router } from "express";
+import { z } from "zod";
+import { shareOf } from "../../models/facts/prompt-budget.ts";
+import { readConversationUsage } from "../../stores/postgres/conversations/conversation-usage.ts";
+import { Cost, PromptTokens } from "../../turn/state.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { modelNames } from "../start/open-models.ts";
+import { findConversation } from "./conversation-routes.ts";
+
+/** Shares of the limit: people are warned; there is no room for much more. */
+const WARNED = 0.8;
+const SATURATED = 0.92;
+
+const Context = z.object({
+  model: z.string().describe("The model of the next turn."),
+  context_limit: z.int().describe("The most tokens of a prompt: of the last one, or of the next before there was one."),
+  usage_ratio: z.number().describe("The share of it that the last prompt took."),
+  prompt_tokens: z.int().describe("Of all turns, as are `completion_tokens`, `cached_tokens` and `cost`."),
+  completion_tokens: z.int(),
+  cached_tokens: z.int(),
+  total_tokens: z.int(),
+  remaining_tokens: z.int().describe("What the last prompt left of the limit."),
+  cost: Cost.describe("Of the turns whose cost is known; null when there is none."),
+  unpriced_turns: z.int().describe("Turns whose cost is not known."),
+  parts: PromptTokens.nullable().describe("Of the last prompt, estimated. Null before the first."),
+  warned: z.boolean().describe(`The last prompt took ${WARNED * 100} % of the limit or more.`),
+  saturated: z.boolean().describe(`It took ${SATURATED * 100} % or more.`),
+});
+
+export const contextOperations = operationGroup({
+  tag: "conversations",
+  schemas: { Context },
+  routes: {
+    getContext: route("GET /api/v1/conversations/:id/context", "How full the context of a conversation is, and what its turns have used", {
+      answer: Context,
+      errors: ["not_found"],
+    }),
+  },
+});
+
+export function contextRoutes({ config, stores, promptLimit }: AppParts): Router {
+  return makeRouter(contextOperations, {
+    async getContext(request, response) {
+      const conversation = await findConversation(stores.conversations, request, response);
+      const used = await readConversationUsage(stores.database, conversation);
+      const { tokens, limit, parts } = used.lastPrompt ?? { tokens: 0, limit: promptLimit(), parts: null };
+      const ratio = shareOf(tokens, limit);
+      response.json({
+        model: modelNames(config).chat,
+        context_limit: limit,
+        usage_ratio: ratio,
+        prompt_tokens: used.promptTokens,
+        completion_tokens: used.completionTokens,
+        cached_tokens: used.cachedTokens,
+        total_tokens: used.promptTokens + used.completionTokens,
+        remaining_tokens: Math.max(0, limit - tokens),
+        cost: used.inputUsd === null || used.outputUsd === null ? null : { input_usd: used.inputUsd, output_usd: used.outputUsd },
+        unpriced_turns: used.unpricedTurns,
+        parts,
+        warned: ratio >= WARNED,
+        saturated: ratio >= SATURATED,
+      });
+    },
+  });
+}

@@ -1,0 +1,85 @@
+import { v7 as uuidv7 } from "uuid";
+import { NOT_REMEMBERED } from "../../../turn/outcome.ts";
+import { KeyTaken } from "../../../turn/context.ts";
+import { ownerKey } from "../../search/index-keys.ts";
+import type { Database } from "../database/database.ts";
+import { isUniqueViolation } from "../database/storage-errors.ts";
+import { lastErasureSql } from "../memory/core-memory-store.ts";
+import { continueAnswer } from "./continue-answer.ts";
+import { ownerLock, shareOwner } from "./locks.ts";
+import { type BeginTurn, type BegunTurn, refuseTakenKey, retryTurn } from "./recover-turn.ts";
+import { firstPage, newestSql, type WindowRequest } from "./window-store.ts";
+
+const NEWEST = newestSql("(select id from before)", { useSummary: "$13", except: "$7", limit: "$14", ownerKey: "$15" });
+
+/**
+ * What it waited for it does not see: the newest messages are given only when the conversation has changed in nothing else since the
+ * statement began, and nothing was erased (docs/decisions/0036). $13 is null when they are not wanted.
+ */
+const BEGIN = `
+with ${shareOwner(10)}, before as materialized (
+  select id, message_count, rewrites, imported_count from conversations where tenant_id = $2 and user_id = $3 and session_id = $4
+), conversation as (
+  insert into conversations (id, tenant_id, user_id, session_id, turn_id, turn_lease_until, message_count, last_message_at, created_at, updated_at)
+  select $1::uuid, $2, $3, $4, $5::uuid, clock_timestamp() + $6 * interval '1 millisecond', 1, clock_timestamp(), clock_timestamp(), clock_timestamp()
+  from guard
+  on conflict (tenant_id, user_id, session_id) do update
+    set turn_id = excluded.turn_id,
+        turn_lease_until = excluded.turn_lease_until,
+        message_count = conversations.message_count + 1,
+        last_message_at = greatest(clock_timestamp(), conversations.last_message_at + interval '1 millisecond'),
+        updated_at = clock_timestamp()
+    where conversations.turn_id is null or conversations.turn_lease_until < clock_timestamp()
+  returning id, last_message_at, message_count, rewrites, imported_count
+), asked as (
+  insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
+  select $7, id, 'user', $8, $16::jsonb = '{}', $9, $16::jsonb || jsonb_build_object('turn_id', $5::uuid), last_message_at from conversation
+  returning id, conversation_id, created_at
+), begun as (
+  insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at)
+  select $5::uuid, $2, $3, conversation_id, id, $11, $12, created_at from asked
+  returning conversation_id
+)
+select conversation_id as "conversationId", case
+  when $13::boolean is not null and conversation.message_count = coalesce(before.message_count, 0) + 1
+    and conversation.rewrites = coalesce(before.rewrites, 0) and conversation.imported_count = coalesce(before.imported_count, 0)
+    and last_erasure_of($15) is not distinct from ${lastErasureSql("$15")}
+  then (select row_to_json(newest) from (${NEWEST}) newest)
+end as newest
+from begun cross join conversation left join before on true`;
+
+const KEY_INDEX = "turns_by_key";
+
+/** See `TurnStore.begin`. */
+export async function beginTurn(
+  database: Database,
+  turn: BeginTurn,
+  window: Pick<WindowRequest, "atLeast" | "useSummary"> | undefined,
+): Promise<BegunTurn | null> {
+  const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key, continues, remember = true } = turn;
+  if (key?.earlier && continues === undefined) return retryTurn(database, turn, { ...key, earlier: key.earlier });
+  const messageId = uuidv7();
+  const stored = [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount];
+  const newest = [window?.useSummary ?? null, window ? firstPage(window) + 1 : 0, ownerKey(tenantId, userId)];
+  const values = [
+    ...stored,
+    ownerLock({ tenantId, userId }),
+    key?.keyHash ?? null,
+    key?.bodyHash ?? null,
+    ...newest,
+    JSON.stringify(remember ? {} : NOT_REMEMBERED),
+  ];
+  try {
+    if (continues !== undefined) {
+      const begun = await database.transaction((transaction) => continueAnswer(transaction, { ...turn, continues }));
+      if (begun) return begun;
+    } else {
+      const [row] = await database.query<Omit<BegunTurn, "messageId">>({ name: "turn-begin", text: BEGIN, values });
+      if (row) return { ...row, messageId };
+    }
+  } catch (error) {
+    throw isUniqueViolation(error, KEY_INDEX) ? new KeyTaken() : error;
+  }
+  if (key) await refuseTakenKey(database, turn, key.keyHash);
+  return null;
+}
