@@ -11,6 +11,13 @@ import { makeCoreMemory } from "../nodes/core-memory.ts";
 import { makeHistory } from "../nodes/history.ts";
 import { makePersist } from "../nodes/persist.ts";
 import { type KnowledgeHandlers, makeGenerateKb, makeKnowledgeHandlers } from "../nodes/generate-kb.ts";
+import { makeGenerateAgent } from "../nodes/generate-agent.ts";
+import { agentLoop } from "../nodes/agent/agent-loop.ts";
+import { type AgentCatalog, NO_AGENTS } from "../agents/agent-catalog.ts";
+import type { ToolHooks } from "../agents/run-tool-call.ts";
+import type { ToolSource } from "../agents/tool.ts";
+import { makeStepStore } from "../stores/postgres/agents/step-store.ts";
+import type { Agent } from "../turn/agent.ts";
 import { makeRetrieve } from "../nodes/retrieve.ts";
 import { makeRoute, type RouteParts } from "../nodes/route.ts";
 import { looksOnly } from "../nodes/routing/route-by-words.ts";
@@ -36,7 +43,7 @@ export interface ConversationGraphParts {
   /** Default: none. */
   knowledge?: KnowledgeCatalog;
   /** Routes by meaning and by a model, besides by keywords. Default: neither. */
-  routing?: Omit<RouteParts, "knowledge">;
+  routing?: Omit<RouteParts, "knowledge" | "agents">;
   /** Least number of completed messages in the window. Default 6. */
   historyWindow?: number;
   /** When `runMemoryJobs` summarises a conversation. Null: never. Default 10 and 5. */
@@ -58,6 +65,8 @@ export interface ConversationGraphParts {
   documents?: { find: FindPassages; topK?: number } | null;
   /** Handlers that answer for their knowledge bases. Default: none. */
   handlers?: KnowledgeHandlers;
+  /** Agents besides the assistant, and the tools that they may call. Default: none. */
+  agents?: AgentParts;
   /** Puts core memory into the prompt. Null: off. `timeoutMs` limits its read, default 800. */
   coreMemory?: { timeoutMs?: number } | null;
   /** `runMemoryJobs` has a model name conversations. Default false. */
@@ -74,6 +83,17 @@ export interface ConversationGraphParts {
   observer?: Observer;
 }
 
+/** The agents of a graph. */
+export interface AgentParts {
+  catalog: AgentCatalog;
+  tools: ToolSource;
+  hooks?: ToolHooks;
+  /** The model of an agent that names one, or a temperature. Default: the chat model. */
+  chatModelOf?: ((agent: Agent) => BaseChatModel) | undefined;
+  /** Milliseconds that a call of a tool may take. Default 60,000. */
+  toolTimeoutMs?: number;
+}
+
 /** Compiles the graph of a turn. Run it with `startTurn`, `invoke` or `stream`. */
 export function createConversationGraph(parts: ConversationGraphParts): ConversationGraph {
   const { database, chatModel, leaseMs = TURN_DEFAULTS.leaseMs, observer = NOOP_OBSERVER } = parts;
@@ -86,9 +106,12 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   const turns = makeTurnStore(database);
   const budget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
   const tokenBudget = typeof budget === "number" ? () => budget : budget;
-  const answering = { chatModel, turns, leaseMs, timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS };
+  const { agents } = parts;
+  const chatModelOf = (agent: Agent | null): BaseChatModel => (agent && agents?.chatModelOf?.(agent)) ?? chatModel;
+  const answering = { turns, leaseMs, timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS };
   const generateRag = makeGenerateRag({
     ...answering,
+    chatModelOf,
     instructions: parts.instructions ?? "",
     tokenBudget,
     prices: parts.prices ?? (() => null),
@@ -96,7 +119,12 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   });
   const handlers = parts.handlers ?? makeKnowledgeHandlers();
   const nodes: Nodes = {
-    route: makeRoute({ ...parts.routing, observer, knowledge: parts.knowledge ?? makeFixedKnowledgeCatalog([]) }),
+    route: makeRoute({
+      ...parts.routing,
+      observer,
+      knowledge: parts.knowledge ?? makeFixedKnowledgeCatalog([]),
+      ...(agents ? { agents: agents.catalog } : {}),
+    }),
     history: makeHistory({
       turns,
       records: makeTurnRecordStore(database),
@@ -122,7 +150,20 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       timeoutMs: episodes?.timeoutMs ?? TURN_DEFAULTS.memoryReadTimeoutMs,
     }),
     generateRag,
-    generateKb: makeGenerateKb({ ...answering, handlers, generateRag, findPassages, passages }),
+    generateAgent: makeGenerateAgent({
+      ...answering,
+      chatModelOf,
+      instructions: parts.instructions ?? "",
+      steps: makeStepStore(database),
+      catalog: agents?.catalog ?? NO_AGENTS,
+      tools: agents?.tools ?? (() => []),
+      hooks: agents?.hooks ?? {},
+      tokenBudget,
+      prices: parts.prices ?? (() => null),
+      toolTimeoutMs: agents?.toolTimeoutMs ?? TURN_DEFAULTS.toolTimeoutMs,
+      observer,
+    }),
+    generateKb: makeGenerateKb({ ...answering, chatModel, handlers, generateRag, findPassages, passages }),
     hasHandler: (kbPrefix) => handlers.find(kbPrefix) !== undefined,
     persist: makePersist({
       turns,
@@ -146,14 +187,16 @@ export interface Nodes {
   retrieve: Node;
   generateRag: Node;
   generateKb: Node;
+  generateAgent: Node;
   /** Whether the knowledge base has a handler of its own. */
   hasHandler: (kbPrefix: string) => boolean;
   persist: Node;
 }
 
 export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
-  const { route, history, coreMemory, retrieve, generateRag, generateKb, hasHandler, persist } = nodes;
-  const chooseGenerator = (state: ConversationState): "generate_kb" | "generate_rag" => {
+  const { route, history, coreMemory, retrieve, generateRag, generateKb, generateAgent, hasHandler, persist } = nodes;
+  const chooseGenerator = (state: ConversationState): "generate_agent" | "generate_kb" | "generate_rag" => {
+    if (state.agent) return state.agent.tools.length > 0 && state.continued === null ? "generate_agent" : "generate_rag";
     const isAnswerable = state.error === null && (state.retrievalResults.length > 0 || !looksOnly(state));
     // A handler answers questions; it cannot go on with an answer.
     return isAnswerable && state.continued === null && hasHandler(state.kbPrefix) ? "generate_kb" : "generate_rag";
@@ -165,12 +208,14 @@ export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
     .addNode("retrieve", instrumented("retrieve", retrieve, observer))
     .addNode("generate_rag", instrumented("generate_rag", generateRag, observer))
     .addNode("generate_kb", instrumented("generate_kb", generateKb, observer))
+    .addNode("generate_agent", instrumented("generate_agent", generateAgent, observer), { subgraphs: [agentLoop] })
     .addNode("persist", instrumented("persist", persist, observer))
     .addEdge(START, "route")
     .addEdge(START, "history")
     .addEdge(START, "core_memory")
     .addEdge(["route", "history", "core_memory"], "retrieve")
-    .addConditionalEdges("retrieve", chooseGenerator, ["generate_kb", "generate_rag"])
+    .addConditionalEdges("retrieve", chooseGenerator, ["generate_agent", "generate_kb", "generate_rag"])
+    .addEdge("generate_agent", "persist")
     .addEdge("generate_kb", "persist")
     .addEdge("generate_rag", "persist")
     .addEdge("persist", END)

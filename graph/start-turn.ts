@@ -29,6 +29,8 @@ export interface TurnInput {
   agentType?: AgentType | null;
   /** Default: null, the turn is routed. */
   requestedKbPrefix?: string | null;
+  /** The name of an agent. Default: null, the turn is routed. */
+  requestedAgent?: string | null;
 }
 
 /** How a turn runs, and what it reports. */

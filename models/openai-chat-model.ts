@@ -13,10 +13,11 @@ export interface OpenAIChatModelOptions {
   baseUrl?: string | undefined;
   /** The longest answer. Default: what its server sets. */
   maxTokens?: number | undefined;
+  temperature?: number | undefined;
 }
 
 /** Makes a chat model behind a server of OpenAI's completions protocol, without retries of its own. */
-export function createOpenAIChatModel({ model, apiKey, baseUrl, maxTokens }: OpenAIChatModelOptions): ChatOpenAI {
+export function createOpenAIChatModel({ model, apiKey, baseUrl, maxTokens, temperature }: OpenAIChatModelOptions): ChatOpenAI {
   const fields = {
     model,
     apiKey: apiKey ?? "none",
@@ -24,6 +25,7 @@ export function createOpenAIChatModel({ model, apiKey, baseUrl, maxTokens }: Ope
     streamUsage: true,
     useResponsesApi: false,
     ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...(temperature === undefined ? {} : { temperature }),
     // The SDK would log frames that it cannot parse.
     configuration: { logLevel: "off" as const, ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) },
   };

@@ -1,5 +1,5 @@
 import type { Callbacks } from "@langchain/core/callbacks/manager";
-import { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors/app-error.ts";
@@ -8,60 +8,7 @@ import { makeLoopDetector } from "../text/repeats-itself.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../text/tokens.ts";
 import { abortableItems, type AnswerTimeouts, startAnswerDeadlines } from "./deadlines.ts";
 import { toModelError } from "./model-error.ts";
-
-/** A chunk of a streamed answer. */
-export interface AnswerChunk {
-  text: string;
-  usage: UsageMetadata | undefined;
-  /** Set by the last chunk. */
-  finishReason: unknown;
-}
-
-export interface StreamChunksOptions {
-  signal: AbortSignal;
-  /** Tracers or Studio's token stream. */
-  callbacks?: Callbacks | undefined;
-  /** The message id that callbacks see. Default: the model's own. */
-  messageId?: string | undefined;
-}
-
-function hasHandlers(callbacks: Callbacks | undefined): boolean {
-  return callbacks !== undefined && (Array.isArray(callbacks) ? callbacks : callbacks.handlers).length > 0;
-}
-
-/** The same model, whose chunks have this id before callbacks see them. */
-function withMessageId(model: BaseChatModel, messageId: string): BaseChatModel {
-  const streamResponseChunks: BaseChatModel["_streamResponseChunks"] = async function* (prompt, options, runManager) {
-    for await (const chunk of model._streamResponseChunks(prompt, options)) {
-      chunk.message._updateId(messageId);
-      yield chunk;
-      await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
-    }
-  };
-  return Object.create(model, { _streamResponseChunks: { value: streamResponseChunks } }) as BaseChatModel;
-}
-
-/**
- * Streams the chunks of one model call. Without callbacks it calls `_streamResponseChunks`: `stream` also joins all chunks, and takes a
- * third longer.
- */
-export async function* streamChunks(
-  model: BaseChatModel,
-  prompt: BaseMessage[],
-  { signal, callbacks, messageId }: StreamChunksOptions,
-): AsyncGenerator<AnswerChunk, void> {
-  const streamsItself = model._streamResponseChunks !== BaseChatModel.prototype._streamResponseChunks;
-  if (!streamsItself || hasHandlers(callbacks)) {
-    const named = streamsItself && messageId !== undefined ? withMessageId(model, messageId) : model;
-    for await (const message of await named.stream(prompt, callbacks === undefined ? { signal } : { signal, callbacks })) {
-      yield { text: message.text, usage: message.usage_metadata, finishReason: message.response_metadata["finish_reason"] };
-    }
-    return;
-  }
-  for await (const { text, message, generationInfo } of model._streamResponseChunks(prompt, { signal })) {
-    yield { text, usage: (message as AIMessageChunk).usage_metadata, finishReason: generationInfo?.["finish_reason"] };
-  }
-}
+import { type AskedCall, makeCallCollector, streamChunks } from "./stream-chunks.ts";
 
 /** The observer of a model's calls, and their purpose. */
 export interface ModelCallObserver {
@@ -167,12 +114,17 @@ export interface AnswerRequest {
   messageId?: string | undefined;
   /** Default: nobody. */
   watched?: ModelCallObserver | undefined;
+  /** Tools that it may call. Default: none. */
+  tools?: BindToolsInput[] | undefined;
   onToken: (token: string) => void;
+  onThought?: ((thought: string) => void) | undefined;
 }
 
 /** A model's answer, partial when there is an error. */
 export interface ModelAnswer {
   text: string;
+  /** In the order in which it asked for them. */
+  toolCalls: AskedCall[];
   /** Undefined when the server counted none. */
   usage: UsageMetadata | undefined;
   error: AppError | null;
@@ -181,14 +133,18 @@ export interface ModelAnswer {
 }
 
 async function attemptAnswer(request: AnswerRequest, purpose: ModelPurpose): Promise<ModelAnswer> {
-  const { model, prompt, timeouts, signal, callbacks, messageId, onToken } = request;
-  const answer: ModelAnswer = { text: "", usage: undefined, error: null, cut: null };
+  const { model, prompt, timeouts, signal, callbacks, messageId, tools, onToken, onThought } = request;
+  const answer: ModelAnswer = { text: "", toolCalls: [], usage: undefined, error: null, cut: null };
+  const calls = makeCallCollector();
   const deadlines = startAnswerDeadlines(timeouts, signal);
   const loops = purpose === "chat" ? () => false : makeLoopDetector();
   let finishReason: unknown;
   try {
-    const chunks = streamChunks(model, prompt, { signal: deadlines.signal, callbacks, messageId });
+    const chunks = streamChunks(model, prompt, { signal: deadlines.signal, tools, callbacks, messageId });
     for await (const chunk of abortableItems(chunks, deadlines.signal)) {
+      if (chunk.thought !== undefined || chunk.toolCalls?.length) deadlines.tokenCame();
+      if (chunk.thought !== undefined) onThought?.(chunk.thought);
+      chunk.toolCalls?.forEach(calls.add);
       const token = chunk.text.replaceAll("\0", "\uFFFD"); // Postgres cannot store NUL, and what is streamed is what is stored
       if (token) {
         deadlines.tokenCame();
@@ -203,8 +159,9 @@ async function attemptAnswer(request: AnswerRequest, purpose: ModelPurpose): Pro
       break;
     }
     if (finishReason === "length") answer.cut = "length";
+    else if (finishReason) answer.toolCalls = calls.collected(); // a call that was cut off is none
     if (!finishReason) answer.error = incomplete(purpose);
-    else if (!answer.text) answer.error = empty(purpose, answer.cut);
+    else if (!answer.text && answer.toolCalls.length === 0) answer.error = empty(purpose, answer.cut);
   } catch (error) {
     // The SDK reports an abort in words of its own.
     const thrown: unknown = deadlines.signal.aborted ? deadlines.signal.reason : error;
@@ -235,7 +192,12 @@ function observedAttempt(request: AnswerRequest): Promise<ModelAnswer> {
  */
 export async function streamAnswer(request: AnswerRequest): Promise<ModelAnswer> {
   const first = await observedAttempt(request);
-  if (first.text !== "" || first.cut !== null || (first.error?.code !== "model_unavailable" && first.error?.code !== "model_incomplete"))
+  if (
+    first.text !== "" ||
+    first.toolCalls.length > 0 ||
+    first.cut !== null ||
+    (first.error?.code !== "model_unavailable" && first.error?.code !== "model_incomplete")
+  )
     return first;
   await sleep(RETRY_DELAY_MS, undefined, { signal: request.signal }).catch(() => undefined);
   return observedAttempt(request);

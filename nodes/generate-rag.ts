@@ -3,6 +3,7 @@ import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langc
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import { v7 as uuidv7 } from "uuid";
 import type { ConversationState, ConversationUpdate, TurnUsage, WindowMessage } from "../turn/state.ts";
+import type { Agent } from "../turn/agent.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince, type Notice } from "../turn/events.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
@@ -41,7 +42,7 @@ export function promptLimitNotice(
 }
 
 export interface GenerateRagParts {
-  chatModel: BaseChatModel;
+  chatModelOf: (agent: Agent | null) => BaseChatModel;
   turns: TurnStore;
   leaseMs: number;
   timeouts: AnswerTimeouts;
@@ -68,15 +69,42 @@ function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt, tokenBud
   };
 }
 
+/** What the prompt of a turn could not hold, to be told. */
+export function promptNotices(prompt: AssembledPrompt, limits: { windowIsWhole: boolean; tokenBudget: number }): Notice[] {
+  return [instructionsNotice(prompt.instructions, limits.tokenBudget), promptLimitNotice(prompt, limits)].filter(
+    (notice) => notice !== null,
+  );
+}
+
 /** Those of a knowledge base are for the turns that it answers. */
 function instructionsOf(state: ConversationState, ofService: string): Instructions[] {
   const hasBase = !looksOnly(state) || state.retrievalResults.length > 0;
   const all: Instructions[] = [
     { from: "service", text: ofService },
+    { from: "agent", text: state.agent?.instructions ?? "" },
     { from: "knowledge", text: hasBase ? state.kbInstructions : "" },
     { from: "caller", text: state.instructions },
   ];
   return all.filter(({ text }) => text.trim() !== "");
+}
+
+/** The prompt of a turn. An agent's instructions stand in it, and layers of memory that it switches off do not. */
+export function promptOf(state: ConversationState, instructions: string, tokenBudget: number): AssembledPrompt {
+  const { message, attachments, continued, agent } = state;
+  const { summary: usesSummary = true, core_memory: usesCoreMemory = true } = agent?.memory ?? {};
+  const usesDocuments = state.useRetrieval && !(looksOnly(state) && state.retrievalResults.length === 0);
+  return assemblePrompt({
+    instructions: instructionsOf(state, instructions),
+    coreMemory: usesCoreMemory ? usableCoreMemory(state) : [],
+    summary: usesSummary ? state.conversationSummary : null,
+    window: state.recentMessages,
+    episodes: state.episodicMemory,
+    documents: usesDocuments ? { passages: state.retrievalResults, isIncomplete: state.degraded.includes("knowledge") } : null,
+    attachments,
+    message,
+    continued: continued?.text ?? "",
+    tokenBudget,
+  });
 }
 
 /**
@@ -84,34 +112,19 @@ function instructionsOf(state: ConversationState, ofService: string): Instructio
  * that persist always runs. After an error of an earlier node the model is not asked.
  */
 export function makeGenerateRag(parts: GenerateRagParts): Node {
-  const { chatModel, turns, leaseMs, timeouts, instructions, tokenBudget: findBudget, prices, observer } = parts;
+  const { chatModelOf, turns, leaseMs, timeouts, instructions, tokenBudget: findBudget, prices, observer } = parts;
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { tenantId, userId, conversationId, turnId, message, attachments, windowIsWhole, continued } = state;
-    const { conversationSummary: summary, recentMessages: window, episodicMemory: episodes } = state;
-    const usesDocuments = state.useRetrieval && !(looksOnly(state) && state.retrievalResults.length === 0);
-    const documents = usesDocuments ? { passages: state.retrievalResults, isIncomplete: state.degraded.includes("knowledge") } : null;
+    const { tenantId, userId, conversationId, turnId, windowIsWhole, continued } = state;
     if (state.error) return { ...answerUpdate(state, "", ""), partialAnswer: true };
     const tokenBudget = findBudget();
-    const prompt = assemblePrompt({
-      instructions: instructionsOf(state, instructions),
-      coreMemory: usableCoreMemory(state),
-      summary,
-      window,
-      episodes,
-      documents,
-      attachments,
-      message,
-      continued: continued?.text ?? "",
-      tokenBudget,
-    });
-    const notices = [instructionsNotice(prompt.instructions, tokenBudget), promptLimitNotice(prompt, { windowIsWhole, tokenBudget })];
-    for (const content of notices) if (content) emit(runtime, { status: "notice", content });
+    const prompt = promptOf(state, instructions, tokenBudget);
+    for (const content of promptNotices(prompt, { windowIsWhole, tokenBudget })) emit(runtime, { status: "notice", content });
     const began = performance.now();
     let firstTokenMs: number | null = null;
     const answerId = continued?.answerId ?? uuidv7();
     const answer = await withLease({ turns, leaseMs }, { tenantId, userId, conversationId, turnId }, runtime.context?.signal, (signal) =>
       streamAnswer({
-        model: chatModel,
+        model: chatModelOf(state.agent),
         prompt: prompt.messages,
         timeouts,
         signal,

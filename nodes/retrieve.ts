@@ -42,7 +42,8 @@ export function toPassage({ id, documentId, title, heading, text, score }: Passa
 export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, scope }: RetrieveParts): Node {
   return async function retrieve(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     // A new user's first turns cost no embedding.
-    if (state.error || !(state.hasEpisodes || state.useRetrieval)) {
+    const usesEpisodes = state.hasEpisodes && state.agent?.memory.episodic !== false;
+    if (state.error || !(usesEpisodes || state.useRetrieval)) {
       runtime.note?.({ searched: false });
       return { episodicMemory: [], retrievalResults: [], retrievalMs: 0 };
     }
@@ -52,7 +53,7 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
     const question = { tenantId, question: message, recent: recentMessages, signal: deadline.signal };
 
     const searchEpisodes = async (): Promise<ConversationUpdate> => {
-      if (!state.hasEpisodes) return {};
+      if (!usesEpisodes) return {};
       const { episodes, degraded } = await recall({
         ...question,
         userId,

@@ -1,13 +1,16 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { type AgentCatalog, findAgent, NO_AGENTS } from "../agents/agent-catalog.ts";
 import { toAppError } from "../errors/app-error.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
+import type { Agent } from "../turn/agent.ts";
 import { TURN_DEFAULTS, emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import { AgentType, type ConversationState, type ConversationUpdate, type RouteDecision } from "../turn/state.ts";
 import { retryWhileUnreachable } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
 import { makeRouteByEmbedding, type EmbeddingRoute, type RouteEmbedder } from "./routing/route-by-embedding.ts";
+import { type AgentRoute, routeToAgent } from "./routing/route-to-agent.ts";
 import { makeRouteByModel } from "./routing/route-by-model.ts";
 import { GENERAL, makeDecision, routeBySharedWords, routeByWords } from "./routing/route-by-words.ts";
 
@@ -16,6 +19,8 @@ const CLEAR = 0.8;
 
 export interface RouteParts {
   knowledge: KnowledgeCatalog;
+  /** Default: none besides the assistant. */
+  agents?: AgentCatalog;
   /** Null: no route by meaning. */
   embedder?: RouteEmbedder | null;
   /** Asked when meaning is not clear. */
@@ -25,12 +30,15 @@ export interface RouteParts {
   observer?: Observer;
 }
 
-function toUpdate(decision: RouteDecision, bases: readonly KnowledgeBase[], began: number): ConversationUpdate {
+/** An agent answers for itself: its name is that of the worker. */
+function toUpdate(decision: RouteDecision, { agent, reason }: AgentRoute, bases: readonly KnowledgeBase[], began: number) {
   const agentType = AgentType.parse(decision.worker_name.slice(decision.kb_prefix.length + 1));
+  const routeDecision = agent ? { ...decision, worker_name: `agent:${agent.name}`, reason: `${reason}; ${decision.reason}` } : decision;
   return {
-    routeDecision: decision,
+    agent,
+    routeDecision,
     kbPrefix: decision.kb_prefix,
-    workerName: decision.worker_name,
+    workerName: routeDecision.worker_name,
     agentType,
     kbInstructions: bases.find(({ prefix }) => prefix === decision.kb_prefix)?.instructions ?? "",
     useRetrieval: decision.kb_prefix !== GENERAL && agentType !== "chat_agent",
@@ -39,37 +47,65 @@ function toUpdate(decision: RouteDecision, bases: readonly KnowledgeBase[], bega
   };
 }
 
+/** The base that the caller names, else the agent; null: the turn is routed. An agent's base that is gone is none. */
+function baseOf({ requestedKbPrefix }: ConversationState, agent: Agent | null, bases: readonly KnowledgeBase[]): string | null {
+  if (requestedKbPrefix !== null || agent?.knowledge === undefined) return requestedKbPrefix;
+  return bases.some(({ prefix }) => prefix === agent.knowledge) ? agent.knowledge : GENERAL;
+}
+
 /**
  * Picks the knowledge base and the worker. It sets `error` instead of throwing: history runs beside it and may already hold the
  * conversation, which persist releases.
  */
 export function makeRoute(parts: RouteParts): Node {
-  const { knowledge, embedder = null, routerModel = null, observer = NOOP_OBSERVER } = parts;
+  const { knowledge, agents = NO_AGENTS, embedder = null, routerModel = null, observer = NOOP_OBSERVER } = parts;
   const { timeoutMs = TURN_DEFAULTS.memoryReadTimeoutMs } = parts;
   const byEmbedding = embedder && makeRouteByEmbedding(embedder, { timeoutMs, observer });
   const byModel = routerModel && makeRouteByModel(routerModel, { timeoutMs, observer });
 
+  /** Null when it fails: the turn is routed without it. */
+  async function attempt<Answer>(
+    { context }: TurnRuntime,
+    ask: (signal: AbortSignal | undefined) => Promise<Answer>,
+  ): Promise<Answer | null> {
+    if (context?.signal?.aborted) return null;
+    return ask(context?.signal).catch((error: unknown) => {
+      context?.onError?.(toAppError(error));
+      return null;
+    });
+  }
+
+  /** The agent that the caller named, or that fits the message; null for the assistant. */
+  async function chooseAgent(state: ConversationState, agents: readonly Agent[], runtime: TurnRuntime): Promise<AgentRoute> {
+    const { tenantId, message, requestedAgent } = state;
+    if (requestedAgent !== null) return { agent: findAgent(agents, requestedAgent), reason: "the caller named it" };
+    // Whoever names a knowledge base or a kind of search asks the assistant.
+    if (agents.length === 0 || state.requestedKbPrefix !== null) return { agent: null, reason: "" };
+    return routeToAgent(message, agents, {
+      byEmbedding:
+        byEmbedding && ((bases, isTie) => attempt(runtime, (signal) => byEmbedding({ tenantId, message, bases, isTie, signal }))),
+      byModel: byModel && ((bases) => attempt(runtime, (signal) => byModel({ message, bases, signal }))),
+    });
+  }
+
   /** Clear words decide, else a sure embedding, else the router model; if that fails the words, or on a tie of keywords the embedding. */
-  async function decide(state: ConversationState, bases: KnowledgeBase[], runtime: TurnRuntime): Promise<RouteDecision> {
-    const { tenantId, message, requestedKbPrefix: requested, agentType } = state;
+  async function decide(
+    state: ConversationState,
+    bases: KnowledgeBase[],
+    requested: string | null,
+    runtime: TurnRuntime,
+  ): Promise<RouteDecision> {
+    const { tenantId, message, agentType } = state;
     const asked = { message, agentType, bases };
     const { decision: byWords, candidates } = routeByWords({ ...asked, requested });
     if (candidates.length === 0) return byWords;
-    const { signal, onError } = runtime.context ?? {};
     const isTie = byWords.method === "rule";
-    const attempt = async <Answer>(ask: () => Promise<Answer>): Promise<Answer | null> =>
-      signal?.aborted
-        ? null
-        : ask().catch((error: unknown) => {
-            onError?.(toAppError(error));
-            return null;
-          });
     let near: EmbeddingRoute | null = null;
     const withoutMeaning = (): RouteDecision =>
       near === null && byEmbedding && !isTie ? (routeBySharedWords({ ...asked, bases: candidates }) ?? byWords) : byWords;
-    if (byEmbedding) near = await attempt(() => byEmbedding({ tenantId, message, bases: candidates, isTie, signal }));
+    if (byEmbedding) near = await attempt(runtime, (signal) => byEmbedding({ tenantId, message, bases: candidates, isTie, signal }));
     if (byModel && (near?.confidence ?? 0) < CLEAR) {
-      const answer = await attempt(() => byModel({ message, bases, signal }));
+      const answer = await attempt(runtime, (signal) => byModel({ message, bases, signal }));
       if (answer)
         return makeDecision(answer.kb_prefix, asked, {
           ...answer,
@@ -87,18 +123,20 @@ export function makeRoute(parts: RouteParts): Node {
     const began = performance.now();
     try {
       // History may have stored the message by now.
-      const bases = await retryWhileUnreachable(() => knowledge.list(state.tenantId), runtime.context?.signal);
-      const decision = await decide(state, bases, runtime);
-      emit(runtime, { status: "route_decision", content: decision });
-      const { kb_prefix, worker_name, method, confidence } = decision;
+      const lists = () => Promise.all([knowledge.list(state.tenantId), agents.list(state.tenantId)]);
+      const [bases, known] = await retryWhileUnreachable(lists, runtime.context?.signal);
+      const chosen = await chooseAgent(state, known, runtime);
+      const update = toUpdate(await decide(state, bases, baseOf(state, chosen.agent, bases), runtime), chosen, bases, began);
+      emit(runtime, { status: "route_decision", content: update.routeDecision });
+      const { kb_prefix, worker_name, method, confidence } = update.routeDecision;
       runtime.note?.({ kb_prefix, worker_name, method, confidence, knowledge_bases: bases.length });
-      return toUpdate(decision, bases, began);
+      return update;
     } catch (thrown) {
       const error = toAppError(thrown);
       runtime.context?.onError?.(error);
       const { message, agentType } = state;
       const { decision } = routeByWords({ message, requested: GENERAL, agentType, bases: [] });
-      return { ...toUpdate(decision, [], began), error: error.toContent() };
+      return { ...toUpdate(decision, { agent: null, reason: "" }, [], began), error: error.toContent() };
     }
   };
 }

@@ -19,6 +19,7 @@ async function drawGraph(): Promise<string> {
     retrieve: nothing,
     generateRag: nothing,
     generateKb: nothing,
+    generateAgent: nothing,
     hasHandler: () => false,
     persist: nothing,
   });

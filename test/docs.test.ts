@@ -8,7 +8,7 @@ import { buildDescription } from "../server/http/openapi/build-description.ts";
 
 const read = (file: string): string => readFileSync(file, "utf8");
 
-const LAYERS = [["server"], ["graph"], ["nodes"], ["memory"], ["stores", "models"], ["turn", "text"], ["observe"], ["errors"]];
+const LAYERS = [["server"], ["graph"], ["nodes"], ["agents"], ["memory"], ["stores", "models"], ["turn", "text"], ["observe"], ["errors"]];
 
 const folderOf = (file: string): string => file.split("/")[0] ?? "";
 const levelOf = (file: string): number => LAYERS.findIndex((layer) => layer.includes(folderOf(file)));

@@ -8,6 +8,7 @@ export const TURN_DEFAULTS = {
   leaseMs: 15_000,
   memoryReadTimeoutMs: 800,
   topK: 3,
+  toolTimeoutMs: 60_000,
   passages: 5,
   scope: "user",
 } as const;

@@ -22,11 +22,40 @@ export const TurnResult = z.object({
   timings: TurnTimings,
   receipt: Receipt,
   degraded: z.array(Layer).describe("Memory layers that were switched on but could not be used in this turn."),
+  agent: z.string().describe("The agent that answered."),
+  tool_calls: z.int().describe("Calls of tools that were asked for."),
+  steps: z.int().describe("Steps that are kept: see `GET /api/v1/turns/:id/steps`."),
 });
 export type TurnResult = z.infer<typeof TurnResult>;
 
-export const Notice = z.object({ code: z.enum(["context_trimmed", "handler_failed"]), message: z.string() });
+export const Notice = z.object({
+  code: z.enum(["context_trimmed", "handler_failed", "agent_limit", "tools_unavailable"]),
+  message: z.string(),
+});
 export type Notice = z.infer<typeof Notice>;
+
+/** A call of a tool as the model asked for it. */
+export const ToolCallEvent = z.object({
+  call_id: z.string(),
+  agent: z.string(),
+  name: z.string(),
+  arguments: z.unknown().describe("An object, or the text that the model sent when it is no JSON."),
+});
+export type ToolCallEvent = z.infer<typeof ToolCallEvent>;
+
+export const ToolResultEvent = z.object({
+  call_id: z.string(),
+  agent: z.string(),
+  name: z.string(),
+  ok: z.boolean().describe("False: the output is an error, which the model reads."),
+  output: z.string().describe("At most 4,000 characters; the step has all."),
+  cut: z.boolean().describe("Whether something is missing here."),
+  ms: z.number(),
+});
+export type ToolResultEvent = z.infer<typeof ToolResultEvent>;
+
+export const PlanItem = z.object({ content: z.string(), status: z.enum(["pending", "in_progress", "completed"]) });
+export type PlanItem = z.infer<typeof PlanItem>;
 
 export const event = <Status extends string, Content extends z.ZodType>(status: Status, content: Content) =>
   z.object({ status: z.literal(status), content });
@@ -37,6 +66,10 @@ export const TurnEvent = z.discriminatedUnion("status", [
   event("token", z.string()),
   event("execution_log", ExecutionLog),
   event("notice", Notice),
+  event("thought", z.string().describe("Reasoning, as the model's server sends it.")),
+  event("tool_call", ToolCallEvent),
+  event("tool_result", ToolResultEvent),
+  event("plan", z.object({ items: z.array(PlanItem) })),
   event("done", TurnResult),
   event("error", TurnError),
 ]);

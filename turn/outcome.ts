@@ -1,4 +1,5 @@
 import { AppError, type ErrorContent } from "../errors/app-error.ts";
+import { ASSISTANT } from "./agent.ts";
 import {
   type ConversationState,
   type Cost,
@@ -29,6 +30,10 @@ export interface TurnOutcome {
   timings: TurnTimings;
   degraded: Layer[];
   notices: Notice[];
+  /** Undefined in outcomes of earlier versions. */
+  agent?: string;
+  tool_calls?: number;
+  steps?: number;
 }
 
 /** `ifSuperseded` overrides fields if another turn has taken the conversation. */
@@ -78,6 +83,9 @@ export function turnOutcome(state: ConversationState, progress: TurnProgress | u
     timings: turnTimings(state.timings, progress),
     degraded: state.degraded,
     notices: progress?.notices ?? [],
+    agent: state.agent?.name ?? ASSISTANT,
+    tool_calls: state.toolCalls,
+    steps: state.steps,
   };
   return { outcome, ifSuperseded: state.error ? {} : { completed: false, error: SUPERSEDED } };
 }
@@ -96,6 +104,7 @@ export function toTurnResult(
   { conversationId, answerId, answer }: { conversationId: string; answerId: string | null; answer: string | null },
 ): TurnResult | null {
   const { completed, cut = null, usage, cost = null, timings, receipt, degraded } = outcome;
+  const { agent = ASSISTANT, tool_calls = 0, steps = 0 } = outcome;
   if (outcome.error || !usage || !receipt) return null;
   return {
     answer: answer ?? "",
@@ -108,5 +117,8 @@ export function toTurnResult(
     timings,
     receipt,
     degraded,
+    agent,
+    tool_calls,
+    steps,
   };
 }

@@ -1,5 +1,6 @@
 import { MessagesValue, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
+import { Agent } from "./agent.ts";
 import { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
 
 /** How the knowledge base of a turn was chosen; `general` has no documents. */
@@ -137,7 +138,7 @@ export type PromptTokens = z.infer<typeof PromptTokens>;
 
 /** Instructions in a prompt, without their text. `characters` is the length of the whole, also of what is cut. */
 export const GivenInstructions = z.object({
-  from: z.enum(["service", "knowledge", "caller"]),
+  from: z.enum(["service", "agent", "knowledge", "caller"]),
   hash: z.string().describe("SHA-256 of the whole text, base64url."),
   characters: z.number(),
   cut: z.boolean().describe("True when a part had no room in the prompt."),
@@ -183,6 +184,7 @@ export const ConversationState = new StateSchema({
   debug: z.boolean().default(false), // caller
   agentType: AgentType.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one that is used
   requestedKbPrefix: z.string().nullable().default(null), // caller
+  requestedAgent: z.string().nullable().default(null), // caller
   turnId: z.string(), // history: it holds the conversation's lease
   conversationId: z.string(), // history
   currentMessageId: z.string(), // history
@@ -200,11 +202,14 @@ export const ConversationState = new StateSchema({
   routeDecision: RouteDecision, // route
   kbPrefix: z.string(), // route
   workerName: z.string(), // route
+  agent: Agent.nullable().default(null), // route: null for the assistant, which has no tools
   useRetrieval: z.boolean().default(false), // route
   kbInstructions: z.string().default(""), // route: of the knowledge base
   routingMs: z.number(), // route
   messages: MessagesValue, // caller, generate_rag: the thread in Studio; the prompt has the window instead
   answer: z.string().default(""), // generate_rag: what was streamed, of a continued answer without its beginning
+  toolCalls: z.number().default(0), // generate_agent
+  steps: z.number().default(0), // generate_agent: those that are stored
   usage: TurnUsage.nullable().default(null), // generate_rag: null when the model was not asked
   cost: Cost.default(null), // generate_rag
   receipt: Receipt.nullable().default(null), // generate_rag: null when the model was not asked
@@ -238,11 +243,4 @@ export function isWholeAnswer({
   remember,
 }: Pick<ConversationState, "answer" | "partialAnswer" | "continued"> & { remember?: boolean }): boolean {
   return remember !== false && answer !== "" && (!partialAnswer || continued?.completed === true);
-}
-
-/** The messages that the summary does not cover: all, unless the window has grown since the summary was written. */
-export function uncoveredMessages(window: WindowMessage[], summary: ConversationSummary | null): WindowMessage[] {
-  if (!summary) return window;
-  const { createdAt, messageId } = summary.coveredThrough;
-  return window.filter((message) => message.createdAt > createdAt || (message.createdAt === createdAt && message.id > messageId));
 }

@@ -25,7 +25,16 @@ group by 1 order by 1`;
 /** Markers of erases; they stay for a while. */
 const HASHES_ONLY = ["public.erase_markers", "public.erasures"];
 /** Of tenants or of the service itself. */
-const OF_NO_USER = ["schema_migrations", "search_indexes", "knowledge_bases", "knowledge_documents", "knowledge_chunks", "token_usage"];
+const OF_NO_USER = [
+  "schema_migrations",
+  "search_indexes",
+  "knowledge_bases",
+  "knowledge_documents",
+  "knowledge_chunks",
+  "token_usage",
+  "agents",
+  "agent_versions",
+];
 const INDEXES = "select name, dimensions from search_indexes where store = 'milvus'";
 
 /** The user's, and what large erases have set aside. */

@@ -30,7 +30,8 @@ import { makeTitleConversation } from "../title/title-conversation.ts";
 import { makeTitleStore } from "../../stores/postgres/conversations/title-store.ts";
 import { summariseOffline } from "../../models/offline/offline-summary.ts";
 import { ASKED_SUMMARY_TOKENS, makeSummariseWithModel } from "../summary/summarise-with-model.ts";
-import { type ConversationState, isWholeAnswer, uncoveredMessages } from "../../turn/state.ts";
+import { type ConversationState, isWholeAnswer } from "../../turn/state.ts";
+import { uncoveredMessages } from "../../turn/uncovered-messages.ts";
 import { type Job, layerJob, type LayerJobKind } from "../../stores/jobs/job.ts";
 
 /** `historyWindow` and `summary` must be those of the graph whose turns it follows. */

@@ -6,9 +6,9 @@ import {
   type Passage,
   type RecalledExchange,
   type Receipt,
-  uncoveredMessages,
   type WindowMessage,
 } from "../../turn/state.ts";
+import { uncoveredMessages } from "../../turn/uncovered-messages.ts";
 import { estimateTokens, messageTokens, shortenQuoted, shortenText, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 import { fence } from "../../text/fence.ts";
 import { fitAttachments, fitCoreMemory, fitEpisodes, fitPassages, type FittingCoreMemory, type SearchedDocuments } from "./quoted-parts.ts";
@@ -168,7 +168,7 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
   return {
     messages: [
       new SystemMessage(system),
-      ...fitting.messages.map(({ role, content }) => (role === "user" ? new HumanMessage(content) : new AIMessage(content))),
+      ...fitting.messages.map(({ id, role, content }) => (role === "user" ? new HumanMessage({ id, content }) : new AIMessage(content))),
       new HumanMessage(current),
       ...(begun === "" ? [] : [new AIMessage(begun)]),
     ],

@@ -9,15 +9,17 @@ export interface Instructions {
   text: string;
 }
 
-/** The service's own need none: they stand right behind its system prompt. */
+/** Those of the service and of the agent need none: they stand right behind the system prompt. */
 const HEADINGS: Readonly<Record<Instructions["from"], string>> = {
   service: "",
+  agent: "",
   knowledge: "Instructions for answers from these documents. What stands above counts more:\n",
   caller: "Instructions of the application that asks. What stands above counts more:\n",
 };
 
 const WHOSE: Readonly<Record<Instructions["from"], string>> = {
   service: "the service",
+  agent: "the agent",
   knowledge: "the knowledge base",
   caller: "the caller",
 };

@@ -96,9 +96,13 @@ function keywordsWithName({ prefix, keywords }: KnowledgeBase): string[] {
 }
 
 /** The bases that have keywords in the message, most first. English keywords match whole words. */
-function matchKeywords(message: string, bases: readonly KnowledgeBase[]): { base: KnowledgeBase; words: string[] }[] {
+export function matchKeywords(
+  message: string,
+  bases: readonly KnowledgeBase[],
+  wordsOf = keywordsWithName,
+): { base: KnowledgeBase; words: string[] }[] {
   return bases
-    .map((base) => ({ base, words: [...new Set(keywordsWithName(base))].filter((word) => hasKeyword(message, word)) }))
+    .map((base) => ({ base, words: [...new Set(wordsOf(base))].filter((word) => hasKeyword(message, word)) }))
     .filter(({ words }) => words.length > 0)
     .sort((one, other) => other.words.length - one.words.length);
 }

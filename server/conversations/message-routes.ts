@@ -3,6 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { makeFindMessages } from "../../memory/recall/find-messages.ts";
 import type { Rating, StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
+import { toTurnStep, TurnStep } from "../agents/turn-step.ts";
 import { callerOf, tenantOf, userInPath } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { jsonBody, makeRouter, next, operationGroup, route, time } from "../http/openapi/operation.ts";
@@ -14,6 +15,7 @@ const MAX_COMMENT_CHARACTERS = 2_000;
 const MessagesQuery = z.object({
   ...pageQuery,
   order: z.enum(["oldest_first", "newest_first"], "must be oldest_first or newest_first").default("oldest_first"),
+  include: z.literal("steps", "must be steps").optional().describe("Adds to each answer what its turn did."),
 });
 
 const MAX_QUERY_CHARACTERS = 400;
@@ -49,7 +51,7 @@ export const Message = z.object({
   metadata: z.record(z.string(), z.unknown()),
   rating: Rated.nullable().describe("What the user thinks of an answer."),
 });
-const MessageList = z.object({ messages: z.array(Message), next });
+const MessageList = z.object({ messages: z.array(Message.extend({ steps: z.array(TurnStep).optional() })), next });
 const FoundMessage = z.object({ message: Message, conversation_id: z.uuid(), user_id: z.string() });
 const FoundMessages = z.object({ messages: z.array(Message.extend({ conversation_id: z.uuid() })), next });
 const RatingAnswer = z.object({ rating: Rated.nullable() });
@@ -97,14 +99,22 @@ const messageNotFound = (id: string): AppError => new AppError("not_found", `The
 
 export function messageRoutes({ stores, memory, observing }: AppParts): Router {
   const find = memory.episodes && makeFindMessages({ index: memory.episodes.memory.index, messages: stores.messages });
-  const { conversations, messages } = stores;
+  const { conversations, messages, steps } = stores;
   return makeRouter(messageOperations, {
     async listMessages(request, response) {
-      const { order, ...given } = parseRequest(MessagesQuery, request.query);
+      const { order, include, ...given } = parseRequest(MessagesQuery, request.query);
       const page = toPageRequest(given);
       const conversation = await findConversation(conversations, request, response);
       const { items, next } = await messages.list(conversation, page, order);
-      response.json({ messages: items.map(toMessage), next });
+      if (include === undefined) return void response.json({ messages: items.map(toMessage), next });
+      const turnOf = ({ role, metadata: { turn_id: id } }: StoredMessage) => (role === "assistant" && typeof id === "string" ? id : null);
+      const turnIds = items.map(turnOf).filter((id) => id !== null);
+      const byTurn = Map.groupBy(await steps.ofTurns(conversation, turnIds), ({ turnId }) => turnId);
+      const toAnswer = (message: StoredMessage) => ({
+        ...toMessage(message),
+        steps: (byTurn.get(turnOf(message) ?? "") ?? []).map(toTurnStep),
+      });
+      response.json({ messages: items.map((message) => (message.role === "assistant" ? toAnswer(message) : toMessage(message))), next });
     },
     async getMessage(request, response) {
       const id = parseUuid("message id", request.params["id"]);

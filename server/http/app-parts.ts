@@ -4,6 +4,7 @@ import type { IdentityParts } from "../auth/authenticate.ts";
 import type { Limits } from "../limits/open-limits.ts";
 import type { HealthChecks } from "../observe/health-routes.ts";
 import type { Observing } from "../observe/open-observing.ts";
+import type { Agents } from "../start/open-agents.ts";
 import type { Config } from "../start/config.ts";
 import type { Memory } from "../start/open-memory.ts";
 import type { Models } from "../start/open-models.ts";
@@ -20,6 +21,7 @@ export interface AppParts {
   facts: ModelFactsSource;
   /** The most tokens of a prompt. */
   promptLimit: () => number;
+  agents: Agents;
   turns: Turns;
   limits: Limits;
   observing: Observing;

@@ -1,4 +1,6 @@
 import express, { type Express } from "express";
+import { agentRoutes } from "../agents/agent-routes.ts";
+import { stepRoutes } from "../agents/step-routes.ts";
 import { authenticate, needsIdentity } from "../auth/authenticate.ts";
 import { requireScope, requireWholeTenant } from "../auth/caller.ts";
 import { contextRoutes } from "../conversations/context-routes.ts";
@@ -61,6 +63,8 @@ export function makeApp(parts: AppParts): Express {
     .use(
       chatRoutes(parts),
       turnRoutes(parts),
+      agentRoutes(parts),
+      stepRoutes(parts),
       conversationRoutes(parts),
       messageRoutes(parts),
       contextRoutes(parts),

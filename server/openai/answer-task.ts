@@ -69,7 +69,7 @@ export function answerTask(
     }
     const text = offlineTaskAnswer(task, messages, structured);
     if (!structured) say(text);
-    return { text, usage: undefined, error: null, cut: null };
+    return { text, toolCalls: [], usage: undefined, error: null, cut: null };
   }
 
   function finish(asked: CompletionMessage[], answer: ModelAnswer): void {

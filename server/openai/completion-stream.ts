@@ -29,6 +29,10 @@ function ofTurn(event: TurnEvent, field: string): CompletionEvent[] {
     case "route_decision":
     case "execution_log":
     case "notice":
+    case "thought":
+    case "tool_call":
+    case "tool_result":
+    case "plan":
       return []; // OpenAI's protocol has no place for them
   }
 }

@@ -5,6 +5,7 @@ import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
 import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
 import type { KnowledgeHandlers } from "../../nodes/generate-kb.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
+import { type AgentExtras, type Agents, openAgents } from "./open-agents.ts";
 import type { Config } from "./config.ts";
 import { openHandlers } from "./load-handlers.ts";
 import { type Memory, openMemory } from "./open-memory.ts";
@@ -20,12 +21,14 @@ export interface OpenGraph {
   facts: ModelFactsSource;
   /** The most tokens of a prompt. */
   promptLimit: () => number;
+  agents: Agents;
   close(): Promise<void>;
 }
 
 export type OpenGraphOptions = Pick<RunJobsParts, "onRun" | "onError" | "whenQuiet" | "observer"> &
   Pick<MemoryJobsParts, "quietMs"> & {
     handlers?: KnowledgeHandlers | undefined;
+    extras?: AgentExtras | undefined;
     /** Hears once of a model that answers although nobody knows how much it takes. */
     onModelAssumed?: (model: string) => void;
   };
@@ -40,7 +43,7 @@ function sharedSettings(config: Config, { database }: Stores, { timeouts }: Mode
 
 function createGraph(
   config: Config,
-  { stores, models, memory, facts, promptLimit }: Omit<OpenGraph, "graph" | "close">,
+  { stores, models, memory, agents, facts, promptLimit }: Omit<OpenGraph, "graph" | "close">,
   { observer, handlers }: { observer: Observer; handlers: KnowledgeHandlers | undefined },
 ): ConversationGraph {
   const { MEMORY_READ_TIMEOUT_MS: timeoutMs } = config;
@@ -55,6 +58,7 @@ function createGraph(
     episodes: episodic && { recall: episodic.recall, topK: config.EPISODE_TOP_K, scope: config.EPISODE_SCOPE, timeoutMs },
     ...(handlers ? { handlers } : {}),
     documents: episodic && { find: episodic.findPassages, topK: config.KNOWLEDGE_TOP_K },
+    agents,
     coreMemory: config.ENABLE_CORE_MEMORY ? { timeoutMs } : null,
     titles: models.title !== null,
     contextTokenBudget: promptLimit,
@@ -66,7 +70,7 @@ function createGraph(
 /** Starts the jobs, too. Throws AppError when the database cannot be opened, or does not go with the configuration. */
 export async function openGraph(
   config: Config,
-  { handlers: given, onModelAssumed = () => undefined, ...watching }: OpenGraphOptions = {},
+  { handlers: given, extras, onModelAssumed = () => undefined, ...watching }: OpenGraphOptions = {},
 ): Promise<OpenGraph> {
   const handlers = await openHandlers(config, given);
   await using opening = new AsyncDisposableStack();
@@ -76,10 +80,11 @@ export async function openGraph(
   const models = createModels(config);
   const memory = await openMemory(config, stores.database, onError, observer);
   opening.defer(() => memory.close());
+  const agents = await openAgents(config, { stores, models, memory }, extras);
   const facts = openModelFacts(config, onModelAssumed);
   opening.defer(() => facts.close());
   const promptLimit = makePromptLimit(config, facts);
-  const graph = createGraph(config, { stores, models, memory, facts, promptLimit }, { observer, handlers });
+  const graph = createGraph(config, { stores, models, memory, agents, facts, promptLimit }, { observer, handlers });
   const jobs = await runMemoryJobs({
     ...sharedSettings(config, stores, models),
     ...watching,
@@ -93,5 +98,5 @@ export async function openGraph(
   });
   opening.defer(() => jobs.stop(JOBS_GRACE_MS));
   const opened = opening.move();
-  return { graph, stores, models, memory, facts, promptLimit, close: () => opened.disposeAsync() };
+  return { graph, stores, models, memory, agents, facts, promptLimit, close: () => opened.disposeAsync() };
 }

@@ -1,9 +1,10 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { Embedder } from "../../models/embedder.ts";
 import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
-import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
+import { createOpenAIChatModel, type OpenAIChatModelOptions } from "../../models/openai-chat-model.ts";
 import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
 import { makeReranker, type Rerank } from "../../models/reranker.ts";
+import type { Agent } from "../../turn/agent.ts";
 import type { Config } from "./config.ts";
 
 const OPENAI_URL = "https://api.openai.com/v1";
@@ -62,6 +63,24 @@ export function modelNames(config: Config): Record<Task | "chat", string> {
   return { chat: nameOf("chat"), router: nameOf("router"), summary: nameOf("summary"), memory: nameOf("memory") };
 }
 
+/** The models of the server that answers. */
+function namesAtChatServer(config: Config): string[] {
+  const others = otherServers(config);
+  const tasks = TASKS.filter((task) => !(task in others));
+  return [...new Set([config.CHAT_MODEL, ...tasks.map((task) => settingsOf(config, task).model)])];
+}
+
+/** A model for each agent that wants another than the service's, or another temperature or bound. */
+function makeChatModels(ofService: OpenAIChatModelOptions): (agent: Agent) => BaseChatModel {
+  const made = new Map<string, BaseChatModel>();
+  return function chatModelOf({ model = ofService.model, temperature, max_output_tokens: maxTokens = ofService.maxTokens }) {
+    const key = JSON.stringify([model, temperature, maxTokens]);
+    const known = made.get(key) ?? createOpenAIChatModel({ ...ofService, model, temperature, maxTokens });
+    made.set(key, known);
+    return known;
+  };
+}
+
 export type Models = ReturnType<typeof createModels>;
 
 /** Of the server of answers. */
@@ -78,6 +97,9 @@ export function createModels(config: Config) {
   const { MAX_ANSWER_TOKENS: longest } = config;
   const unseen = Math.max(longest, LEAST_UNSEEN_TOKENS);
   return {
+    /** Those that agents may name. */
+    names: modelServer(config, "chat") ? namesAtChatServer(config) : [],
+    chatOf: modelServer(config, "chat") ? makeChatModels({ ...settingsOf(config, "chat"), maxTokens: longest }) : undefined,
     chat: create("chat", longest),
     router: create("router", unseen),
     summary: create("summary", unseen),

@@ -14,6 +14,7 @@ import { openLimits } from "../limits/open-limits.ts";
 import { checkModelServer, checkPostgres, type HealthChecks, withTimeout } from "../observe/health-routes.ts";
 import { openObserving } from "../observe/open-observing.ts";
 import { makeTurns, parseChatRequest } from "../turns/open-turn.ts";
+import type { AgentExtras } from "./open-agents.ts";
 import type { Config } from "./config.ts";
 import { failureFacts } from "./failure-facts.ts";
 import type { Service } from "./service.ts";
@@ -25,6 +26,7 @@ export interface ServiceOptions {
   /** Milliseconds. */
   heartbeatMs?: number;
   handlers?: KnowledgeHandlers;
+  extras?: AgentExtras;
   connectionLimits?: Partial<ConnectionLimits>;
 }
 
@@ -77,7 +79,11 @@ interface OpenApp extends Service {
 const SETTLE_MS = 30_000;
 
 /** When a part fails, those before it are closed. */
-export async function openApp(config: Config, log: Logger, { heartbeatMs = 15_000, handlers }: ServiceOptions = {}): Promise<OpenApp> {
+export async function openApp(
+  config: Config,
+  log: Logger,
+  { heartbeatMs = 15_000, handlers, extras }: ServiceOptions = {},
+): Promise<OpenApp> {
   const warn =
     (message: string) =>
     (error: unknown, work?: string): void =>
@@ -99,6 +105,7 @@ export async function openApp(config: Config, log: Logger, { heartbeatMs = 15_00
       logRun(log, run, config);
     },
     handlers,
+    extras,
     whenQuiet: () => idle.whenIdle(),
     quietMs: () => idle.idleMs(),
     onError: warn("background work failed, it is tried again"),

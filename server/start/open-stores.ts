@@ -1,5 +1,7 @@
 import type { Observer } from "../../observe/observer.ts";
 import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
+import { makeAgentStore } from "../../stores/postgres/agents/agent-store.ts";
+import { makeStepStore } from "../../stores/postgres/agents/step-store.ts";
 import { makeConversationStore } from "../../stores/postgres/conversations/conversation-store.ts";
 import { makeMessageStore } from "../../stores/postgres/conversations/message-store.ts";
 import { makeImportStore } from "../../stores/postgres/conversations/import-store.ts";
@@ -48,6 +50,8 @@ export async function openStores(config: Config, observer: Observer) {
     knowledgeBases: makeKnowledgeBaseStore(database),
     documents: makeDocumentStore(database),
     chunks: makeChunkStore(database),
+    agents: makeAgentStore(database),
+    steps: makeStepStore(database),
     jobs: makeJobOverview(database),
   };
 }

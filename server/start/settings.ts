@@ -152,9 +152,8 @@ const prompt = {
   KB_HANDLERS: z
     .string()
     .optional()
-    .describe(
-      "A file of JavaScript with handlers that answer for knowledge bases, like `./handlers.js`. docs/memory.md tells how it is written. Unset: none, unless a program registers some.",
-    ),
+    .describe("A file of JavaScript with handlers that answer for knowledge bases, like `./handlers.js`: see docs/memory.md. Unset: none."),
+  AGENTS_DIR: z.string().optional().describe("A folder of agents for all tenants, one `NAME.json` each. Unset: none besides `assistant`."),
   TIME_ZONE: timeZone.default("UTC").describe('The time zone in which "yesterday" and "last Tuesday" are understood.'),
   CONTEXT_TOKEN_BUDGET: wholeNumber(256)
     .optional()

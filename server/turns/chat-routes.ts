@@ -1,4 +1,5 @@
 import type { Request, Response, Router } from "express";
+import { findAgent } from "../../agents/agent-catalog.ts";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { assertKnowledgeBase, GENERAL } from "../../nodes/routing/route-by-words.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
@@ -8,6 +9,7 @@ import type { AppParts } from "../http/app-parts.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import type { TurnSource } from "./turn-source.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { ASSISTANT } from "../../turn/agent.ts";
 import { TurnEvent, TurnResult } from "../../turn/events.ts";
 import { Layer, Receipt, RouteDecision, TurnError, TurnUsage } from "../../turn/state.ts";
 import type { ErrorCode } from "../../errors/error-codes.ts";
@@ -69,17 +71,22 @@ async function untilAccepted(source: TurnSource, response: Response): Promise<st
   }
 }
 
-export function chatRoutes({ config, stores: { knowledgeBases }, turns, heartbeatMs }: AppParts): Router {
+export function chatRoutes({ config, stores: { knowledgeBases }, agents, turns, heartbeatMs }: AppParts): Router {
   /** Throws AppError `invalid_request` that lists the known bases. */
   async function assertKnown(tenantId: string, requested: string | null): Promise<void> {
     if (requested === null || requested === GENERAL || (await knowledgeBases.find(tenantId, requested))) return;
     assertKnowledgeBase(requested, await knowledgeBases.list(tenantId));
   }
 
+  /** Throws AppError `invalid_request` that lists the known agents. */
+  async function assertAgent(tenantId: string, requested: string | null): Promise<void> {
+    if (requested !== null && requested !== ASSISTANT) findAgent(await agents.catalog.list(tenantId), requested);
+  }
+
   /** What can be refused is refused before the stream begins. */
   async function begin(request: Request, response: Response): Promise<TurnSource> {
     const body = parseChatRequest(withCallersUser(response, request.body), config.MAX_MESSAGE_CHARS);
-    await assertKnown(tenantOf(response), body.kb_prefix);
+    await Promise.all([assertKnown(tenantOf(response), body.kb_prefix), assertAgent(tenantOf(response), body.agent)]);
     return turns.open(request, response, body);
   }
 

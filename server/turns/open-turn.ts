@@ -5,6 +5,7 @@ import type { ConversationGraph } from "../../graph/create-conversation-graph.ts
 import { type LastEvent, type RunningTurn, startTurn, type TurnInput } from "../../graph/start-turn.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { OnBusy, KeyTaken, type TurnKey } from "../../turn/context.ts";
+import { AGENT_NAME } from "../../turn/agent.ts";
 import { AgentType, type Attachment, type Usage } from "../../turn/state.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { Limits } from "../limits/open-limits.ts";
@@ -32,6 +33,12 @@ export const ChatRequest = z.strictObject(
       .optional()
       .describe("What your application tells the model in this turn, behind the service's own instructions. It is not kept."),
     kb_prefix: storableText.nullable().default(null).describe("The knowledge base to answer from; null: the service picks one, or none."),
+    agent: z
+      .string("must be a string")
+      .regex(AGENT_NAME, "must be the name of an agent")
+      .nullable()
+      .default(null)
+      .describe("The agent that answers; null: the service picks one."),
     agent_type: z
       .enum(AgentType.options, oneOf(AgentType.options))
       .nullable()
@@ -193,6 +200,7 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
         debug: body.debug,
         agentType: body.agent_type,
         requestedKbPrefix: body.kb_prefix,
+        requestedAgent: body.agent,
       };
       const { on_busy: onBusy } = body;
       const waits = onBusy !== "refuse";

@@ -33,6 +33,9 @@ const Turn = z
     timings: TurnTimings.nullable(),
     degraded: z.array(Layer),
     notices: z.array(Notice),
+    agent: z.string().nullable(),
+    tool_calls: z.int().nullable(),
+    steps: z.int().nullable(),
   })
   .describe("Fields of its end are null, or empty, before it.");
 type Turn = z.infer<typeof Turn>;
@@ -75,6 +78,9 @@ const NO_OUTCOME = {
   timings: null,
   degraded: [],
   notices: [],
+  agent: null,
+  tool_calls: null,
+  steps: null,
 };
 
 function toTurn(found: FoundTurn): Sent<Turn> {

@@ -5,7 +5,8 @@ import { AIMessage, AIMessageChunk, HumanMessage } from "@langchain/core/message
 import { ChatGenerationChunk, type ChatResult, type LLMResult } from "@langchain/core/outputs";
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { type AnswerChunk, streamAnswer, streamChunks } from "../../models/stream-answer.ts";
+import { streamAnswer } from "../../models/stream-answer.ts";
+import { type AnswerChunk, streamChunks } from "../../models/stream-chunks.ts";
 import { PATIENT } from "../support/services/use-model-server.ts";
 
 const PROMPT = [new HumanMessage("Hello!")];

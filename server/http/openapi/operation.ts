@@ -9,6 +9,7 @@ export const TAGS = {
   turns: "One user message and the assistant's answer to it.",
   conversations: "What was said, and what was imported.",
   memory: "What is remembered of a user: earlier exchanges, core memory, what was done to it and why.",
+  agents: "Who answers, with which tools, and what a turn did on the way.",
   knowledge: "Documents that turns can be routed to.",
   "OpenAI's protocol": "For front ends that speak it already.",
   service: "Health, metrics, background jobs, this description.",

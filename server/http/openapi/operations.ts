@@ -1,3 +1,5 @@
+import { agentOperations } from "../../agents/agent-routes.ts";
+import { stepOperations } from "../../agents/step-routes.ts";
 import { contextOperations } from "../../conversations/context-routes.ts";
 import { conversationOperations } from "../../conversations/conversation-routes.ts";
 import { messageOperations } from "../../conversations/message-routes.ts";
@@ -32,6 +34,8 @@ export const GROUPS: readonly OperationGroup[] = [
   coreMemoryOperations,
   exportOperations,
   eraseOperations,
+  agentOperations,
+  stepOperations,
   knowledgeOperations,
   documentOperations,
   openaiOperations,

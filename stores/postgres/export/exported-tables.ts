@@ -30,6 +30,10 @@ export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: "turns_to_read_again" },
   { name: "archived_memories", omitted: { index_names: OF_THE_INDEX } },
   { name: "turns", belongs: "by its question" }, // a repeated key is the same turn, also after a move
+  { name: "turn_steps" },
+  { name: "conversation_agents" },
+  { name: "agents" },
+  { name: "agent_versions" },
   { name: "core_memory_sections" },
   { name: "core_memory_versions" },
   { name: "core_memory_lines" },

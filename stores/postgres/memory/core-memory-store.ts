@@ -1,6 +1,6 @@
 import { AppError } from "../../../errors/app-error.ts";
 import { makeJobQueue } from "../../jobs/job-queue.ts";
-import type { Owner } from "../../owner.ts";
+import type { OwnedConversation, Owner } from "../../owner.ts";
 import { ownerKey } from "../../search/index-keys.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { readGathered } from "../database/gathered-reads.ts";
@@ -43,6 +43,8 @@ export interface CoreMemoryStore {
   /** Keys of lines from these messages that a person removed for good. */
   leftOutByPeople(owner: Owner, messageIds: readonly string[]): Promise<Set<string>>;
   put(owner: Owner, edit: SectionEdit & { content: string }): Promise<StoredSection>;
+  /** As an agent writes it in its turn, upon this message of the user. */
+  putForAgent(conversation: OwnedConversation, edit: { section: string; content: string; messageId: string }): Promise<StoredSection>;
   /** Adds a version without content; null when there is no such section. */
   remove(owner: Owner, edit: SectionEdit): Promise<StoredSection | null>;
   /** Writes an earlier version as a new one; null when there is no such version. */
@@ -77,18 +79,20 @@ function stale({ section, expectedVersion }: SectionEdit): AppError {
   return new AppError("stale_version", `The section "${section}" ${wanted}. Read it again, and send its current version in If-Match.`);
 }
 
+const BY_A_PERSON = { actor: "person" as const, conversationId: null, triggerMessageIds: [], saidAt: null };
+
 /** The core memory of a database. */
 export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(database)): CoreMemoryStore {
   function edit(
     owner: Owner,
     { section, expectedVersion }: SectionEdit,
     change: (transaction: Queryable) => Promise<Pick<SectionChange, "content" | "reason" | "lineChange"> | null>,
+    from: Pick<SectionChange, "actor" | "conversationId" | "triggerMessageIds" | "saidAt"> = BY_A_PERSON,
   ): Promise<StoredSection | null> {
     return queue.transaction(async (transaction) => {
       await lockOwner(transaction, owner);
       const changed = await change(transaction);
       if (!changed) return null;
-      const from = { actor: "person" as const, conversationId: null, triggerMessageIds: [], saidAt: null };
       const written = await writeSections(transaction, owner, [{ ...changed, ...from, section, expectedVersion }]);
       if (!written) throw stale({ section, expectedVersion });
       return written[0] ?? null;
@@ -133,6 +137,14 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
 
     async put(owner, { content, ...about }) {
       const written = await edit(owner, about, async () => ({ content, reason: null, lineChange: null }));
+      if (!written) throw new Error("a section that was written has no version");
+      return written;
+    },
+
+    async putForAgent({ tenantId, userId, conversationId }, { section, content, messageId }) {
+      const from = { actor: "agent" as const, conversationId, triggerMessageIds: [messageId], saidAt: null };
+      const change = async () => ({ content, reason: null, lineChange: null });
+      const written = await edit({ tenantId, userId }, { section }, change, from);
       if (!written) throw new Error("a section that was written has no version");
       return written;
     },

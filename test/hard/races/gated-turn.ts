@@ -1,6 +1,7 @@
 import { expect } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { type ConversationState, uncoveredMessages } from "../../../turn/state.ts";
+import type { ConversationState } from "../../../turn/state.ts";
+import { uncoveredMessages } from "../../../turn/uncovered-messages.ts";
 import type { SummarySettings } from "../../../memory/summary/summarise-conversation.ts";
 import { makeHistory } from "../../../nodes/history.ts";
 import { jobsAfterTurn } from "../../../memory/jobs/run-memory-jobs.ts";

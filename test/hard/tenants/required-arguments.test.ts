@@ -85,6 +85,7 @@ const OF_NO_TENANT: Record<string, string> = {
   "the connection that stores are made of": `Queryable.query Database.query Database.transaction Database.listen Database.close PooledDatabaseParts.listen
     PooledDatabaseParts.afterClose toBossDatabase JobQueue.transaction inSnapshot queryRow readGathered GatheredRead.json GatheredRead.toResult`,
   "the schema": `migrate installJobQueue readColumns readSchemaVersion migrateFrom create openIndexTable hasIndexTable createSearchSchema dropIndexTable findIndexLevel listIndexNames`,
+  "what nobody uses any more, of everybody": `listUnused`,
   "which index serves everybody": `retireIndex findIndexRecord ServingIndex.name ServingIndex.open EpisodeIndex.name EpisodeIndex.open`,
   "whole indexes, of everybody": `SearchStore.openIndex SearchStore.levelOf SearchStore.listIndexes SearchStore.dropIndex SearchIndex.flush VectorIndex.flush SearchStore.check
     SearchStore.close Readiness.prepare PreparedCollection.isThere PreparedCollection.prepare`,
@@ -101,6 +102,7 @@ const OF_NO_TENANT: Record<string, string> = {
 const NAMES_OF_NO_TENANT = Object.values(OF_NO_TENANT).flatMap((names) => names.split(/\s+/));
 
 const OF_A_TENANT = [
+  /^AgentStore\./,
   /^Knowledge(BaseStore|Catalog)\./,
   /^DocumentStore\./,
   /^ChunkStore\./,

@@ -69,6 +69,10 @@ async function addDocument(url: string, tenantId: string, secret: string): Promi
   const own = `only-${tenantId.toLowerCase().replaceAll(".", "-dot-")}${tenantId === "ACME" ? "-big" : ""}`;
   const base = { description: `handbook ${secret}` };
   for (const kb of ["handbook", own]) await succeed("a base", putJson(`${url}/api/v1/knowledge/${kb}`, base, headers));
+  for (const agent of ["helper", own]) {
+    const spec = { description: `helps with ${secret}`, tools: ["calculate"] };
+    await succeed("an agent", putJson(`${url}/api/v1/agents/${agent.replaceAll("_", "-")}`, spec, headers));
+  }
   const documents = `${url}/api/v1/knowledge/handbook/documents`;
   const document = { title: `The ${secret} book`, text: `# ${secret}\n\nAbout ${secret}.`, external_id: "document" };
   const { id } = (await succeed("a document", postJson<{ id: string }>(documents, document, headers))).json;

@@ -26,7 +26,7 @@ export function makeRouter({
   const route = makeRoute({ knowledge: makeFixedKnowledgeCatalog(bases), routerModel, ...parts });
   return async (message: string, fields: Partial<ConversationState> = {}, signal?: AbortSignal): Promise<Routed> => {
     const errors: AppError[] = [];
-    const state = { tenantId: "t", message, requestedKbPrefix: null, agentType: null, ...fields };
+    const state = { tenantId: "t", message, requestedKbPrefix: null, requestedAgent: null, agentType: null, ...fields };
     const update = await route(state as ConversationState, { context: { signal, onError: (error) => void errors.push(error) } });
     return { decision: update.routeDecision as RouteDecision, update, errors };
   };

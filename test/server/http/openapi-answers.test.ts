@@ -72,6 +72,23 @@ describe("answers are what the description says", () => {
     await ask("cancelTurn", last);
   });
 
+  test("about agents", async () => {
+    const helper = { params: { name: "helper" } };
+    await ask("putAgent", { ...helper, body: { description: "Helps", tools: ["calculate"] } }, 201);
+    await ask("putAgent", { ...helper, body: { description: "Helps well", tools: ["calculate"], limits: { max_steps: 2 } } });
+    await ask("putAgent", { ...helper, body: { disabled: true } }, 400);
+    await ask("getAgent", helper);
+    await ask("listAgents");
+    await ask("listAgentVersions", helper);
+    const { values, headers } = await client.call("runTurn", {
+      body: { ...turn("Who are you?"), agent: "helper" },
+    });
+    await ask("listSteps", { params: { id: headers.get("x-turn-id") ?? "" } });
+    await ask("listConversationAgents", { params: { id: String(values[0]?.["conversation_id"]) } });
+    await ask("listMessages", { params: { id: String(values[0]?.["conversation_id"]) }, query: { include: "steps" } });
+    await ask("deleteAgent", helper);
+  });
+
   test("about conversations", async () => {
     await ask("importMessages", { body: { user_id: "ada", session_id: "old", messages: imported("1") } });
     const progress = { accept: "text/event-stream" };

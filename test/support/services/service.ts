@@ -1,5 +1,6 @@
 import { pino } from "pino";
 import { parseConfig } from "../../../server/start/config.ts";
+import type { AgentExtras } from "../../../server/start/open-agents.ts";
 import { serve } from "../../../server/start/open-service.ts";
 import type { ConnectionLimits } from "../../../server/http/listen.ts";
 import { createRealDatabase } from "../databases/databases.ts";
@@ -14,7 +15,7 @@ export type TestService = Awaited<ReturnType<typeof openTestService>>;
  */
 export async function openTestService(
   environment: Record<string, string> = {},
-  options: { heartbeatMs?: number; connectionLimits?: Partial<ConnectionLimits> } = {},
+  options: { heartbeatMs?: number; connectionLimits?: Partial<ConnectionLimits>; extras?: AgentExtras } = {},
 ) {
   const real = environment["DATABASE_URL"] || environment["DATA_DIR"] ? undefined : await createRealDatabase();
   const config = parseConfig({

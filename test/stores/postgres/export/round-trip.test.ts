@@ -13,6 +13,9 @@ import {
   rowSchema,
   SCHEMAS_NOT_EXPORTED,
 } from "../../../../stores/postgres/export/exported-tables.ts";
+import { makeAgentStore } from "../../../../stores/postgres/agents/agent-store.ts";
+import { makeStepStore } from "../../../../stores/postgres/agents/step-store.ts";
+import { AgentSpec } from "../../../../turn/agent.ts";
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { findBegunTurn } from "../../../../stores/postgres/conversations/recover-turn.ts";
 import { makeTokenUsageStore } from "../../../../stores/postgres/token-usage-store.ts";
@@ -65,6 +68,18 @@ async function fill(database: Database): Promise<{ running: string; pending: str
   await chunks.saveChunks({ tenantId: "acme", documentId: read.id }, [{ position: 0, heading: "Trams", text: ODD }]);
   await chunks.publish({ tenantId: "acme", documentId: read.id });
   const pending = await documents.add(place, { title: "Porto", contentType: "text/plain", bytes, externalId: null, metadata: {} });
+  const agents = makeAgentStore(database);
+  for (const tenant of ["acme", "other"]) await agents.put(tenant, "helper", AgentSpec.parse({ description: ODD, tools: ["calculate"] }));
+  const steps = makeStepStore(database);
+  for (const owner of [ADA, BOB, EVE]) {
+    const said = owner === ADA ? ODD : "plums";
+    const turn = { ...owner, turnId: uuidv7() };
+    const { conversationId } = await begin({ ...turn, sessionId: "with tools", message: "six times seven" });
+    const held = { ...turn, conversationId };
+    await steps.begin(held, [{ seq: 1, agent: "helper", kind: "tool", name: "calculate", callId: "call_1", arguments: { text: said } }]);
+    await steps.end(held, { seq: 1, output: said, ok: true, tokens: 3 });
+    await steps.noteAgent(held, { name: "helper", interaction: "answered", state: said });
+  }
   await makeTokenUsageStore(database).add("acme", "2026-11-20", 12_345_678_901);
   return { running: running.conversationId, pending: pending.id };
 }
@@ -166,8 +181,8 @@ describe.each([
 
   const tables = EXPORTED_TABLES.map(({ name }) => name);
   test.each([
-    ["one user", BOB, tables.filter((name) => !/^knowledge_|^token_/.test(name)), /figs|索拉里斯/, 2],
-    ["one tenant", { tenantId: "acme" }, tables, /figs/, 4],
+    ["one user", BOB, tables.filter((name) => !/^knowledge_|^token_|^agent/.test(name)), /figs|索拉里斯/, 3],
+    ["one tenant", { tenantId: "acme" }, tables, /figs/, 6],
     ["nobody", { tenantId: "acme", userId: uuidv7() }, [], /./, 0],
   ])("of %s holds what belongs to it in every table, and nothing else", async (_whose, scope, expected, foreign, conversations) => {
     const part = await folder.save(source, scope);

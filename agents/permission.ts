@@ -1,0 +1,24 @@
+import type { Agent, PermissionAction } from "../turn/agent.ts";
+import { matchesPattern } from "./glob.ts";
+import type { AgentTool } from "./tool.ts";
+
+type Rule = Agent["permissions"][number];
+
+/** Characters that a pattern names. A pattern without `*` is more specific than any with one. */
+function specificity({ tool }: Rule): number {
+  return tool.includes("*") ? tool.replaceAll("*", "").length : Infinity;
+}
+
+/** The most specific matching rule; of equally specific ones deny before ask before allow. Undefined: no rule matches. */
+function ruleFor(rules: readonly Rule[], toolName: string): Rule | undefined {
+  const strictness: PermissionAction[] = ["allow", "ask", "deny"];
+  const [first] = rules
+    .filter(({ tool }) => matchesPattern(tool, toolName))
+    .sort((one, other) => specificity(other) - specificity(one) || strictness.indexOf(other.action) - strictness.indexOf(one.action));
+  return first;
+}
+
+/** What may be done with a call of the tool. Without a rule, tools that only read and those of memory are allowed; all else asks. */
+export function permissionFor(rules: readonly Rule[], { name, isHarmless }: Pick<AgentTool, "name" | "isHarmless">): PermissionAction {
+  return ruleFor(rules, name)?.action ?? (isHarmless ? "allow" : "ask");
+}

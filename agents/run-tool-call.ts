@@ -1,0 +1,139 @@
+import { ToolMessage } from "@langchain/core/messages";
+import { ToolInputParsingException } from "@langchain/core/tools";
+import { AppError } from "../errors/app-error.ts";
+import { abortable, startDeadline } from "../models/deadlines.ts";
+import type { AskedCall } from "../models/stream-chunks.ts";
+import { storableText } from "../text/storable-text.ts";
+import { millisecondsSince } from "../turn/events.ts";
+import type { PermissionAction } from "../turn/agent.ts";
+import { cutOutput } from "./cut-output.ts";
+import type { AgentTool, ToolTurn } from "./tool.ts";
+
+/** Functions of the caller's own around every call of a tool. */
+export interface ToolHooks {
+  /** Throws to refuse the call: the model reads the message. */
+  before?: (call: { name: string; arguments: unknown }, turn: ToolTurn) => Promise<void> | void;
+  /** Returns what the model reads instead of the output. */
+  after?: (call: { name: string; arguments: unknown; output: string }, turn: ToolTurn) => Promise<string> | string;
+}
+
+export interface ToolCallParts {
+  tools: readonly AgentTool[];
+  permissionOf: (tool: AgentTool) => PermissionAction;
+  turn: ToolTurn;
+  hooks: ToolHooks;
+  /** Milliseconds that a call may take. */
+  timeoutMs: number;
+  signal: AbortSignal;
+}
+
+export interface ToolOutcome {
+  ok: boolean;
+  output: string;
+  isCut: boolean;
+  ms: number;
+}
+
+/** A failure that the model reads: its code, what happened and what to do. */
+export class ToolError extends Error {
+  readonly code: string;
+  readonly fix: string;
+  constructor(code: string, message: string, fix: string) {
+    super(message);
+    this.code = code;
+    this.fix = fix;
+  }
+}
+
+const words = (error: ToolError): string => JSON.stringify({ error: error.code, message: error.message, what_to_do: error.fix });
+
+function parseArguments(text: string): Record<string, unknown> {
+  try {
+    const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
+    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // below
+  }
+  throw new ToolError("invalid_arguments", "The arguments are no JSON object.", "Call the tool again with one JSON object as arguments.");
+}
+
+/** The arguments as they are shown and stored: an object, or what the model sent. */
+export function shownArguments({ arguments: given }: Pick<AskedCall, "arguments">): unknown {
+  try {
+    return parseArguments(given);
+  } catch {
+    return given;
+  }
+}
+
+function toText(result: unknown): string {
+  if (result instanceof ToolMessage) return toText(result.content);
+  if (typeof result === "string") return result;
+  if (Array.isArray(result)) return result.map((part) => (isTextPart(part) ? part.text : JSON.stringify(part))).join("\n");
+  return JSON.stringify(result) ?? "";
+}
+
+const isTextPart = (part: unknown): part is { text: string } =>
+  typeof part === "object" && part !== null && "text" in part && typeof part.text === "string";
+
+function toToolError(thrown: unknown, { name }: AskedCall): ToolError {
+  if (thrown instanceof ToolError) return thrown;
+  if (thrown instanceof ToolInputParsingException)
+    return new ToolError(
+      "invalid_arguments",
+      `The arguments do not fit the schema of "${name}": ${thrown.message}`,
+      "Correct them and call the tool again.",
+    );
+  const message = thrown instanceof Error ? thrown.message : String(thrown);
+  const code = thrown instanceof AppError ? thrown.code : "tool_failed";
+  return new ToolError(code, message.slice(0, 2_000), "Try other arguments or another tool, or answer without it.");
+}
+
+/**
+ * Runs one call: name, permission, arguments, hook, tool with a deadline, hook, cut. What fails is an outcome that the model reads. Throws
+ * only the reason of `signal`.
+ */
+export async function runToolCall(call: AskedCall, parts: ToolCallParts): Promise<ToolOutcome> {
+  const { tools, permissionOf, turn, hooks, timeoutMs, signal } = parts;
+  const began = performance.now();
+  using deadline = startDeadline(timeoutMs, signal);
+
+  async function run(): Promise<{ text: string; isCut: boolean }> {
+    const found = tools.find(({ name }) => name === call.name);
+    if (!found) {
+      const known = tools.map(({ name }) => name).join(", ");
+      throw new ToolError("unknown_tool", `There is no tool "${call.name.slice(0, 100)}".`, `Use one of these: ${known}.`);
+    }
+    const permission = permissionOf(found);
+    if (permission === "deny")
+      throw new ToolError("permission_denied", `"${call.name}" is not allowed here.`, "Do without it, and say so.");
+    if (permission === "ask")
+      throw new ToolError(
+        "permission_denied",
+        `"${call.name}" needs somebody's permission, and nobody can be asked.`,
+        "Do without it, and say so.",
+      );
+    const given = parseArguments(call.arguments);
+    await hooks.before?.({ name: call.name, arguments: given }, turn);
+    const options = { signal: deadline.signal, configurable: { turn } };
+    const result: unknown = await found.tool.invoke(given, options);
+    const output = toText(result);
+    const changed = hooks.after ? await hooks.after({ name: call.name, arguments: given, output }, turn) : output;
+    return cutOutput(storableText(changed), found.readsOn ? offsetOf(given) : null);
+  }
+
+  try {
+    const { text, isCut } = await abortable(run, deadline.signal);
+    return { ok: true, output: text, isCut, ms: millisecondsSince(began) };
+  } catch (thrown) {
+    signal.throwIfAborted();
+    const error = deadline.isOver()
+      ? new ToolError("tool_timeout", `"${call.name}" gave no answer within ${timeoutMs} ms.`, "Ask it for less, or do without it.")
+      : toToolError(thrown, call);
+    return { ok: false, output: storableText(words(error)), isCut: false, ms: millisecondsSince(began) };
+  }
+}
+
+function offsetOf({ offset }: Record<string, unknown>): number {
+  return typeof offset === "number" && offset > 0 ? Math.floor(offset) : 0;
+}

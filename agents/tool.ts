@@ -1,0 +1,53 @@
+import type { RunnableConfig } from "@langchain/core/runnables";
+import type { StructuredToolInterface } from "@langchain/core/tools";
+import type { Owner } from "../stores/owner.ts";
+import type { Agent } from "../turn/agent.ts";
+import { matchesPattern } from "./glob.ts";
+import type { PlanItem } from "../turn/events.ts";
+
+/** The turn that a tool runs in: `config.configurable.turn` of the tool's function. */
+export interface ToolTurn extends Owner {
+  turnId: string;
+  conversationId: string;
+  /** The user's message. */
+  messageId: string;
+  /** The agent that calls. */
+  agent: string;
+  /** Shows the plan to whoever follows the turn. */
+  showPlan(items: PlanItem[]): void;
+}
+
+/** The turn of a call, in a tool's function. */
+export function turnOf({ configurable }: RunnableConfig): ToolTurn {
+  const turn = configurable?.["turn"] as ToolTurn | undefined;
+  if (!turn) throw new Error("this tool runs in the turn of an agent only");
+  return turn;
+}
+
+/** A tool as agents have it. */
+export interface AgentTool {
+  name: string;
+  /** It only reads, or writes the memory of the turn's user. Without a rule it is allowed. */
+  isHarmless: boolean;
+  /** A call that was cut off by a crash may run again unasked. */
+  onlyReads: boolean;
+  /** It has an argument `offset`, from which character of its output to read on. */
+  readsOn?: boolean;
+  /** Milliseconds that a call may take. Default: those of the service. */
+  timeoutMs?: number;
+  /** LangChain's: checks arguments by its schema and runs. */
+  tool: StructuredToolInterface;
+}
+
+/** The tools that the agent's patterns name. */
+export function toolsOf({ tools: patterns }: Agent, available: readonly AgentTool[]): AgentTool[] {
+  return available.filter(({ name }) => patterns.some((pattern) => matchesPattern(pattern, name)));
+}
+
+/** The tools that there are for a user's turn: built in, registered by code, of MCP servers. */
+export type ToolSource = (owner: Owner) => Promise<readonly AgentTool[]> | readonly AgentTool[];
+
+/** A LangChain tool of the caller's own. `onlyReads` defaults to false: then its calls ask first, unless a rule allows them. */
+export function fromLangChainTool(tool: StructuredToolInterface, { onlyReads = false }: { onlyReads?: boolean } = {}): AgentTool {
+  return { name: tool.name, isHarmless: onlyReads, onlyReads, tool };
+}

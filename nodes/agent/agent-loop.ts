@@ -1,0 +1,82 @@
+import { type AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { END, ReducedValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
+import { z } from "zod";
+import type { ModelAnswer } from "../../models/stream-answer.ts";
+import type { AgentLimits } from "../../turn/agent.ts";
+
+/** What the loop of one turn does, made by generate_agent. */
+export interface AgentRun {
+  limits: AgentLimits;
+  /** Milliseconds since the turn began to think. */
+  elapsedMs: () => number;
+  /** Asks the model. Never throws: a failure is in the answer. */
+  ask(messages: readonly BaseMessage[], options: { withTools: boolean }): Promise<ModelAnswer>;
+  /** Stores the calls of an answer and runs them; the message of the model, and one of each tool. Throws AppError. */
+  call(answer: ModelAnswer): Promise<[AIMessage, ...BaseMessage[]]>;
+  /** Tells that a limit was reached. */
+  tellLimit(reached: string): void;
+}
+
+const AgentLoopState = new StateSchema({
+  messages: new ReducedValue(
+    z.array(z.custom<BaseMessage>()).default(() => []), // caller: the prompt; tools: calls and results behind it
+    { reducer: (earlier: BaseMessage[], later: BaseMessage[]) => [...earlier, ...later] },
+  ),
+  answer: z.custom<ModelAnswer>(), // model: its last answer
+  rounds: z.number().default(0), // model: how often it was asked
+  toolCalls: z.number().default(0), // tools
+  isLast: z.boolean().default(false), // model: it was asked without tools, as a limit was reached
+});
+type AgentLoopState = typeof AgentLoopState.State;
+
+const AgentLoopContext = z.object({ run: z.custom<AgentRun>() });
+interface AgentLoopRuntime {
+  context?: z.infer<typeof AgentLoopContext> | undefined;
+}
+
+function runOf({ context }: AgentLoopRuntime): AgentRun {
+  if (!context) throw new Error("the loop of an agent runs within a turn");
+  return context.run;
+}
+
+/** The limit that ends the loop, in words; null when there is none yet. */
+function reachedLimit({ rounds, toolCalls }: AgentLoopState, { limits, elapsedMs }: AgentRun): string | null {
+  if (toolCalls >= limits.max_tool_calls) return `${limits.max_tool_calls} calls of tools`;
+  if (elapsedMs() >= limits.timeout_s * 1_000) return `${limits.timeout_s} seconds`;
+  if (rounds + 1 >= limits.max_steps) return `${limits.max_steps} steps`;
+  return null;
+}
+
+const answerNow = (limit: string): BaseMessage =>
+  new HumanMessage(
+    `The limit of ${limit} is reached: no more tools can be called. Answer now from what there is, and say what is missing.`,
+  );
+
+async function model(state: AgentLoopState, runtime: AgentLoopRuntime) {
+  const run = runOf(runtime);
+  const limit = reachedLimit(state, run);
+  if (limit !== null && state.rounds > 0) run.tellLimit(limit);
+  const messages = limit !== null && state.rounds > 0 ? [...state.messages, answerNow(limit)] : state.messages;
+  const answer = await run.ask(messages, { withTools: limit === null });
+  return { answer, rounds: state.rounds + 1, isLast: limit !== null };
+}
+
+async function tools(state: AgentLoopState, runtime: AgentLoopRuntime) {
+  const messages = await runOf(runtime).call(state.answer);
+  return { messages, toolCalls: state.toolCalls + state.answer.toolCalls.length };
+}
+
+const hasCalls = ({ answer, isLast }: AgentLoopState): "tools" | typeof END =>
+  answer.error === null && answer.toolCalls.length > 0 && !isLast ? "tools" : END;
+
+/** `model ⇄ tools`, until the model answers without a call or a limit of the agent is reached. */
+export const agentLoop = new StateGraph(AgentLoopState, AgentLoopContext)
+  .addNode("model", model)
+  .addNode("tools", tools)
+  .addEdge(START, "model")
+  .addConditionalEdges("model", hasCalls, ["tools", END])
+  .addEdge("tools", "model")
+  .compile({ name: "agent" });
+
+/** Supersteps of LangGraph that a run with these limits takes at most. */
+export const recursionLimit = ({ max_steps }: AgentLimits): number => 2 * max_steps + 2;

@@ -1,0 +1,220 @@
+import { bulkhead } from "cockatiel";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { canonicalJson } from "../../agents/canonical-json.ts";
+import { permissionFor } from "../../agents/permission.ts";
+import { runToolCall, shownArguments, type ToolHooks, type ToolOutcome } from "../../agents/run-tool-call.ts";
+import type { AgentTool, ToolTurn } from "../../agents/tool.ts";
+import { AppError } from "../../errors/app-error.ts";
+import { shareOf } from "../../models/facts/prompt-budget.ts";
+import type { AnswerTimeouts } from "../../models/deadlines.ts";
+import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
+import type { AskedCall } from "../../models/stream-chunks.ts";
+import type { Observer } from "../../observe/observer.ts";
+import type { HeldTurn } from "../../stores/postgres/conversations/recover-turn.ts";
+import type { NewStep, StepOfQuestion, StepStore } from "../../stores/postgres/agents/step-store.ts";
+import { estimateTokens } from "../../text/tokens.ts";
+import type { Agent, PermissionAction } from "../../turn/agent.ts";
+import { emit, type TurnRuntime } from "../../turn/context.ts";
+import { millisecondsSince } from "../../turn/events.ts";
+import { NO_CONTEXT, type TurnUsage } from "../../turn/state.ts";
+import { retryWhileUnreachable } from "../turn-lease.ts";
+import { agentLoop, type AgentRun, recursionLimit } from "./agent-loop.ts";
+import { leaveOutOldOutputs, toolTokens } from "./fit-loop.ts";
+import { toArguments, toolMessage } from "./window-with-steps.ts";
+
+/** What all agents of one turn share. */
+export interface AgentTurn {
+  held: HeldTurn;
+  messageId: string;
+  runtime: TurnRuntime;
+  signal: AbortSignal;
+  chatModelOf: (agent: Agent | null) => BaseChatModel;
+  steps: StepStore;
+  hooks: ToolHooks;
+  timeouts: AnswerTimeouts;
+  tokenBudget: number;
+  toolTimeoutMs: number;
+  observer: Observer;
+  /** Of earlier attempts at this message. */
+  earlier: readonly StepOfQuestion[];
+  progress: AgentProgress;
+}
+
+/** What a turn has done so far. */
+export interface AgentProgress {
+  usage: TurnUsage;
+  /** Steps that are stored. */
+  steps: number;
+  /** The names of called tools. */
+  called: string[];
+  askedAt: number;
+}
+
+export const startProgress = (): AgentProgress => ({
+  usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, estimated: false, ...NO_CONTEXT },
+  steps: 0,
+  called: [],
+  askedAt: performance.now(),
+});
+
+/** Characters of an output in its event; the step has all. */
+const SHOWN_CHARACTERS = 4_000;
+
+/** `usage_ratio` is that of the last prompt. */
+function addUsage(
+  progress: AgentProgress,
+  { usage, text, toolCalls }: ModelAnswer,
+  { promptTokens, limit }: { promptTokens: number; limit: number },
+): void {
+  const prompt = usage?.input_tokens ?? promptTokens;
+  const completion = usage?.output_tokens ?? estimateTokens(text + toolCalls.map((call) => call.name + call.arguments).join(""));
+  const sum = progress.usage;
+  progress.usage = {
+    prompt_tokens: sum.prompt_tokens + prompt,
+    completion_tokens: sum.completion_tokens + completion,
+    total_tokens: sum.total_tokens + (usage?.total_tokens ?? prompt + completion),
+    estimated: sum.estimated || !usage,
+    cached_tokens:
+      usage?.input_token_details?.cache_read === undefined
+        ? sum.cached_tokens
+        : (sum.cached_tokens ?? 0) + usage.input_token_details.cache_read,
+    context_limit: limit,
+    usage_ratio: shareOf(prompt, limit),
+  };
+}
+
+const callKey = (name: string, given: unknown): string => `${name} ${canonicalJson(given)}`;
+
+/** Calls of which it is not known whether they ran. */
+function interruptedCalls(earlier: readonly StepOfQuestion[]): Set<string> {
+  const cutOff = earlier.filter(({ kind, endedAt }) => kind === "tool" && endedAt === null);
+  return new Set(cutOff.map(({ name, arguments: given }) => callKey(name, given)));
+}
+
+function overLimit(most: number): ToolOutcome {
+  const what = {
+    error: "too_many_tool_calls",
+    message: `A turn may call ${most} tools. This call was not run.`,
+    what_to_do: "Answer now.",
+  };
+  return { ok: false, output: JSON.stringify(what), isCut: false, ms: 0 };
+}
+
+export function modelName(model: BaseChatModel): string {
+  return "model" in model && typeof model.model === "string" ? model.model : model._llmType();
+}
+
+/** The step of an answer; `output` is what the model said before its calls. */
+export function modelStep({ progress, chatModelOf }: AgentTurn, agent: Agent, answer: ModelAnswer, output?: string): NewStep {
+  const about = { seq: progress.steps + 1, agent: agent.name, kind: "model" as const, name: modelName(chatModelOf(agent)) };
+  return { ...about, output, tokens: answer.usage?.output_tokens ?? estimateTokens(answer.text), ms: millisecondsSince(progress.askedAt) };
+}
+
+export interface AgentAnswers {
+  /** The id of the stored answer, for Studio. */
+  answerId?: string;
+  onToken: (token: string) => void;
+}
+
+/** Runs the loop of an agent with these tools behind a prompt. The answer may have an error. Throws AppError, or the signal's reason. */
+export async function runAgent(
+  turn: AgentTurn,
+  agent: Agent,
+  { prompt, tools }: { prompt: BaseMessage[]; tools: readonly AgentTool[] },
+  { answerId, onToken }: AgentAnswers,
+): Promise<ModelAnswer> {
+  const { held, runtime, signal, steps, progress, chatModelOf } = turn;
+  const { limits } = agent;
+  const began = performance.now();
+  const elapsedMs = () => performance.now() - began;
+  const schemas = toolTokens(tools);
+  const sideBySide = bulkhead(limits.parallel_tools, Infinity);
+  const unsure = interruptedCalls(turn.earlier);
+  let calls = 0;
+
+  function permissionOf(tool: AgentTool, call: AskedCall): PermissionAction {
+    const permission = permissionFor(agent.permissions, tool);
+    const mayRunAgain = tool.onlyReads || !unsure.has(callKey(call.name, shownArguments(call)));
+    return permission === "allow" && !mayRunAgain ? "ask" : permission;
+  }
+
+  const { turnId, conversationId, tenantId, userId } = held;
+  const toolTurn: ToolTurn = {
+    ...{ tenantId, userId, turnId, conversationId, messageId: turn.messageId, agent: agent.name },
+    showPlan: (items) => emit(runtime, { status: "plan", content: { items } }),
+  };
+
+  async function runCall(call: AskedCall, seq: number, mayRun: boolean): Promise<BaseMessage> {
+    const { timeoutMs: own = turn.toolTimeoutMs } = tools.find(({ name }) => name === call.name) ?? {};
+    const timeoutMs = Math.max(1, Math.min(own, limits.timeout_s * 1_000 - elapsedMs()));
+    const parts = {
+      tools,
+      permissionOf: (tool: AgentTool) => permissionOf(tool, call),
+      turn: toolTurn,
+      hooks: turn.hooks,
+      timeoutMs,
+      signal,
+    };
+    const { ok, output, isCut, ms } = mayRun ? await runToolCall(call, parts) : overLimit(limits.max_tool_calls);
+    await retryWhileUnreachable(() => steps.end(held, { seq, output, ok, tokens: estimateTokens(output) }), signal);
+    const shown = output.slice(0, SHOWN_CHARACTERS).toWellFormed();
+    const cut = isCut || shown.length < output.length;
+    emit(runtime, { status: "tool_result", content: { call_id: call.id, agent: agent.name, name: call.name, ok, output: shown, cut, ms } });
+    return toolMessage(call.id, call.name, output);
+  }
+
+  const run: AgentRun = {
+    limits,
+    elapsedMs,
+    tellLimit(reached) {
+      const message = `The agent "${agent.name}" has reached its limit of ${reached}. It answers from what there is.`;
+      emit(runtime, { status: "notice", content: { code: "agent_limit", message } });
+    },
+    async ask(messages, { withTools }) {
+      progress.askedAt = performance.now();
+      const fitting = leaveOutOldOutputs(messages, turn.tokenBudget - schemas);
+      const answer = await streamAnswer({
+        model: chatModelOf(agent),
+        prompt: fitting.messages,
+        tools: withTools ? tools.map(({ tool }) => tool) : undefined,
+        timeouts: turn.timeouts,
+        signal,
+        callbacks: runtime.callbacks,
+        messageId: answerId,
+        watched: { observer: turn.observer, purpose: "chat" },
+        onToken,
+        onThought: (content) => emit(runtime, { status: "thought", content }),
+      });
+      addUsage(progress, answer, { promptTokens: fitting.tokens + (withTools ? schemas : 0), limit: turn.tokenBudget });
+      return answer;
+    },
+    async call(answer) {
+      const thought = modelStep(turn, agent, answer, answer.text);
+      const asked = answer.toolCalls.map((call, index) => {
+        const given = { name: call.name, callId: call.id, arguments: shownArguments(call) };
+        return { seq: thought.seq + index + 1, agent: agent.name, kind: "tool" as const, ...given };
+      });
+      progress.steps += asked.length + 1; // before it is stored: a subagent beside this one takes the numbers behind
+      const isHeld = await retryWhileUnreachable(() => steps.begin(held, [thought, ...asked]), signal);
+      if (!isHeld) throw new AppError("turn_superseded", "Another turn took over the conversation before the tools were called.");
+      for (const { callId, name, arguments: given } of asked)
+        emit(runtime, { status: "tool_call", content: { call_id: callId, agent: agent.name, name, arguments: given } });
+      const free = limits.max_tool_calls - calls;
+      calls += asked.length;
+      progress.called.push(...asked.map(({ name }) => name));
+      const results = answer.toolCalls.map((call, index) => {
+        return sideBySide.execute(() => runCall(call, thought.seq + index + 1, index < free));
+      });
+      const said = new AIMessage({
+        content: answer.text,
+        tool_calls: asked.map(({ callId, name, arguments: given }) => ({ id: callId, name, args: toArguments(given) })),
+      });
+      return [said, ...(await Promise.all(results))];
+    },
+  };
+
+  const options = { context: { run }, recursionLimit: recursionLimit(limits), callbacks: [] };
+  const { answer } = await agentLoop.invoke({ messages: prompt }, options);
+  return answer;
+}

@@ -1,0 +1,32 @@
+import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { toJsonSchema } from "@langchain/core/utils/json_schema";
+import type { AgentTool } from "../../agents/tool.ts";
+import { estimateTokens, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
+
+/** Tokens of the tools' names, descriptions and schemas in a request. */
+export function toolTokens(tools: readonly AgentTool[]): number {
+  return tools.reduce((sum, { tool }) => {
+    return sum + estimateTokens(JSON.stringify([tool.name, tool.description, toJsonSchema(tool.schema)])) + TOKENS_PER_MESSAGE;
+  }, 0);
+}
+
+function tokensOf(message: BaseMessage): number {
+  const calls =
+    "tool_calls" in message && Array.isArray(message.tool_calls) && message.tool_calls.length > 0 ? JSON.stringify(message.tool_calls) : "";
+  return estimateTokens(message.text + calls) + TOKENS_PER_MESSAGE;
+}
+
+/** The same messages within `budget` tokens as far as that goes: outputs of tools give way, oldest first, but for what skills say. */
+export function leaveOutOldOutputs(messages: readonly BaseMessage[], budget: number): { messages: BaseMessage[]; tokens: number } {
+  let tokens = messages.reduce((sum, message) => sum + tokensOf(message), 0);
+  const fitting = messages.map((message) => {
+    if (tokens <= budget || !(message instanceof ToolMessage) || message.name === "load_skill") return message;
+    const placeholder = `[output of ${message.name ?? "a tool"} left out, ${estimateTokens(message.text)} tokens]`;
+    const shorter = new ToolMessage({ tool_call_id: message.tool_call_id, name: message.name ?? "", content: placeholder });
+    const gain = tokensOf(message) - tokensOf(shorter);
+    if (gain <= 0) return message;
+    tokens -= gain;
+    return shorter;
+  });
+  return { messages: fitting, tokens };
+}

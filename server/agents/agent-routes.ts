@@ -1,0 +1,159 @@
+import type { Request, Router } from "express";
+import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
+import { Agent, AGENT_NAME, AgentSpec, ASSISTANT } from "../../turn/agent.ts";
+import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import { jsonAnswer, jsonBody, makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
+import { parseRequest } from "../http/parse-request.ts";
+
+/** Switches an agent of the system off for this tenant. */
+const Disabled = z.strictObject({ disabled: z.literal(true) });
+const AgentBody = z.union([Disabled, AgentSpec]);
+
+const ListedAgent = Agent.extend({
+  disabled: z.boolean().describe("Of the system, and switched off for this tenant."),
+  version: z.int().nullable().describe("Null for an agent of the system."),
+});
+const AgentList = z.object({ agents: z.array(ListedAgent), next: z.null() });
+const AgentVersions = z.object({
+  versions: z.array(z.object({ version: z.int(), agent: AgentSpec.nullable().describe("Null: disabled."), created_at: time })),
+});
+const DeletedAgent = z.object({ deleted: z.boolean() });
+
+const params = { name: z.string().regex(AGENT_NAME).describe("The name of an agent.") };
+
+export const agentOperations = operationGroup({
+  tag: "agents",
+  schemas: { AgentBody, AgentSpec, ListedAgent, AgentList, AgentVersions, DeletedAgent },
+  routes: {
+    listAgents: route("GET /api/v1/agents", "All agents, by name", { answer: AgentList }),
+    getAgent: route("GET /api/v1/agents/:name", "One agent", { params, answer: ListedAgent, errors: ["not_found"] }),
+    putAgent: route("PUT /api/v1/agents/:name", "Makes an agent, changes it, or disables one of the system", {
+      params,
+      body: jsonBody(AgentBody),
+      answers: { 200: jsonAnswer(ListedAgent, "Changed."), 201: jsonAnswer(ListedAgent, "Made.") },
+    }),
+    deleteAgent: route("DELETE /api/v1/agents/:name", "Deletes an agent of the tenant; one of the system by that name answers again", {
+      params,
+      answer: DeletedAgent,
+      errors: ["not_found"],
+    }),
+    listAgentVersions: route("GET /api/v1/agents/:name/versions", "How an agent of the tenant was, newest first", {
+      params,
+      answer: AgentVersions,
+      errors: ["not_found"],
+    }),
+  },
+});
+
+type Listed = z.infer<typeof ListedAgent>;
+
+const BUILT_IN: Listed = {
+  ...AgentSpec.parse({ description: "Answers when no other agent is asked for or fits. It has no tools." }),
+  name: ASSISTANT,
+  tier: "system",
+  disabled: false,
+  version: null,
+};
+
+function nameOf(request: Request): string {
+  const name = String(request.params["name"]);
+  if (AGENT_NAME.test(name)) return name;
+  throw AppError.invalid([
+    { field: "name", problem: `"${name.slice(0, 80)}" cannot be the name of an agent: 1 to 64 small letters, digits and dashes` },
+  ]);
+}
+
+function ownNameOf(request: Request): string {
+  const name = nameOf(request);
+  if (name !== ASSISTANT) return name;
+  throw AppError.invalid([{ field: "name", problem: `"${ASSISTANT}" is built in and cannot be changed; choose another name` }]);
+}
+
+const noSuchAgent = (name: string): AppError => new AppError("not_found", `There is no agent "${name}".`);
+
+export function agentRoutes({ stores, agents, models }: AppParts): Router {
+  async function listAll(tenantId: string): Promise<Listed[]> {
+    const own = await stores.agents.list(tenantId);
+    const names = new Set(own.map(({ name }) => name));
+    const ofSystem = agents.system.filter(({ name }) => !names.has(name)).map((agent) => ({ ...agent, disabled: false, version: null }));
+    const ofTenant = own.flatMap(({ name, spec, version }) => {
+      const shown = spec ?? agents.system.find((agent) => agent.name === name); // a disabled one is shown as the system has it
+      return shown ? [{ ...shown, name, tier: "tenant" as const, disabled: spec === null, version }] : [];
+    });
+    return [BUILT_IN, ...ofSystem, ...ofTenant].sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
+
+  async function findListed(tenantId: string, name: string): Promise<Listed> {
+    const found = (await listAll(tenantId)).find((agent) => agent.name === name);
+    if (!found) throw noSuchAgent(name);
+    return found;
+  }
+
+  /** What the schema cannot know. Throws AppError `invalid_request`. */
+  async function assertReferences(tenantId: string, { model, knowledge, subagents }: AgentSpec): Promise<void> {
+    const [base, known] = await Promise.all([
+      typeof knowledge === "string" ? stores.knowledgeBases.find(tenantId, knowledge) : null,
+      subagents.length > 0 ? listAll(tenantId) : [],
+    ]);
+    const missing = subagents.filter((name) => !known.some((agent) => agent.name === name && !agent.disabled));
+    const problems = [
+      ...(model !== undefined && !models.names.includes(model)
+        ? [
+            {
+              field: "model",
+              problem: `the service does not know "${model}"; it knows ${models.names.join(", ") || "none but the offline model"}`,
+            },
+          ]
+        : []),
+      ...(typeof knowledge === "string" && !base ? [{ field: "knowledge", problem: `there is no knowledge base "${knowledge}"` }] : []),
+      ...missing.map((name) => ({ field: "subagents", problem: `there is no agent "${name}"` })),
+    ];
+    if (problems.length > 0) throw AppError.invalid(problems);
+  }
+
+  return makeRouter(agentOperations, {
+    async listAgents(_request, response) {
+      response.json({ agents: await listAll(tenantOf(response)), next: null });
+    },
+    async getAgent(request, response) {
+      response.json(await findListed(tenantOf(response), nameOf(request)));
+    },
+    putAgent: [
+      requireWholeTenant,
+      async (request, response) => {
+        const [tenantId, name] = [tenantOf(response), ownNameOf(request)];
+        const disables = Disabled.safeParse(request.body).success;
+        if (disables && !agents.system.some((agent) => agent.name === name))
+          throw AppError.invalid([
+            { field: "disabled", problem: `the system has no agent "${name}" that could be disabled; delete your own` },
+          ]);
+        const spec = disables ? null : parseRequest(AgentSpec, request.body);
+        if (spec) await assertReferences(tenantId, spec);
+        const { isNew } = await stores.agents.put(tenantId, name, spec);
+        response.status(isNew ? 201 : 200).json(await findListed(tenantId, name));
+      },
+    ],
+    deleteAgent: [
+      requireWholeTenant,
+      async (request, response) => {
+        const [tenantId, name] = [tenantOf(response), ownNameOf(request)];
+        if (await stores.agents.remove(tenantId, name)) return void response.json({ deleted: true });
+        const isSystem = agents.system.some((agent) => agent.name === name);
+        throw isSystem
+          ? new AppError(
+              "not_found",
+              `"${name}" is an agent of the system, which only its file can change. Send {"disabled": true} with PUT to switch it off.`,
+            )
+          : noSuchAgent(name);
+      },
+    ],
+    async listAgentVersions(request, response) {
+      const name = nameOf(request);
+      const versions = await stores.agents.versions(tenantOf(response), name);
+      if (versions.length === 0) throw noSuchAgent(name);
+      response.json({ versions: versions.map(({ version, spec, updatedAt }) => ({ version, agent: spec, created_at: updatedAt })) });
+    },
+  });
+}

@@ -1,0 +1,70 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { type AgentCatalog, makeAgentCatalog } from "../../agents/agent-catalog.ts";
+import { loadAgentFiles } from "../../agents/load-agent-files.ts";
+import type { ToolHooks } from "../../agents/run-tool-call.ts";
+import type { AgentTool, ToolSource } from "../../agents/tool.ts";
+import { calculate } from "../../agents/tools/calculate.ts";
+import { makeCurrentTime } from "../../agents/tools/current-time.ts";
+import { makeKnowledgeSearch } from "../../agents/tools/knowledge-search.ts";
+import { makeMemoryTools } from "../../agents/tools/memory-tools.ts";
+import { todoWrite } from "../../agents/tools/todo-write.ts";
+import { makeSavedMemoryStore } from "../../stores/postgres/memory/saved-memory-store.ts";
+import type { Agent } from "../../turn/agent.ts";
+import { TURN_DEFAULTS } from "../../turn/context.ts";
+import type { Config } from "./config.ts";
+import type { Memory } from "./open-memory.ts";
+import type { Models } from "./open-models.ts";
+import type { Stores } from "./open-stores.ts";
+
+/** What a program adds to the agents of its service. */
+export interface AgentExtras {
+  /** Agents of the system tier, besides those of AGENTS_DIR. */
+  agents?: readonly Agent[];
+  tools?: readonly AgentTool[];
+  hooks?: ToolHooks;
+}
+
+export interface Agents {
+  catalog: AgentCatalog;
+  /** Of the system tier, by name. */
+  system: readonly Agent[];
+  tools: ToolSource;
+  hooks: ToolHooks;
+  chatModelOf: ((agent: Agent) => BaseChatModel) | undefined;
+}
+
+function builtInTools(config: Config, stores: Stores, memory: Memory): AgentTool[] {
+  const episodic = memory.episodes?.memory ?? null;
+  return [
+    calculate,
+    makeCurrentTime(config.TIME_ZONE),
+    todoWrite,
+    ...makeMemoryTools({
+      recall: episodic?.recall ?? null,
+      saved: makeSavedMemoryStore(stores.database),
+      coreMemory: config.ENABLE_CORE_MEMORY ? stores.coreMemory : null,
+      sections: memory.sections,
+    }),
+    ...(episodic
+      ? [makeKnowledgeSearch({ find: episodic.findPassages, catalog: stores.knowledgeBases, limit: TURN_DEFAULTS.passages })]
+      : []),
+  ];
+}
+
+/** Throws AppError `invalid_configuration` when a file of an agent is wrong. */
+export async function openAgents(
+  config: Config,
+  { stores, memory, models }: { stores: Stores; memory: Memory; models: Models },
+  extras: AgentExtras = {},
+): Promise<Agents> {
+  const files = config.AGENTS_DIR === undefined ? [] : await loadAgentFiles(config.AGENTS_DIR);
+  const system = [...files, ...(extras.agents ?? [])];
+  const tools = [...builtInTools(config, stores, memory), ...(extras.tools ?? [])];
+  return {
+    catalog: makeAgentCatalog({ system, tenants: stores.agents }),
+    system,
+    tools: () => tools,
+    hooks: extras.hooks ?? {},
+    chatModelOf: models.chatOf,
+  };
+}

@@ -1,0 +1,142 @@
+import type { OwnedConversation, OwnerScope } from "../../owner.ts";
+import type { Database } from "../database/database.ts";
+import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
+import { storableJson } from "../../../text/storable-text.ts";
+import type { HeldTurn } from "../conversations/recover-turn.ts";
+
+export type StepKind = "model" | "tool" | "question" | "plan" | "compaction" | "agent";
+
+/** One thing that a turn did. `endedAt` is null while it runs, and for ever when its process died. */
+export interface Step {
+  seq: number;
+  agent: string;
+  kind: StepKind;
+  /** Of the model, or of the tool. */
+  name: string;
+  callId: string | null;
+  arguments: unknown;
+  output: string | null;
+  ok: boolean | null;
+  tokens: number;
+  startedAt: Date;
+  endedAt: Date | null;
+}
+
+export interface NewStep {
+  seq: number;
+  agent: string;
+  kind: StepKind;
+  name: string;
+  callId?: string | undefined;
+  arguments?: unknown;
+  output?: string | undefined;
+  tokens?: number;
+  /** Milliseconds that it took. Undefined: it begins now. */
+  ms?: number | undefined;
+}
+
+/** A step of a turn that answered, or tried to answer, this question. */
+export interface StepOfQuestion extends Step {
+  questionId: string;
+  turnId: string;
+}
+
+export interface StepStore {
+  /** Stores steps before they run, also when it is called again after a lost reply; false when the turn no longer holds its conversation, and then none may run. */
+  begin(turn: HeldTurn, steps: readonly NewStep[]): Promise<boolean>;
+  end(turn: HeldTurn, step: { seq: number; output: string; ok: boolean; tokens: number }): Promise<void>;
+  /** Counts the agent's part in the conversation. */
+  noteAgent(turn: HeldTurn, agent: { name: string; interaction: string; state: string | null }): Promise<void>;
+  /** By `seq`, behind `after`. */
+  list(scope: OwnerScope, turnId: string, page: { after: number; limit: number }): Promise<Step[]>;
+  /** Of all turns of these user messages, in their order. */
+  ofQuestions(conversation: OwnedConversation, questionIds: readonly string[]): Promise<StepOfQuestion[]>;
+  ofTurns(conversation: OwnedConversation, turnIds: readonly string[]): Promise<StepOfQuestion[]>;
+  agents(conversation: OwnedConversation): Promise<AgentOfConversation[]>;
+}
+
+export interface AgentOfConversation {
+  agent: string;
+  interactionCount: number;
+  lastInteractionType: string;
+  lastInteractionAt: Date;
+  stateDescription: string | null;
+}
+
+const COLUMNS = `seq, agent, kind, turn_steps.name, call_id as "callId", arguments, output, ok, tokens, turn_steps.started_at as "startedAt",
+  turn_steps.ended_at as "endedAt"`;
+
+/** $1 to $3 are of the conversation, $4 is the turn. */
+const HELD = `select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 for update`;
+
+const BEGIN = `
+with held as (${HELD}), given as (
+  select * from json_to_recordset($5::json) as step(seq int, agent text, kind text, name text, call_id text, arguments jsonb, output text, tokens int, ms float8)
+), stored as (
+  insert into turn_steps (turn_id, seq, conversation_id, agent, kind, name, call_id, arguments, output, ok, tokens, started_at, ended_at)
+  select $4, seq, held.id, agent, kind, name, call_id, arguments, output, case when ms is not null then true end, tokens,
+    clock_timestamp() - coalesce(ms, 0) * interval '1 millisecond', case when ms is not null then clock_timestamp() end
+  from held cross join given
+  on conflict do nothing
+)
+select from held`;
+
+const END = `
+update turn_steps set output = $5, ok = $6, tokens = $7, ended_at = clock_timestamp()
+where turn_id = $4 and seq = $8 and conversation_id = ${OWNED_ID}`;
+
+const NOTE_AGENT = `
+insert into conversation_agents as noted (conversation_id, agent, interaction_count, last_interaction_type, last_interaction_at, state_description)
+select id, $5, 1, $6, clock_timestamp(), $7 from (${HELD}) held
+on conflict (conversation_id, agent) do update
+set interaction_count = noted.interaction_count + 1, last_interaction_type = excluded.last_interaction_type,
+  last_interaction_at = excluded.last_interaction_at, state_description = coalesce(excluded.state_description, noted.state_description)`;
+
+const OF_TURN = `
+select ${COLUMNS} from turn_steps join turns on turns.id = turn_id
+where turn_id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3) and seq > $4
+order by seq limit $5`;
+
+const OF_QUESTIONS = `
+select ${COLUMNS}, turn_id as "turnId", question_id as "questionId" from turn_steps join turns on turns.id = turn_id
+where question_id = any($4::uuid[]) and turns.conversation_id = ${OWNED_ID}
+order by turns.started_at, turn_id, seq`;
+
+const OF_TURNS = `
+select ${COLUMNS}, turn_id as "turnId", question_id as "questionId" from turn_steps join turns on turns.id = turn_id
+where turn_id = any($4::uuid[]) and turns.conversation_id = ${OWNED_ID}
+order by turn_id, seq`;
+
+const AGENTS = `
+select agent, interaction_count as "interactionCount", last_interaction_type as "lastInteractionType", last_interaction_at as "lastInteractionAt",
+  state_description as "stateDescription"
+from conversation_agents where conversation_id = ${OWNED_ID} order by agent`;
+
+/** What turns did on the way to their answers. */
+export function makeStepStore(database: Database): StepStore {
+  return {
+    async begin(turn, steps) {
+      const given = steps.map(({ callId, tokens = 0, ...step }) => ({ ...step, call_id: callId, tokens }));
+      const values = [...ownedValues(turn), turn.turnId, storableJson(given)];
+      return (await database.query({ name: "steps-begin", text: BEGIN, values })).length === 1;
+    },
+    async end(turn, { seq, output, ok, tokens }) {
+      await database.query({ name: "step-end", text: END, values: [...ownedValues(turn), turn.turnId, output, ok, tokens, seq] });
+    },
+    async noteAgent(turn, { name, interaction, state }) {
+      const values = [...ownedValues(turn), turn.turnId, name, interaction, state];
+      await database.query({ name: "agent-note", text: NOTE_AGENT, values });
+    },
+    list({ tenantId, userId }, turnId, { after, limit }) {
+      return database.query({ name: "steps-list", text: OF_TURN, values: [turnId, tenantId, userId, after, limit] });
+    },
+    ofQuestions(conversation, questionIds) {
+      return database.query({ name: "steps-of-questions", text: OF_QUESTIONS, values: [...ownedValues(conversation), [...questionIds]] });
+    },
+    async ofTurns(conversation, turnIds) {
+      if (turnIds.length === 0) return [];
+      return database.query({ name: "steps-of-turns", text: OF_TURNS, values: [...ownedValues(conversation), [...turnIds]] });
+    },
+    agents: (conversation) => database.query({ name: "agents-of-conversation", text: AGENTS, values: ownedValues(conversation) }),
+  };
+}

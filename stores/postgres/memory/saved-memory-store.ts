@@ -1,0 +1,49 @@
+import { v7 as uuidv7 } from "uuid";
+import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
+import type { OwnedConversation } from "../../owner.ts";
+import { lockConversation, lockOwnerShared } from "../conversations/locks.ts";
+import type { Database } from "../database/database.ts";
+import { archiveMemories } from "./archive-store.ts";
+import { addOperations } from "./operation-store.ts";
+
+export interface MemoryToSave {
+  content: string;
+  /** 0 to 1. */
+  importance: number;
+  /** The user's message of the turn that saves it. */
+  messageId: string;
+}
+
+/** What agents save of their own accord. */
+export interface SavedMemoryStore {
+  /** Archives it, logs the operation and leaves the job that indexes it, all or nothing. False when the conversation has it already. */
+  save(conversation: OwnedConversation, memory: MemoryToSave): Promise<boolean>;
+}
+
+export function makeSavedMemoryStore(database: Database, queue: JobQueue = makeJobQueue(database)): SavedMemoryStore {
+  return {
+    save: (conversation, { content, importance, messageId }) =>
+      queue.transaction(async (transaction, jobs) => {
+        const { tenantId, userId, conversationId } = conversation;
+        const owner = { tenantId, userId };
+        await lockOwnerShared(transaction, owner);
+        if (!(await lockConversation(transaction, conversation))) return false; // erased meanwhile
+        const triggerMessageIds = [messageId];
+        const memory = { id: uuidv7(), triggerMessageIds, content, episodeType: "context", importance };
+        const added = await archiveMemories(transaction, conversation, [memory]);
+        if (added.size === 0) return false;
+        const nothing = { section: null, version: null, oldValue: null, reason: null, refused: null };
+        const logged = {
+          id: uuidv7(),
+          operation: "archival_insert",
+          newValue: content,
+          actor: "agent" as const,
+          conversationId,
+          triggerMessageIds,
+        };
+        await addOperations(transaction, owner, [{ ...nothing, ...logged }]);
+        await jobs.add([{ ...owner, kind: "index_episodes", conversationId }]);
+        return true;
+      }),
+  };
+}

@@ -1,0 +1,234 @@
+import { tool } from "@langchain/core/tools";
+import { describe, expect, test } from "@jest/globals";
+import { z } from "zod";
+import { fromLangChainTool } from "../../../agents/tool.ts";
+import type { TurnEvent } from "../../../turn/events.ts";
+import type { ChatRequestBody, ScriptedToolCall } from "../../servers/model-server.ts";
+import { callApi, postJson, putJson } from "../../support/clients/api-client.ts";
+import { beginTurn, postTurn } from "../../support/clients/event-client.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
+
+let runs = 0;
+let release: (() => void) | undefined;
+const order = tool(
+  async ({ item }) => {
+    runs++;
+    await new Promise<void>((resolve) => (item === "slow" ? (release = resolve) : resolve()));
+    return `ordered ${item}`;
+  },
+  { name: "order", description: "Orders an item.", schema: z.object({ item: z.string() }) },
+);
+const opened = useServiceWithModel(
+  {
+    MEMORY_MODEL: "test-memory",
+    SUMMARY_MODEL: "test-memory",
+    ENABLE_CORE_MEMORY: "true",
+    ENABLE_EPISODIC_MEMORY: "true",
+    EMBEDDING_MODEL: "built-in",
+  },
+  { extras: { tools: [fromLangChainTool(order)] } },
+);
+
+/** The model calls what the script says for the n-th request of a turn; with a text it answers. */
+function follow(...script: (ScriptedToolCall[] | string)[]): void {
+  let asked = 0;
+  opened.model.answer((body) => {
+    if (body.model !== "test-chat") return { tokens: ["nothing"] };
+    if (!body.tools && typeof script[asked] !== "string" && asked > 0) return { tokens: ["from what there is"] };
+    const next = script[Math.min(asked++, script.length - 1)] ?? "nothing";
+    return typeof next === "string" ? { tokens: [next] } : { toolCalls: next };
+  });
+}
+
+async function makeAgent(name: string, spec: object): Promise<void> {
+  const { status } = await putJson(`${opened.url}/api/v1/agents/${name}`, { description: "Helps", ...spec });
+  expect(status).toBeLessThan(300);
+}
+
+const chats = () => opened.model.seen.filter(({ body: { model } }) => model === "test-chat");
+
+let sessions = 0;
+async function ask(agent: string, message: string, sessionId = `agents-${sessions++}`) {
+  const { events, headers } = await postTurn(opened.url, { user_id: "ada", session_id: sessionId, message, agent });
+  type ContentOf<Status> = Extract<TurnEvent, { status: Status }>["content"];
+  const of = <Status extends TurnEvent["status"]>(status: Status): ContentOf<Status>[] =>
+    events.flatMap(({ data }) => (data.status === status ? [data.content as ContentOf<Status>] : []));
+  const turnId = headers.get("x-turn-id") ?? "";
+  const { json } = await callApi<{ steps: Record<string, unknown>[] }>(`${opened.url}/api/v1/turns/${turnId}/steps`);
+  return { events: events.map(({ data }) => data.status), of, steps: json.steps, turnId, done: of("done")[0] };
+}
+
+const calls = (name: string, given: unknown, id?: string): ScriptedToolCall => ({ name, arguments: given, ...(id ? { id } : {}) });
+
+describe("a turn of an agent", () => {
+  test("shows each call and its result, keeps them as steps and answers from them", async () => {
+    await makeAgent("calculator", { tools: ["calculate"], instructions: "You count." });
+    follow([calls("calculate", { expression: "6*7" })], "It is 42.");
+    const { events, of, steps, done } = await ask("calculator", "What is 6*7?");
+    expect(events.filter((status) => status.startsWith("tool"))).toEqual(["tool_call", "tool_result"]);
+    expect(of("tool_result")[0]).toMatchObject({ name: "calculate", ok: true, output: "42", cut: false });
+    expect(done).toMatchObject({ answer: "It is 42.", agent: "calculator", tool_calls: 1, steps: 3 });
+    expect(steps.map(({ kind, name, ok, output }) => [kind, name, ok, output])).toEqual([
+      ["model", "test-chat", true, ""],
+      ["tool", "calculate", true, "42"],
+      ["model", "test-chat", true, null],
+    ]);
+    const [first, second] = chats().slice(-2);
+    expect(first?.body.tools?.map(({ function: { name } }) => name)).toEqual(["calculate"]);
+    expect(first?.body.messages[0]?.content).toContain("You count.");
+    expect(second?.body.messages.slice(-2)).toMatchObject([
+      { role: "assistant", tool_calls: [{ function: { name: "calculate" } }] },
+      { role: "tool", content: "<tool_output>\n> 42\n</tool_output>" },
+    ]);
+  });
+
+  test("reads a failure of any kind as a result, and goes on", async () => {
+    await makeAgent("failing", { tools: ["calculate", "order"], permissions: [{ tool: "order", action: "deny" }] });
+    const wrong = [calls("calculate", { expression: "6*" }, "a"), calls("nothing", {}, "b"), calls("calculate", { wrong: 1 }, "c")];
+    follow([...wrong, calls("calculate", "{no json", "d"), calls("order", { item: "tea" }, "e")], "Sorry.");
+    const { of, done } = await ask("failing", "try");
+    const codes = of("tool_result").map(({ call_id, ok, output }) => [call_id, ok, (JSON.parse(output) as { error: string }).error]);
+    expect(codes.sort()).toEqual([
+      ["a", false, "invalid_expression"],
+      ["b", false, "unknown_tool"],
+      ["c", false, "invalid_arguments"],
+      ["d", false, "invalid_arguments"],
+      ["e", false, "permission_denied"],
+    ]);
+    expect(done?.answer).toBe("Sorry.");
+  });
+
+  test("does not run a tool that changes something without a rule that allows it", async () => {
+    await makeAgent("careful", { tools: ["order"] });
+    const before = runs;
+    follow([calls("order", { item: "tea" })], "Not ordered.");
+    const { of } = await ask("careful", "order tea");
+    expect(of("tool_result")[0]).toMatchObject({ ok: false, output: expect.stringContaining("nobody can be asked") });
+    expect(runs).toBe(before);
+  });
+
+  test("stores a call before it runs", async () => {
+    await makeAgent("buyer", { tools: ["order"], permissions: [{ tool: "order", action: "allow" }] });
+    follow([calls("order", { item: "slow" })], "Ordered.");
+    const { turnId, ended } = await beginTurn(opened.url, { user_id: "ada", session_id: "slow", message: "order", agent: "buyer" });
+    await waitUntil("the tool runs", () => release !== undefined);
+    const stepsNow = async () => (await callApi<{ steps: object[] }>(`${opened.url}/api/v1/turns/${turnId}/steps`)).json.steps;
+    expect((await stepsNow())[1]).toMatchObject({ kind: "tool", name: "order", arguments: { item: "slow" }, output: null, ok: null });
+    release?.();
+    await ended;
+    expect((await stepsNow())[1]).toMatchObject({ output: "ordered slow", ok: true });
+  });
+
+  test.each<[limit: string, limits: object, most: number]>([
+    ["3 steps", { max_steps: 3 }, 2],
+    ["2 calls of tools", { max_tool_calls: 2 }, 2],
+  ])("ends with an answer and a notice at its limit of %s", async (limit, limits, most) => {
+    await makeAgent("endless", { tools: ["calculate"], limits });
+    let round = 0;
+    opened.model.answer(({ model, tools }) =>
+      tools && model === "test-chat" ? { toolCalls: [calls("calculate", { expression: `${round++}+1` })] } : { tokens: ["Enough."] },
+    );
+    const { of, done } = await ask("endless", "go on for ever");
+    expect(done).toMatchObject({ answer: "Enough.", completed: true, tool_calls: most });
+    expect(of("notice")).toMatchObject([{ code: "agent_limit", message: expect.stringContaining(limit) }]);
+  });
+
+  test("sees what earlier turns of the conversation called, and an agent without tools sees their answers only", async () => {
+    await makeAgent("remembering", { tools: ["calculate"] });
+    follow([calls("calculate", { expression: "1+1" })], "Two.");
+    await ask("remembering", "1+1?", "remembered");
+    follow("As before.");
+    await ask("remembering", "And again?", "remembered");
+    const roles = (body: ChatRequestBody | undefined) => body?.messages.map(({ role }) => role).slice(1);
+    expect(roles(chats().at(-1)?.body)).toEqual(["user", "assistant", "tool", "assistant", "user"]);
+    await ask("assistant", "And again?", "remembered");
+    expect(roles(chats().at(-1)?.body)).toEqual(["user", "assistant", "user", "assistant", "user"]);
+  });
+
+  test("gives a task to a subagent, whose steps are kept under its name", async () => {
+    await makeAgent("worker", { tools: ["calculate"], instructions: "You work." });
+    await makeAgent("boss", { tools: ["current_time"], subagents: ["worker"] });
+    opened.model.answer(({ model, messages }) => {
+      if (model !== "test-chat") return { tokens: ["nothing"] };
+      const isWorker = String(messages[0]?.content).includes("You work.");
+      const hasResult = messages.at(-1)?.role === "tool";
+      if (isWorker) return hasResult ? { tokens: ["42"] } : { toolCalls: [calls("calculate", { expression: "6*7" })] };
+      return hasResult ? { tokens: ["The worker says 42."] } : { toolCalls: [calls("ask_agent", { agent: "worker", task: "6*7" })] };
+    });
+    const { steps, done } = await ask("boss", "Have it counted.");
+    expect(done?.answer).toBe("The worker says 42.");
+    expect(steps.map(({ agent, kind, name }) => [agent, kind, name])).toEqual([
+      ["boss", "model", "test-chat"],
+      ["boss", "tool", "ask_agent"],
+      ["worker", "model", "test-chat"],
+      ["worker", "tool", "calculate"],
+      ["boss", "model", "test-chat"],
+    ]);
+  });
+
+  test("saves and finds memories of its user, and shows its plan", async () => {
+    await makeAgent("keeper", { tools: ["memory_*", "core_memory_update", "todo_write"] });
+    const items = [{ content: "Remember", status: "in_progress" }];
+    follow(
+      [calls("todo_write", { items }, "a"), calls("memory_save", { content: "The boat is called Nautilus.", importance: 0.9 }, "b")],
+      [calls("core_memory_update", { section: "goals", content: "Wants to sail round the world." }, "c")],
+      "Kept.",
+    );
+    const { of, done } = await ask("keeper", "remember my boat");
+    expect(of("plan")).toEqual([{ items }]);
+    expect(of("tool_result").every(({ ok }) => ok)).toBe(true);
+    await postJson(`${opened.url}/api/v1/conversations/${done?.conversation_id}/settle`, undefined);
+    follow([calls("memory_search", { query: "What is the boat called?" })], "Nautilus.");
+    const found = await ask("keeper", "What is my boat called?");
+    expect(found.of("tool_result")[0]?.output).toContain("The boat is called Nautilus.");
+    const { json } = await callApi<{ sections: { section: string; content: string; updated_by: string }[] }>(
+      `${opened.url}/api/v1/users/ada/core-memory`,
+    );
+    expect(json.sections).toContainEqual(
+      expect.objectContaining({ section: "goals", content: "Wants to sail round the world.", updated_by: "agent" }),
+    );
+  });
+
+  test("is chosen by its keywords", async () => {
+    await makeAgent("weather", { tools: ["current_time"], keywords: ["weather", "天气"] });
+    follow("Sunny.");
+    const { json } = await postJson<{ agent: string }>(`${opened.url}/api/v1/chat`, {
+      user_id: "ada",
+      session_id: "w",
+      message: "今天天气怎么样？",
+    });
+    expect(json.agent).toBe("weather");
+    const { json: plain } = await postJson<{ agent: string }>(`${opened.url}/api/v1/chat`, {
+      user_id: "ada",
+      session_id: "w2",
+      message: "hello",
+    });
+    expect(plain.agent).toBe("assistant");
+  });
+
+  test("shows its steps beside its answer when they are asked for, and all of it goes with the conversation", async () => {
+    follow([calls("calculate", { expression: "123454321*1" })], "Done.");
+    const { done, turnId } = await ask("calculator", "count");
+    const conversation = `${opened.url}/api/v1/conversations/${done?.conversation_id}`;
+    const { json } = await callApi<{ messages: { role: string; steps?: { kind: string }[] }[] }>(`${conversation}/messages?include=steps`);
+    expect(json.messages.map(({ steps }) => steps?.map(({ kind }) => kind))).toEqual([undefined, ["model", "tool", "model"]]);
+    expect((await callApi(conversation, { method: "DELETE" })).status).toBe(200);
+    expect((await callApi(`${opened.url}/api/v1/turns/${turnId}/steps`)).status).toBe(404);
+    expect((await callApi(`${conversation}/agents`)).status).toBe(404);
+  });
+
+  test("leaves its part in the list of the conversation's agents", async () => {
+    follow([calls("calculate", { expression: "1+1" })], "Two.");
+    const { done } = await ask("calculator", "1+1?");
+    const { json } = await callApi<{ agents: object[] }>(`${opened.url}/api/v1/conversations/${done?.conversation_id}/agents`);
+    expect(json.agents).toMatchObject([
+      {
+        agent: "calculator",
+        interaction_count: 1,
+        last_interaction_type: "answered",
+        state_description: "answered after 1 call: calculate",
+      },
+    ]);
+  });
+});
