@@ -9,7 +9,22 @@ export interface RuleLine {
 
 const NEGATIVE = /\b(?:dislik\w*|hat(?:e|es|ed|ing)|detest\w*|avoid\w*|not|never|no longer|stopped)\b|n['’]t\b|不|讨厌|没|受不了/iu;
 
+const LIKING =
+  /\b(?:(?:dis)?lik\w*|lov\w*|enjoy\w*|prefer\w*|hat(?:e|es|ed|ing)|detest\w*|avoid\w*|stopped|stand|fan|fond)\b|喜欢|爱|讨厌|受不了/iu;
+const CLAUSE_END = /[;,；，。]|\b(?:but|and)\b|但/iu;
+
 const wordsOf = (text: string): string[] => lexicalText(text).split(" ").filter(Boolean);
+
+/** What a line says of these words: "likes tea" of "Dislikes jazz; likes tea". A clause without a liking goes with the one before. */
+function statementOf(line: string, words: readonly string[]): string {
+  const statements: string[] = [];
+  for (const clause of line.split(CLAUSE_END)) {
+    if (statements.length > 0 && !LIKING.test(clause)) statements.push(`${statements.pop()} ${clause}`);
+    else statements.push(clause);
+  }
+  const counts = statements.map((statement) => wordsOf(statement).filter((word) => words.includes(word)).length);
+  return statements.filter((_, index) => counts[index] === Math.max(...counts)).join(" ");
+}
 
 /**
  * What a model's line says of a fact in the words of the rules: the same, in words of its own; the opposite; or nothing of it. It needs half
@@ -22,5 +37,6 @@ export function compareWithFact(line: string, { section, text }: RuleLine): "sam
   const found = wanted.filter((word) => own.has(word));
   const hasNumbers = wanted.every((word) => !/\p{N}/u.test(word) || own.has(word));
   if (found.length === 0 || found.length * 2 < wanted.length || !hasNumbers) return "neither";
-  return fact?.topic === "taste" && NEGATIVE.test(line) !== (fact.holds === "no") ? "opposite" : "same";
+  if (fact?.topic !== "taste") return "same";
+  return NEGATIVE.test(statementOf(line, found)) === (fact.holds === "no") ? "same" : "opposite";
 }

@@ -157,6 +157,18 @@ describe("a model whose calls keep a plain fact wrongly", () => {
 
   test.each<[string, string[], SectionWithLines, ToolCall[]]>([
     ["in other words", [NOW], cilantro, [update("preferences", "Has come to love cilantro\nLikes jazz.")]],
+    [
+      "beside a dislike, in one line",
+      ["Actually I am tired of science fiction, I like documentaries now."],
+      storedSection({ section: "preferences", content: "Likes science fiction." }),
+      [update("preferences", "Dislikes science fiction, horror and gore now; likes documentaries.")],
+    ],
+    [
+      "和讨厌的写在一行",
+      ["我不喜欢茶，喜欢咖啡"],
+      storedSection({ section: "preferences", content: "喜欢茶。" }),
+      [update("preferences", "讨厌茶，爱喝咖啡。")],
+    ],
     ["and more", ["I moved to Porto."], home, [update("profile", "Name: Ada\nMoved to Porto, works at a hospital")]],
     ["in another section", ["I hate dill."], home, [update("constraints", "Avoids dill")]],
     ["of two turns the last", ["I hate dill.", "Actually, I love dill now."], home, [update("preferences", "Loves dill now")]],
