@@ -55,7 +55,7 @@ export function makeApp(parts: AppParts): Express {
     .use(healthRoutes(parts.health), pageRoutes()) // what needs no key
     .use(authenticate(identity), countRequests(limits.rates), requireScope)
     .use("/metrics", requireWholeTenant)
-    .use(metricsRoute({ stores, metrics: observing.metrics, log }))
+    .use(metricsRoute({ stores, health: parts.health, metrics: observing.metrics, log }))
     .use(openApiRoutes(() => buildDescription({ maxMessageChars, sections: memory.sections })))
     .use(openaiRoutes(parts))
     .use(importRoutes(parts), knowledgeRoutes(parts), documentRoutes(parts)) // with body limits of their own

@@ -41,7 +41,7 @@ export function allowOrigins(origins: readonly string[]): RequestHandler {
 }
 
 /** Orchestrators ask for these at the address of a pod. */
-const PROBES = new Set(["/healthz", "/readyz"]);
+const PROBES = new Set(["/healthz", "/readyz", "/api/v1/health"]);
 
 /** Without port and brackets; empty when it is invalid. */
 function hostnameIn(host: string): string {

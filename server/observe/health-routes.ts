@@ -1,4 +1,4 @@
-import type { Router } from "express";
+import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { statfs } from "node:fs/promises";
 import { IN_MEMORY } from "../../stores/postgres/database/open-embedded-postgres.ts";
@@ -16,11 +16,13 @@ export interface HealthChecks {
   /** Answers can go without them. */
   optionalDependencies: Record<string, DependencyCheck>;
   isStopping: () => boolean;
+  /** Of the embedded database, unless it is in memory. */
+  dataFolder: string | null;
 }
 
 /** `read_only`: it answers but cannot write, as with a full disk. */
-const DEPENDENCY_STATES = ["up", "down", "read_only"] as const;
-type DependencyState = (typeof DEPENDENCY_STATES)[number];
+export const DEPENDENCY_STATES = ["up", "down", "read_only"] as const;
+export type DependencyState = (typeof DEPENDENCY_STATES)[number];
 
 export const DependencyStates = z.record(z.string(), z.enum(DEPENDENCY_STATES));
 
@@ -34,20 +36,23 @@ const ReadinessQuery = z.strictObject({
 const Health = z.object({ status: z.literal("alive") });
 const Readiness = z.object({ status: z.enum(["ready", "not ready", "stopping"]), dependencies: DependencyStates });
 
+const readiness = {
+  query: ReadinessQuery,
+  answers: {
+    200: jsonAnswer(Readiness, "Ready."),
+    503: jsonAnswer(Readiness, "Postgres is down or read-only, with `strict` perhaps the chat model; or the service is stopping."),
+  },
+  errors: ["misdirected_request"] as const,
+  isOpen: true,
+} as const;
+
 export const healthOperations = operationGroup({
   tag: "service",
   schemas: { Health, Readiness },
   routes: {
     getHealth: route("GET /healthz", "Whether the process is alive", { answer: Health, errors: ["misdirected_request"], isOpen: true }),
-    getReadiness: route("GET /readyz", "Whether requests can be sent to it, and the state of each thing it uses", {
-      query: ReadinessQuery,
-      answers: {
-        200: jsonAnswer(Readiness, "Ready."),
-        503: jsonAnswer(Readiness, "Postgres is down or read-only, with `strict` perhaps the chat model; or the service is stopping."),
-      },
-      errors: ["misdirected_request"],
-      isOpen: true,
-    }),
+    getReadiness: route("GET /readyz", "Whether requests can be sent to it, and the state of each thing it uses", readiness),
+    getServiceHealth: route("GET /api/v1/health", "The same as `/readyz`, for clients that know only the API", readiness),
   },
 });
 
@@ -66,20 +71,22 @@ export const allDependencies = ({ dependencies, answerDependencies, optionalDepe
 
 export function healthRoutes(checks: HealthChecks): Router {
   const { dependencies, answerDependencies, isStopping } = checks;
+  async function getReadiness(request: Request, response: Response): Promise<void> {
+    const { strict } = parseRequest(ReadinessQuery, request.query);
+    const needed = strict === "true" ? { ...dependencies, ...answerDependencies } : dependencies;
+    const states = await statesOf(allDependencies(checks));
+    const ready = !isStopping() && states.every(([name, state]) => state === "up" || !Object.hasOwn(needed, name));
+    response.status(ready ? 200 : 503).json({
+      status: isStopping() ? "stopping" : ready ? "ready" : "not ready",
+      dependencies: Object.fromEntries(states),
+    });
+  }
   return makeRouter(healthOperations, {
     getHealth(_request, response) {
       response.json({ status: "alive" });
     },
-    async getReadiness(request, response) {
-      const { strict } = parseRequest(ReadinessQuery, request.query);
-      const needed = strict === "true" ? { ...dependencies, ...answerDependencies } : dependencies;
-      const states = await statesOf(allDependencies(checks));
-      const ready = !isStopping() && states.every(([name, state]) => state === "up" || !Object.hasOwn(needed, name));
-      response.status(ready ? 200 : 503).json({
-        status: isStopping() ? "stopping" : ready ? "ready" : "not ready",
-        dependencies: Object.fromEntries(states),
-      });
-    },
+    getReadiness,
+    getServiceHealth: getReadiness,
   });
 }
 
@@ -114,6 +121,11 @@ export function checkModelServer({ url, apiKey }: ModelServer): DependencyCheck 
 /** A WAL file: with less room the embedded database breaks in the middle of a write. */
 const ROOM_BYTES = 16 * 1024 * 1024;
 
+export async function freeBytesOf(folder: string): Promise<number> {
+  const { bavail, bsize } = await statfs(folder);
+  return bavail * bsize;
+}
+
 /** A read-only or standby server refuses the update of no row, a full disk the temporary file of a result beyond `work_mem`. */
 const TRY_TO_WRITE = `
 set local work_mem = '64kB';
@@ -125,8 +137,7 @@ class ReadOnly extends Error {}
 async function tryToWrite(database: Database, dataDir: string): Promise<void> {
   if (!database.isEmbedded) return void (await database.query({ text: TRY_TO_WRITE }));
   if (dataDir.startsWith(IN_MEMORY)) return;
-  const { bavail, bsize } = await statfs(dataDir);
-  if (bavail * bsize < ROOM_BYTES) throw new Error(`less than ${ROOM_BYTES} bytes are free`);
+  if ((await freeBytesOf(dataDir)) < ROOM_BYTES) throw new Error(`less than ${ROOM_BYTES} bytes are free`);
 }
 
 /** Rejects with ReadOnly when Postgres only answers. `dataDir`: of the embedded one. */

@@ -2,6 +2,8 @@ import { collectDefaultMetrics, Registry } from "prom-client";
 import { z } from "zod";
 import type { Router } from "express";
 import type { Logger } from "pino";
+import { type HealthNow, healthMetrics, readHealth, UNKNOWN_HEALTH } from "./health-metrics.ts";
+import type { HealthChecks } from "./health-routes.ts";
 import { jobMetrics, type QueueState } from "./job-metrics.ts";
 import { admissionMetrics, ratingMetrics, requestMetrics, turnMetrics } from "./service-metrics.ts";
 import { callMetrics } from "./call-metrics.ts";
@@ -16,11 +18,13 @@ import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts"
 export function makeMetrics() {
   const registry = new Registry();
   const jobs = jobMetrics(registry);
+  const showHealth = healthMetrics(registry);
   return {
     contentType: registry.contentType,
     /** Prometheus' text; without a queue that could be read, null. */
-    async render(queue: QueueState | null): Promise<string> {
+    async render(queue: QueueState | null, health: HealthNow = UNKNOWN_HEALTH): Promise<string> {
       jobs.queue(queue);
+      showHealth(health);
       const texts = await Promise.all([registry.metrics(), processMetrics().metrics()]);
       return texts.join("\n");
     },
@@ -56,19 +60,27 @@ export const metricsOperations = operationGroup({
 /** Milliseconds for reading the queue; Prometheus gives up after ten seconds. */
 const QUEUE_TIMEOUT_MS = 2_000;
 
+interface MetricsRouteParts {
+  stores: Stores;
+  health: HealthChecks;
+  metrics: Metrics;
+  log: Logger;
+}
+
 /** `GET /metrics`, which answers also while the database is unreachable. */
-export function metricsRoute({ stores, metrics, log }: { stores: Stores; metrics: Metrics; log: Logger }): Router {
+export function metricsRoute({ stores, health, metrics, log }: MetricsRouteParts): Router {
   const readQueue = async () => {
     const [counts, oldest] = await Promise.all([stores.jobs.count(null), findOldestWaiting(stores.database)]);
     return { counts, oldest };
   };
   return makeRouter(metricsOperations, {
     async getMetrics(_request, response) {
-      const queue = await abortable(readQueue, AbortSignal.timeout(QUEUE_TIMEOUT_MS)).catch((error: unknown) => {
+      const queue = abortable(readQueue, AbortSignal.timeout(QUEUE_TIMEOUT_MS)).catch((error: unknown) => {
         log.debug({ causes: causeFacts(toAppError(error)) }, "the queue of jobs could not be read for the metrics");
         return null;
       });
-      response.type(metrics.contentType).send(await metrics.render(queue));
+      const [read, now] = await Promise.all([queue, readHealth(health)]);
+      response.type(metrics.contentType).send(await metrics.render(read, now));
     },
   });
 }

@@ -67,7 +67,7 @@ export async function openObserving(config: Config, log: Logger, providers: Prov
   };
 }
 
-const UNTRACED = new Set(["/healthz", "/readyz", "/metrics"]);
+const UNTRACED = new Set(["/healthz", "/readyz", "/api/v1/health", "/metrics"]);
 const CLIENT_LEFT = 499;
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 

@@ -4,6 +4,7 @@ import type { JobRun } from "../../memory/jobs/run-jobs.ts";
 import { waitUntilSettled } from "../../memory/jobs/wait-until-settled.ts";
 import { ASSUMED_CONTEXT } from "../../models/facts/model-facts.ts";
 import type { KnowledgeHandlers } from "../../nodes/generate-kb.ts";
+import { IN_MEMORY } from "../../stores/postgres/database/open-embedded-postgres.ts";
 import { CANCEL_CHANNEL } from "../../stores/postgres/conversations/turn-record-store.ts";
 import { ANYBODY } from "../auth/caller.ts";
 import { makeVerifyToken } from "../auth/verify-token.ts";
@@ -51,6 +52,7 @@ function makeHealth(config: Config, { stores, models, memory }: OpenGraph, isSto
       ...(episodes ? { ...(embedder ? { embedder } : {}), episode_index: withTimeout(() => episodes.store.check()) } : {}),
     },
     isStopping,
+    dataFolder: stores.database.isEmbedded && !config.DATA_DIR.startsWith(IN_MEMORY) ? config.DATA_DIR : null,
   };
 }
 

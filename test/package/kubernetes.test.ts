@@ -4,7 +4,7 @@ import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "@jest/globals";
-import { parse } from "yaml";
+import { parse, parseAllDocuments } from "yaml";
 import { CONFIG_VARIABLES, parseConfig } from "../../server/start/config.ts";
 import { makeMetrics } from "../../server/observe/metrics.ts";
 import { pythonEnvironment } from "../servers/python-environment.ts";
@@ -33,7 +33,7 @@ interface Pod {
 
 interface Manifest {
   kind: string;
-  metadata: { name: string; annotations: Labels };
+  metadata: { name: string; labels: Labels; annotations: Labels };
   data: Labels;
   spec: {
     selector: { matchLabels: Labels };
@@ -48,7 +48,8 @@ interface Manifest {
 
 const FOLDER = "deploy/kubernetes";
 const KUSTOMIZATION = "kustomization.yaml";
-const names = readdirSync(FOLDER).filter((name) => name !== KUSTOMIZATION);
+const CANARY = path.join(FOLDER, "canary", "canary.yaml");
+const names = readdirSync(FOLDER).filter((name) => name.endsWith(".yaml") && name !== KUSTOMIZATION);
 const files = names.map((name) => path.join(FOLDER, name));
 const manifests = new Map(files.map((file) => [file, parse(readFileSync(file, "utf8")) as Manifest]));
 
@@ -127,10 +128,13 @@ test("the kustomization brings every manifest", () => {
 describe("what stands around the pods", () => {
   test("selects them by their labels", () => {
     const { labels } = template.metadata;
-    expect(manifest("Deployment").spec.selector.matchLabels).toEqual(labels);
-    expect(manifest("PodDisruptionBudget").spec.selector.matchLabels).toEqual(labels);
-    expect(manifest("NetworkPolicy").spec.podSelector.matchLabels).toEqual(labels);
-    expect(manifest("Service").spec.selector).toEqual(labels);
+    const own = { "app.kubernetes.io/name": "conversation-graph" };
+    const family = { "app.kubernetes.io/part-of": "conversation-graph" };
+    expect(labels).toEqual({ ...own, ...family });
+    expect(manifest("Deployment").spec.selector.matchLabels).toEqual(own);
+    expect(manifest("PodDisruptionBudget").spec.selector.matchLabels).toEqual(own);
+    expect(manifest("NetworkPolicy").spec.podSelector.matchLabels).toEqual(family);
+    expect(manifest("Service").spec.selector).toEqual(own);
     const { name } = manifest("Deployment").metadata;
     expect(manifest("HorizontalPodAutoscaler").spec.scaleTargetRef).toEqual({ apiVersion: "apps/v1", kind: "Deployment", name });
   });
@@ -153,12 +157,41 @@ describe("what stands around the pods", () => {
   });
 });
 
-test("the metrics that docs/scaling.md tells to watch are there", async () => {
+describe("the canary", () => {
+  const canary = parseAllDocuments(readFileSync(CANARY, "utf8")).map((document) => document.toJS() as Manifest);
+  const of = (kind: string): Manifest => canary.find((one) => one.kind === kind) ?? manifest(kind);
+  const own = { "app.kubernetes.io/name": "conversation-graph-canary" };
+
+  test("is the same pod as the others but for its image, and is behind the network policy, not behind their service", () => {
+    const { selector, template: tried, ...rest } = of("Deployment").spec;
+    expect(rest).toMatchObject({ replicas: 1 });
+    expect(selector.matchLabels).toEqual(own);
+    expect(tried.metadata.labels).toEqual({ ...own, ...manifest("NetworkPolicy").spec.podSelector.matchLabels });
+    const asOthers = JSON.stringify(tried.spec).replaceAll('"conversation-graph-canary"', '"conversation-graph"');
+    const image = { image: container.image };
+    const withImage = (spec: Pod): Pod => ({ ...spec, containers: [{ ...spec.containers[0], ...image }] });
+    expect(withImage(JSON.parse(asOthers) as Pod)).toEqual(withImage(pod));
+  });
+
+  test("gets its share of the same host, with the same patience", () => {
+    const { annotations } = of("Ingress").metadata;
+    expect(annotations).toMatchObject(manifest("Ingress").metadata.annotations);
+    expect(annotations["nginx.ingress.kubernetes.io/canary"]).toBe("true");
+    expect(of("Service").spec.selector).toEqual(own);
+    const { name } = of("Service").metadata;
+    const asOthers = JSON.stringify(of("Ingress").spec).replaceAll(`"${name}"`, '"conversation-graph"');
+    expect(JSON.parse(asOthers)).toEqual(manifest("Ingress").spec);
+  });
+});
+
+test("the metrics that docs/scaling.md and docs/canary.md tell to watch are there", async () => {
   const text = await makeMetrics().render(null);
   const known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name));
-  const named = [...readFileSync("docs/scaling.md", "utf8").matchAll(/\b(?:conversation_graph|nodejs|process)_\w+/g)].map(([name]) => name);
-  expect(named.length).toBeGreaterThan(10);
-  expect(named.filter((name) => !known.has(name))).toEqual([]);
+  for (const page of ["docs/scaling.md", "docs/canary.md"]) {
+    const named = [...readFileSync(page, "utf8").matchAll(/\b(?:conversation_graph|nodejs|process)_\w+/g)].map(([name]) => name);
+    expect(named.length).toBeGreaterThan(5);
+    expect(named.filter((name) => !known.has(name.replace(/_bucket$/, "")))).toEqual([]);
+  }
 });
 
 const { python, missing } = await pythonEnvironment(["kubernetes-validate==1.37.0"]);
@@ -169,8 +202,8 @@ describeUnless(missing, "Kubernetes' own schemas, nothing unknown allowed,", () 
 
   // The first that knows preStop.sleep without a switch, and the newest there is.
   test.each(["1.30", "1.37"])("of version %s accept each manifest", async (version) => {
-    const { stdout, stderr } = await validate(version, ...files);
-    expect((stdout + stderr).match(/ passed for resource /g)).toHaveLength(files.length);
+    const { stdout, stderr } = await validate(version, ...files, CANARY);
+    expect((stdout + stderr).match(/ passed for resource /g)).toHaveLength(files.length + 3);
   });
 
   test("refuse a field that is misspelt", async () => {

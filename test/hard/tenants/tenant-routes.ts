@@ -47,6 +47,7 @@ export const HOLDS_NOBODYS = [
   "GET /assets/:file",
   "GET /healthz",
   "GET /readyz",
+  "GET /api/v1/health",
   "GET /metrics",
   "GET /openapi.json",
   "GET /docs",

@@ -142,7 +142,8 @@ describe("answers are what the description says", () => {
   });
 
   test("about the service, and of what is deleted", async () => {
-    for (const id of ["getHealth", "getReadiness", "getStatus", "describeModels", "getApiDescription", "listJobs"]) await ask(id);
+    for (const id of ["getHealth", "getReadiness", "getServiceHealth", "getStatus", "describeModels", "getApiDescription", "listJobs"])
+      await ask(id);
     await ask("retryJobs", { body: {} });
     for (const id of ["getMetrics", "readApiDescription"]) await client.call(id);
     const [, script = ""] = /src="\/assets\/([^"]+)"/.exec((await client.call("openPage")).text) ?? [];

@@ -176,10 +176,13 @@ describe("a service without keys", () => {
     expect((await askAs(open, host, WRITE, {}, "POST")).status).toBe(421);
   });
 
-  test.each(["/healthz", "/readyz"])("answers %s to a probe by the address of a pod, and to no other name", async (path) => {
-    const hosts = ["10.1.2.3:8000", "[fd00::7]:8000", "evil.example:8000"];
-    expect(await Promise.all(hosts.map(async (host) => (await askAs(open, host, path)).status))).toEqual([200, 200, 421]);
-  });
+  test.each(["/healthz", "/readyz", "/api/v1/health"])(
+    "answers %s to a probe by the address of a pod, and to no other name",
+    async (path) => {
+      const hosts = ["10.1.2.3:8000", "[fd00::7]:8000", "evil.example:8000"];
+      expect(await Promise.all(hosts.map(async (host) => (await askAs(open, host, path)).status))).toEqual([200, 200, 421]);
+    },
+  );
 
   test("changes nothing for a page of another site, on any route; who follows a link may read", async () => {
     const headers = { "sec-fetch-site": "cross-site", origin: EVIL, "content-type": "text/plain" };

@@ -7,6 +7,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { migrate } from "../../../stores/postgres/database/migrate.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { postJson } from "../../support/clients/api-client.ts";
+import { readMetrics } from "../../support/clients/read-metrics.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { startModelServer } from "../../servers/model-server.ts";
 import { freePort, startPostgresServer } from "../../servers/postgres-server.ts";
@@ -93,8 +94,12 @@ async function expectReadOnly(service: TestService): Promise<void> {
     const disk = await mountSmallDisk(200);
     const service = await open({ DATA_DIR: `${disk.folder}/data` });
     expect(await service.get("/readyz")).toMatchObject(READY);
+    const freeBytes = async () =>
+      (await readMetrics(service.url)).samples.get('conversation_graph_data_folder_free_bytes{folder="DATA_DIR"}');
+    expect(await freeBytes()).toBeGreaterThan(16 * 1024 * 1024);
     await disk.fill(8 * 1024 * 1024);
     await expectReadOnly(service);
+    expect(await freeBytes()).toBeLessThan(16 * 1024 * 1024);
     await disk.empty();
     expect(await service.get("/readyz")).toMatchObject(READY);
   }, 60_000);
@@ -128,6 +133,12 @@ describe("/readyz", () => {
     const dependencies = { postgres: "up", chat_model: "down", embedder: "down", episode_index: "up" };
     expect(await service.get("/readyz")).toMatchObject({ status: 200, json: { status: "ready", dependencies } });
     expect(await service.get("/readyz?strict=true")).toMatchObject({ status: 503, json: { status: "not ready", dependencies } });
+    expect(await service.get("/api/v1/health")).toMatchObject({ status: 200, json: { status: "ready", dependencies } });
+    expect(await service.get("/api/v1/health?strict=true")).toMatchObject({ status: 503, json: { status: "not ready", dependencies } });
+    const { samples } = await readMetrics(service.url);
+    const stateOf = (dependency: string, state: string) =>
+      samples.get(`conversation_graph_dependency_state{dependency="${dependency}",state="${state}"}`);
+    expect([stateOf("chat_model", "down"), stateOf("chat_model", "up"), stateOf("postgres", "up")]).toEqual([1, 0, 1]);
     expect(await service.get("/readyz?strict=yes")).toMatchObject({ status: 400, json: { error: { code: "invalid_request" } } });
     expect((await service.get("/healthz")).status).toBe(200);
     const model = await startModelServer({ port });
