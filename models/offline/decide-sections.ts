@@ -1,6 +1,7 @@
 import { lexicalText } from "../../text/lexical-text.ts";
 import { splitLines } from "../../text/split-sentences.ts";
 import { WISHES } from "../../turn/state.ts";
+import { readOwnThing } from "./read-own-thing.ts";
 import { readMessage, readStatement, type Fact, type Topic } from "./read-message.ts";
 
 /** A line of core memory. */
@@ -20,12 +21,13 @@ const SECTION_OF: Readonly<Record<Topic, string>> = {
   name: "profile",
   home: "profile",
   taste: "preferences",
+  own: "profile",
   note: "profile",
   language: WISHES,
   manner: WISHES,
 };
 /** Another value takes the place of the one before. */
-const ONE_AT_A_TIME: readonly Topic[] = ["name", "home", "language"];
+const ONE_AT_A_TIME: readonly Topic[] = ["name", "home", "own", "language"];
 /** How lines begin. The first English and the first Chinese beginning are the ones that are written. */
 const BEGINNINGS: [topic: Topic, holds: Fact["holds"], english: string, chinese: string, ...others: string[]][] = [
   ["name", "yes", "Name: ", "名字：", "The user's name is "],
@@ -64,17 +66,24 @@ function asSaid(line: string): string {
 }
 
 /** What a line says; null for lines in other words. */
-export function readLine({ section, text }: KnownLine): Pick<Fact, "topic" | "holds" | "value"> | null {
+export function readLine({ section, text }: KnownLine): Pick<Fact, "topic" | "holds" | "value" | "about"> | null {
   const plain = text.trim().replace(/[.。]$/u, "");
   for (const [topic, holds, ...beginnings] of BEGINNINGS) {
     const beginning = beginnings.find((start) => plain.length > start.length && plain.startsWith(start));
     if (beginning !== undefined && SECTION_OF[topic] === section) return { topic, holds, value: plain.slice(beginning.length) };
   }
+  const own =
+    section === SECTION_OF.own
+      ? (readOwnThing(`my ${plain.replace(/^(?:the )?user's /i, "")}`) ?? readOwnThing(`我的${plain}`) ?? readOwnThing(`我${plain}`))
+      : null;
+  if (own) return { topic: "own", holds: "yes", ...own };
   const [fact, ...others] = readStatement(asSaid(plain), { isCasual: false, follows: false }) ?? [];
   return fact && others.length === 0 && SECTION_OF[fact.topic] === section ? fact : null;
 }
 
-function lineOf({ topic, holds, value, isChinese }: Fact): Line {
+function lineOf({ topic, holds, value, isChinese, about }: Fact): Line {
+  if (about !== undefined)
+    return { section: SECTION_OF[topic], text: `${about.replace("…", value)}${isChinese ? "。" : "."}`, isOld: false };
   const [, , english = "", chinese = ""] = BEGINNINGS.find((row) => row[0] === topic && row[1] === holds) ?? [];
   return { section: SECTION_OF[topic], text: isChinese ? `${chinese}${value}。` : `${english}${value}.`, isOld: false };
 }
@@ -86,7 +95,7 @@ const keyOf = ({ topic, value }: Pick<Fact, "topic" | "value">): string =>
 /** Against it are another name, home or language, and the opposite of a liking. */
 function relation(line: KnownLine, fact: Fact): "says" | "against" | "neither" {
   const known = readLine(line);
-  if (known?.topic !== fact.topic) return "neither";
+  if (known?.topic !== fact.topic || known.about !== fact.about) return "neither";
   const isSame = keyOf(known) === keyOf(fact);
   if (isSame) return known.holds === fact.holds ? "says" : "against";
   return ONE_AT_A_TIME.includes(fact.topic) ? "against" : "neither";

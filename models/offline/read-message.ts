@@ -1,7 +1,8 @@
+import { readOwnThing } from "./read-own-thing.ts";
 import { LINE_BREAK, splitSentences } from "../../text/split-sentences.ts";
 import { readWish } from "./read-wish.ts";
 
-export type Topic = "name" | "home" | "taste" | "note" | "language" | "manner";
+export type Topic = "name" | "home" | "taste" | "own" | "note" | "language" | "manner";
 
 /** What the user said about themself. "no": a dislike; "over": it is no longer so. */
 export interface Fact {
@@ -9,6 +10,8 @@ export interface Fact {
   holds: "yes" | "no" | "over";
   value: string;
   isChinese: boolean;
+  /** Of `own`: the line, with "…" for the value. */
+  about?: string;
 }
 
 /** Without adverbs, longer beginnings first. */
@@ -100,6 +103,8 @@ export function readStatement(clause: string, { isCasual, follows }: { isCasual:
     .trim();
   if (said === "") return [];
   if (isChinese && !said.startsWith("我") && !follows) return null;
+  const own = readOwnThing(said);
+  if (own && plainValue(said) !== null) return [{ topic: "own", holds: "yes", isChinese, ...own }];
   for (const { topic, holds, ...patterns } of PATTERNS) {
     const found = (isChinese ? patterns.chinese : patterns.english).exec(isChinese ? said.replace(/^我/u, "") : said)?.groups;
     if (!found) continue;

@@ -129,6 +129,13 @@ describe("a model whose calls keep a plain fact wrongly", () => {
       { profile: "Name: Ada\nLives in Porto.", preferences: "Likes trams." },
     ],
     [
+      "leave a thing of the user's as it was",
+      ["My dentist is on Friday instead."],
+      storedSection({ content: "Name: Ada\nThe user's dentist is on Tuesday.\nDentist is on Tuesday." }),
+      [update("preferences", "Likes dentists.")],
+      { profile: "Name: Ada\nDentist is on Friday.", preferences: "Likes dentists." },
+    ],
+    [
       "write another number",
       ["Remember that my flight leaves at 8 pm."],
       home,
