@@ -18,6 +18,10 @@ import { findPreviousVersion, migrationsOfVersion } from "../../../hard/chaos/ve
 
 /** The lock that migrations take. */
 const LOCK_KEY = "27988542917800563";
+/** Transactions that wait for another. */
+const WAITING = {
+  text: `select xact_start::text as began from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`,
+};
 const FOLDER = new URL("../../../../stores/postgres/migrations/", import.meta.url);
 
 const migrationNames = async (): Promise<string[]> => (await readdir(FOLDER)).sort();
@@ -102,9 +106,8 @@ describe("migrate on an empty database", () => {
     await held.promise;
     const migrating = migrate(database);
     const tries = new Set<string>();
-    const text = `select xact_start::text as began from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`;
     await waitUntil("the third try", async () => {
-      for (const { began } of await third.query<{ began: string }>({ text })) tries.add(began);
+      for (const { began } of await third.query<{ began: string }>(WAITING)) tries.add(began);
       return tries.size === 3;
     });
     over.resolve();
@@ -113,12 +116,13 @@ describe("migrate on an empty database", () => {
   }, 60_000);
 
   test("tries again when it and somebody else wait for each other, and is the one that gives way", async () => {
-    const [database, other] = await openEmpty(2);
+    const [database, other, third] = await openEmpty(3);
     const held = Promise.withResolvers<void>();
     const holding = other.transaction(async (transaction) => {
       await transaction.query({ text: "create table messages (what text)" });
       held.resolve();
-      await sleep(300); // the migration has made conversations by then, and waits for messages
+      // It has made conversations by then.
+      await waitUntil("the migration waits for messages", async () => (await third.query(WAITING)).length > 0);
       await transaction.query({ text: "create table conversations (what text)" });
       throw new Error("taken back");
     });
