@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { connectTo, postBytes } from "../../support/clients/raw-connection.ts";
 import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 
-const IMPATIENT = { headersTimeout: 1_000, requestTimeout: 2_000, keepAliveTimeout: 1_000, connectionsCheckingInterval: 100 };
+const IMPATIENT = { headersTimeout: 3_000, requestTimeout: 3_000, keepAliveTimeout: 1_000, connectionsCheckingInterval: 100 };
 const HEAD = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n";
 const POST = "POST /api/v1/chat HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 10000\r\n\r\n";
 
@@ -30,7 +30,7 @@ describe("a client that takes its time", () => {
   });
 
   test("is not one that waits for a slow turn: neither a quiet stream nor a waiting answer is cut", async () => {
-    running.model.answer({ tokens: ["late"], firstTokenMs: 4_000 });
+    running.model.answer({ tokens: ["late"], firstTokenMs: 5_000 });
     const paths = ["/api/v1/chat/stream", "/api/v1/chat"];
     await Promise.all(
       paths.map(async (path) => {

@@ -18,7 +18,11 @@ export async function connectTo(url: string) {
     socket,
     received,
     closed,
-    until: (text: string): Promise<void> => waitUntil(`"${text}" on the wire`, () => received().includes(text)).then(() => undefined),
+    /** Throws at once, with what came instead, when the connection ends without it. */
+    async until(text: string): Promise<void> {
+      await waitUntil(`"${text}" on the wire`, () => received().includes(text) || socket.closed);
+      if (!received().includes(text)) throw new Error(`not "${text}" was on the wire, but: ${received()}`);
+    },
   };
 }
 
