@@ -4,7 +4,7 @@ import { readWish } from "./read-wish.ts";
 
 export type Topic = "name" | "home" | "taste" | "own" | "note" | "language" | "manner";
 
-/** What the user said about themself. "no": a dislike; "over": it is no longer so. */
+/** What the user said about themself. "no": a dislike; "over": a dislike has ended. */
 export interface Fact {
   topic: Topic;
   holds: "yes" | "no" | "over";
@@ -18,8 +18,9 @@ export interface Fact {
 const STATEMENTS: [topic: Topic, holds: Fact["holds"], english: string[], chinese: string[]][] = [
   ["name", "yes", ["my name is", "i am called"], ["的名字是", "的名字叫", "叫"]],
   ["home", "yes", ["i live in", "we live in", "i am based in", "i moved to", "we moved to", "i have moved to"], ["住在", "搬到", "搬家到"]],
-  ["taste", "over", ["i no longer like", "i no longer enjoy", "i am tired of"], ["不再喜欢"]],
+  ["taste", "over", ["i no longer hate", "i no longer dislike", "i do not hate", "i do not dislike"], ["不再讨厌", "不讨厌"]],
   ["taste", "no", ["i do not like", "i do not enjoy", "i hate", "i dislike", "i can not stand"], ["不太喜欢", "不喜欢", "讨厌", "受不了"]],
+  ["taste", "no", ["i no longer like", "i no longer enjoy", "i no longer love", "i am tired of"], ["不再喜欢", "不再爱(?=[吃喝看听玩])"]],
   ["taste", "no", ["i am not a fan of", "i am not a big fan of"], []],
   ["taste", "yes", ["i like", "i love", "i enjoy", "i am a fan of", "i am a big fan of"], ["喜欢上", "喜欢", "热爱", "爱(?=[吃喝看听玩])"]],
 ];
@@ -34,7 +35,7 @@ const PATTERNS = STATEMENTS.map(([topic, holds, words, chinese]) => ({
   topic,
   holds,
   english: new RegExp(`^(?:${english(words)})${ADVERBS} (?<value>.+)$`, "i"),
-  chinese: new RegExp(`^${CHINESE_ADVERBS}(?:${chinese.join("|") || "(?!)"}) ?(?<value>.+?)(?<isOver>了)?[啊呀哦哈啦]?$`, "u"),
+  chinese: new RegExp(`^${CHINESE_ADVERBS}(?:${chinese.join("|") || "(?!)"}) ?(?<value>.+?)了?[啊呀哦哈啦]?$`, "u"),
 }));
 
 /** Neither tags nor templates, code, addresses or line breaks. */
@@ -108,12 +109,11 @@ export function readStatement(clause: string, { isCasual, follows }: { isCasual:
   for (const { topic, holds, ...patterns } of PATTERNS) {
     const found = (isChinese ? patterns.chinese : patterns.english).exec(isChinese ? said.replace(/^我/u, "") : said)?.groups;
     if (!found) continue;
-    const rest = isChinese ? (found.value ?? "").replace(/^了/u, "") : (found.value ?? "").replace(END, "").replace(END, "");
-    const value = rest.replace(NO_MORE, "");
+    const told = found.value ?? "";
+    const value = isChinese ? told.replace(/^了/u, "") : told.replace(END, "").replace(END, "").replace(NO_MORE, "");
     const values = readValues(topic, value, { isChinese, isCasual });
     if (values.length === 0 || values.some((one) => plainValue(one) === null)) return null;
-    const isOver = holds === "no" && (isChinese ? found.isOver !== undefined : value !== rest);
-    return values.map((one) => ({ topic, holds: isOver ? "over" : holds, value: one, isChinese }));
+    return values.map((one) => ({ topic, holds, value: one, isChinese }));
   }
   return null;
 }

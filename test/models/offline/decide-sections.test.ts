@@ -74,7 +74,7 @@ test.each<[string, string[], Record<string, string>]>([
     { preferences: "Likes tea." },
   ],
   ["a move told in two languages", ["我住在上海", "I moved to Porto.", "我搬到上海了"], { profile: "住在上海。" }],
-  ["不再喜欢", ["我喜欢科幻", "我现在不喜欢科幻了"], {}],
+  ["不再喜欢", ["我喜欢科幻", "我现在不再喜欢科幻了"], { preferences: "不喜欢科幻。" }],
   ["喜欢变成不喜欢", ["我喜欢喝咖啡", "我不喜欢咖啡"], { preferences: "不喜欢咖啡。" }],
   ["不喜欢变成喜欢", ["我讨厌跑步", "我喜欢上跑步了"], { preferences: "喜欢跑步。" }],
   ["忘掉说过的", ["我住在上海，喜欢喝茶", "忘了我说过的住址", "忘掉我喜欢喝茶这件事"], {}],

@@ -1,0 +1,28 @@
+import { INTENT_WORDS } from "./intent-words.ts";
+
+export type Intent = keyof typeof INTENT_WORDS;
+
+const SHORT_FORMS: readonly [string, string][] = [
+  ["<I>", "(?:i|we)(?:['’](?:d|m|ve|ll|re)| am| are| have| had| will| would)?"],
+  ["<me>", "(?:我|我们|本人|咱们?)"],
+];
+
+function toExpression(phrases: readonly string[], gap: string, edge: string): RegExp {
+  const spelled = SHORT_FORMS.reduce((text, [short, long]) => text.replaceAll(short, long), phrases.join("|"));
+  return new RegExp(`${edge}(?:${spelled.replaceAll("…", gap)})${edge}`, "iu");
+}
+
+const EXPRESSIONS = Object.fromEntries(
+  Object.entries(INTENT_WORDS).map(([intent, { english, chinese }]) => [
+    intent,
+    { english: toExpression(english, "(?: \\w{1,20}){0,2}", "\\b"), chinese: toExpression(chinese, "[^，。？！]{0,6}", "") },
+  ]),
+) as Record<Intent, Record<"english" | "chinese", RegExp>>;
+
+const HAN = /\p{Script=Han}/u;
+
+/** Whether a sentence in English, Chinese or both has words of an intent. */
+export function hasIntent(intent: Intent, sentence: string): boolean {
+  const { english, chinese } = EXPRESSIONS[intent];
+  return english.test(sentence) || (HAN.test(sentence) && chinese.test(sentence));
+}
