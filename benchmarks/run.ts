@@ -6,6 +6,7 @@ import { knowledge } from "./knowledge.ts";
 import { load } from "./load.ts";
 import { peers } from "./peers.ts";
 import { recall } from "./recall.ts";
+import { references } from "./references.ts";
 import { resident } from "./resident.ts";
 import type { Bench } from "./support/bench.ts";
 import { helpOf, helpOfAll, readCommand, type Benches, type Command } from "./support/command.ts";
@@ -14,7 +15,7 @@ import { printFigures, RESULTS, writeResults, type Results } from "./support/res
 import { tokens } from "./tokens.ts";
 import { turn } from "./turn.ts";
 
-const BENCHES: Benches = { turn, load, growth, resident, tokens, recall, knowledge, jobs, chaos, peers };
+const BENCHES: Benches = { turn, load, growth, resident, tokens, recall, references, knowledge, jobs, chaos, peers };
 
 const print = (lines: readonly string[]): void => void process.stdout.write(`${lines.join("\n")}\n`);
 

@@ -1,4 +1,4 @@
-import { hasIntent } from "../../text/has-intent.ts";
+import { hasIntent } from "../../text/read-intent.ts";
 import { isSmallTalk } from "../../text/small-talk.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
 

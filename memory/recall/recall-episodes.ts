@@ -6,7 +6,7 @@ import type { Owner } from "../../stores/owner.ts";
 import { episodeGroupId, ownerKey } from "../../stores/search/index-keys.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
-import { findReference } from "./complete-question.ts";
+import { findReference } from "./find-reference.ts";
 import { asksForSeveral, embedTalk, type TalkMessage, talkOf, talkQuery } from "./talk.ts";
 import { loadBest, rankHits, relevantEpisodes, searchBoth } from "./rank-hits.ts";
 import { makeCircuitBreaker } from "./circuit-breaker.ts";

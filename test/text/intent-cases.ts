@@ -31,3 +31,18 @@ export const SAID = {
     | From now on I eat no sugar. | Keep in mind that I am vegan. | For future reference, my size is 42.
     | 记住，我不吃牛肉 | 以后请用中文回答 | 别忘了我们决定周四出发 | 从现在起不要放糖 | 牢记我的航班号`),
 } as const;
+
+/** Questions that point back at a talk about a film and a hotel, and such as do not. */
+export const REFERENCES = {
+  points:
+    spelled(`What about that director you mentioned? | Where was the director born that you just mentioned? | Tell me more about the film
+    | And the second one? | Is the former quiet? | How old is he? | Does it have subtitles? | What else did that director make? | Which one is cheaper?
+    | How much is the quieter one? | Can I watch that with my kids? | What did you say about it earlier? | Why is that? | What is the name of the hotel you suggested?
+    | 之前提到的导演是谁 | 之前说的那部电影叫什么 | 那个导演还拍过什么 | 刚才说的酒店在哪 | 刚才那部电影几点放 | 上面提到的导演多大了 | 前面说的那家酒店贵吗
+    | 你之前推荐的酒店有早餐吗 | 他还拍过什么 | 第二个安静吗 | 这部片子好看吗 | 那家酒店呢 | 为什么 | 安静的那家多少钱 | 这样可以吗 | 你说的那个导演是哪里人`),
+  stands: spelled(`What is my dog called? | Where does my sister live and what does she do? | When did Anna say that she would visit?
+    | Is it possible to cancel my gym contract? | What time is it? | Is there a pharmacy near my home?
+    | What was that film we watched last summer in Rome? | What did I do on that Monday in May? | Hello | How do I boil an egg? | Who wrote Don Quixote?
+    | 我上次看的那部电影叫什么 | 这个周末我有什么安排 | 我的钥匙呢？ | 公司那边的会议是几点 | 我还有其他爱好吗 | 我可以问这个问题吗 | 明天天气怎么样 | 怎么煮鸡蛋
+    | 谁写了《战争与和平》 | 我女儿几岁了`),
+} as const;

@@ -21,8 +21,11 @@ const EXPRESSIONS = Object.fromEntries(
 
 const HAN = /\p{Script=Han}/u;
 
-/** Whether a sentence in English, Chinese or both has words of an intent. */
-export function hasIntent(intent: Intent, sentence: string): boolean {
+/** The words of an intent that a sentence in English, Chinese or both has: their named groups, or null. */
+export function readIntent(intent: Intent, sentence: string): Readonly<Record<string, string | undefined>> | null {
   const { english, chinese } = EXPRESSIONS[intent];
-  return english.test(sentence) || (HAN.test(sentence) && chinese.test(sentence));
+  const found = english.exec(sentence) ?? (HAN.test(sentence) ? chinese.exec(sentence) : null);
+  return found && (found.groups ?? {});
 }
+
+export const hasIntent = (intent: Intent, sentence: string): boolean => readIntent(intent, sentence) !== null;
