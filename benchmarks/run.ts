@@ -12,10 +12,24 @@ import type { Bench } from "./support/bench.ts";
 import { helpOf, helpOfAll, readCommand, type Benches, type Command } from "./support/command.ts";
 import { showRunProgress } from "./support/progress.ts";
 import { printFigures, RESULTS, writeResults, type Results } from "./support/results.ts";
+import { summaryFacts } from "./summary-facts.ts";
 import { tokens } from "./tokens.ts";
 import { turn } from "./turn.ts";
 
-const BENCHES: Benches = { turn, load, growth, resident, tokens, recall, references, knowledge, jobs, chaos, peers };
+const BENCHES: Benches = {
+  turn,
+  load,
+  growth,
+  resident,
+  tokens,
+  recall,
+  references,
+  "summary-facts": summaryFacts,
+  knowledge,
+  jobs,
+  chaos,
+  peers,
+};
 
 const print = (lines: readonly string[]): void => void process.stdout.write(`${lines.join("\n")}\n`);
 

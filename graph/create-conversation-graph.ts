@@ -8,6 +8,7 @@ import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import type { Recall } from "../memory/recall/recall-episodes.ts";
 import { DEFAULT_SUMMARY } from "../memory/summary/summarise-conversation.ts";
 import { makeCoreMemory } from "../nodes/core-memory.ts";
+import { makeRewriteQuestion } from "../memory/recall/rewrite-question.ts";
 import { makeHistory } from "../nodes/history.ts";
 import { makePersist } from "../nodes/persist.ts";
 import { type KnowledgeHandlers, makeGenerateKb, makeKnowledgeHandlers } from "../nodes/generate-kb.ts";
@@ -63,6 +64,8 @@ export interface ConversationGraphParts {
    * is degraded.
    */
   documents?: { find: FindPassages; topK?: number } | null;
+  /** Writes a question anew that points at something which rules do not find, within `timeoutMs`, default 800. Default: none. */
+  questionModel?: { model: BaseChatModel; timeoutMs?: number } | null;
   /** Handlers that answer for their knowledge bases. Default: none. */
   handlers?: KnowledgeHandlers;
   /** Agents besides the assistant, and the tools that they may call. Default: none. */
@@ -103,6 +106,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   const findPassages = parts.documents?.find ?? null;
   const passages = parts.documents?.topK ?? TURN_DEFAULTS.passages;
   const coreMemory = parts.coreMemory === undefined ? {} : parts.coreMemory;
+  const questionModel = parts.questionModel ?? null;
   const turns = makeTurnStore(database);
   const budget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
   const tokenBudget = typeof budget === "number" ? () => budget : budget;
@@ -144,6 +148,9 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     retrieve: makeRetrieve({
       recall: episodes?.recall ?? (async () => ({ episodes: [], degraded: false })),
       findPassages,
+      rewrite:
+        questionModel &&
+        makeRewriteQuestion(questionModel.model, { timeoutMs: TURN_DEFAULTS.memoryReadTimeoutMs, ...questionModel, observer }),
       passages,
       topK: episodes?.topK ?? TURN_DEFAULTS.topK,
       scope,

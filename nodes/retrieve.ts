@@ -4,6 +4,7 @@ import { millisecondsSince } from "../turn/events.ts";
 import type { TurnRuntime } from "../turn/context.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import type { Recall, RecalledEpisode } from "../memory/recall/recall-episodes.ts";
+import type { RewriteQuestion } from "../memory/recall/rewrite-question.ts";
 import { abortable, startDeadline } from "../models/deadlines.ts";
 import type { Node } from "./node.ts";
 import { looksOnly } from "./routing/route-by-words.ts";
@@ -11,6 +12,8 @@ import { looksOnly } from "./routing/route-by-words.ts";
 export interface RetrieveParts {
   recall: Recall;
   findPassages: FindPassages | null;
+  /** Asks a model what a question points at, where rules do not find it. */
+  rewrite?: RewriteQuestion | null;
   /** Most recalled episodes in the prompt, besides their neighbours. */
   topK: number;
   /** Most passages in the prompt. */
@@ -39,7 +42,7 @@ export function toPassage({ id, documentId, title, heading, text, score }: Passa
  * Recalls earlier exchanges that are not in the window, and finds passages of the turn's knowledge base. When that fails or is too slow,
  * the turn goes on, and `degraded` names the layer.
  */
-export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, scope }: RetrieveParts): Node {
+export function makeRetrieve({ recall, findPassages, rewrite, topK, passages, timeoutMs, scope }: RetrieveParts): Node {
   return async function retrieve(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     // A new user's first turns cost no embedding.
     const usesEpisodes = state.hasEpisodes && state.agent?.memory.episodic !== false;
@@ -49,8 +52,9 @@ export function makeRetrieve({ recall, findPassages, topK, passages, timeoutMs, 
     }
     const began = performance.now();
     const { tenantId, userId, conversationId, message, recentMessages } = state;
+    const asked = rewrite ? await rewrite(message, recentMessages, runtime.context?.signal) : message;
     using deadline = startDeadline(timeoutMs, runtime.context?.signal);
-    const question = { tenantId, question: message, recent: recentMessages, signal: deadline.signal };
+    const question = { tenantId, question: asked, recent: recentMessages, signal: deadline.signal };
 
     const searchEpisodes = async (): Promise<ConversationUpdate> => {
       if (!usesEpisodes) return {};

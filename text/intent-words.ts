@@ -106,7 +106,7 @@ export const INTENT_WORDS = {
   /** A thing that somebody said: "the director you mentioned", 刚才说的那家餐厅. `word` names it. */
   said: {
     english: [
-      "(?:that|the|those|this|these) (?:[\\w'’-]{1,20} ){0,2}?(?<word>[\\w'’-]{1,20}) (?:that |which |who |where )?(?:you|we) (?:just |earlier |already |have |had )?(?:mention(?:ed)?|said|suggest(?:ed)?|recommend(?:ed)?|list(?:ed)?|named?|described?|told me(?: about)?|wrote|gave me|proposed?|brought up|talked about|spoke of)",
+      "(?:that|the|those|this|these) (?<word>(?:[\\w'’-]{1,20} ){0,2}?[\\w'’-]{1,20}) (?:that |which |who |where )?(?:you|we) (?:just |earlier |already |have |had )?(?:mention(?:ed)?|said|suggest(?:ed)?|recommend(?:ed)?|list(?:ed)?|named?|described?|told me(?: about)?|wrote|gave me|proposed?|brought up|talked about|spoke of)",
     ],
     chinese: [
       "(?:刚才|刚刚|方才|刚|之前|先前|一开始|上面|前面|上述|(?<![跟和对给向])你)(?:你|我们|我|咱们)?(?:刚才|刚刚|刚|之前|前面|上面|最先|一开始)?所?(?:提到|提及|提|说|讲|推荐|介绍|建议|列|聊)[过到起出]?(?:的[那这]?|[那这])几?(?:[个位家部本首款件种些条道座])?(?<word>\\p{Script=Han}{0,6}?)(?=$|[是叫在的有多几怎什哪谁吗呢吧贵好要需能可？?，,。！ ])",

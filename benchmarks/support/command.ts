@@ -48,7 +48,7 @@ const inMinutes = (count: number): string => `${count} ${count === 1 ? "minute" 
 /** The text of `--help` without a name. */
 export function helpOfAll(benches: Benches): string[] {
   const rows = Object.entries(benches).map(
-    ([name, { asks, minutes }]) => `  ${name.padEnd(10)} ${asks} (${inMinutes(minutes.short)}; --long ${minutes.long})`,
+    ([name, { asks, minutes }]) => `  ${name.padEnd(13)} ${asks} (${inMinutes(minutes.short)}; --long ${minutes.long})`,
   );
   return [
     "npm run bench [NAME…] -- [--long] [--OPTION NUMBER…]",
@@ -56,7 +56,7 @@ export function helpOfAll(benches: Benches): string[] {
     "Asks the service the questions of the benches that are named, or of all, one after another, and prints the answers.",
     "",
     ...rows,
-    `  ${REPORT.padEnd(10)} prints the published results, of all benches or of those that are named too`,
+    `  ${REPORT.padEnd(13)} prints the published results, of all benches or of those that are named too`,
     "",
     "  --long     the published run: it takes longer and writes benchmarks/results/NAME.json",
     "  --help     this text; with a NAME its options, and what it needs: npm run bench turn -- --help",

@@ -38,6 +38,12 @@ export function completeQuestion(question: string, recent: readonly RecentMessag
   return words === "" ? question : `${question} ${words}`;
 }
 
+/** False for a question that points at an item or a thing that was not said lately. */
+export function isSureOf(question: string, recent: readonly RecentMessage[]): boolean {
+  const pointer = findReference(question);
+  return pointer === null || pointer.to === "topic" || findSaid(pointer, recent.slice(-MESSAGES)).length > 0;
+}
+
 /** "Does the bus have Wi-Fi?": a question without a name, about a thing that may have been said. */
 function findDefinite(question: string): Pointer | null {
   if (question.length > LONGEST_DEFINITE || OWN_OR_NAMED.test(question)) return null;
@@ -123,14 +129,16 @@ function topic(recent: readonly RecentMessage[]): string[] {
   return [...new Set(parts)].map((part) => firstWords(part, MAX_WORDS_OF_PART));
 }
 
-function referents(pointer: Pointer, recent: readonly RecentMessage[]): string[] {
-  if (pointer.to === "topic") return topic(recent);
-  if (pointer.to === "thing") {
-    const parts = partsWith(pointer.word, recent);
-    return parts.length > 0 || pointer.wasSaid ? parts : topic(recent);
-  }
+function findSaid(pointer: Exclude<Pointer, { to: "topic" }>, recent: readonly RecentMessage[]): string[] {
+  if (pointer.to === "thing") return partsWith(pointer.word, recent);
   const item = itemAt(pointer.position, recent);
   return item === undefined ? [] : [item];
+}
+
+function referents(pointer: Pointer, recent: readonly RecentMessage[]): string[] {
+  if (pointer.to === "topic") return topic(recent);
+  const said = findSaid(pointer, recent);
+  return said.length > 0 || pointer.to === "item" || pointer.wasSaid ? said : topic(recent);
 }
 
 function itemAt(position: number, recent: readonly RecentMessage[]): string | undefined {

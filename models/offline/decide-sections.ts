@@ -97,7 +97,7 @@ function relation(line: KnownLine, fact: Fact): "says" | "against" | "neither" {
   const known = readLine(line);
   if (known?.topic !== fact.topic || known.about !== fact.about) return "neither";
   const isSame = keyOf(known) === keyOf(fact);
-  if (isSame && fact.holds === "over") return known.holds === "no" ? "against" : "neither";
+  if (isSame && fact.topic === "taste" && fact.holds === "over") return known.holds === "no" ? "against" : "neither";
   if (isSame) return known.holds === fact.holds ? "says" : "against";
   return ONE_AT_A_TIME.includes(fact.topic) ? "against" : "neither";
 }

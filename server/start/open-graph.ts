@@ -59,6 +59,7 @@ function createGraph(
     ...(handlers ? { handlers } : {}),
     documents: episodic && { find: episodic.findPassages, topK: config.KNOWLEDGE_TOP_K },
     agents,
+    questionModel: models.memory && config.MEMORY_MODEL !== undefined ? { model: models.memory, timeoutMs } : null,
     coreMemory: config.ENABLE_CORE_MEMORY ? { timeoutMs } : null,
     titles: models.title !== null,
     contextTokenBudget: promptLimit,

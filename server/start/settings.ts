@@ -170,7 +170,7 @@ const deadlines = {
   MEMORY_READ_TIMEOUT_MS: milliseconds(1)
     .default(TURN_DEFAULTS.memoryReadTimeoutMs)
     .describe(
-      "Longest time for each of core memory, routing by meaning, the router model, and the search of exchanges and passages (and as long again to read what was found). What takes longer is left out of the answer. Summary and window have no such limit: without them there is no answer.",
+      "Longest time for each of core memory, routing by meaning, the router model, what a question points at by MEMORY_MODEL, if that is set, and the search of exchanges and passages (and as long again to read what was found). What takes longer is left out of the answer. Summary and window have no such limit: without them there is no answer.",
     ),
   TURN_LEASE_MS: milliseconds(1_000)
     .default(TURN_DEFAULTS.leaseMs)

@@ -9,7 +9,20 @@ import { startFile } from "../support/run-script.ts";
 const run = promisify(execFile);
 type Ended = { code: number; stdout: string; stderr: string };
 
-const NAMES = ["turn", "load", "growth", "resident", "tokens", "recall", "references", "knowledge", "jobs", "chaos", "peers"];
+const NAMES = [
+  "turn",
+  "load",
+  "growth",
+  "resident",
+  "tokens",
+  "recall",
+  "references",
+  "summary-facts",
+  "knowledge",
+  "jobs",
+  "chaos",
+  "peers",
+];
 
 const speed = defineBench({
   asks: "How fast is it",
@@ -59,7 +72,7 @@ describe("The arguments of the bench command", () => {
 });
 
 describe("npm run bench", () => {
-  test("--help says what each of the eleven benches asks and how long it takes", async () => {
+  test("--help says what each of the twelve benches asks and how long it takes", async () => {
     const { stdout } = await run(process.execPath, ["benchmarks/run.ts", "--help"]);
     for (const name of NAMES) expect(stdout).toMatch(new RegExp(`^  ${name} .*\\(\\d minutes?; --long \\d+\\)$`, "m"));
   });

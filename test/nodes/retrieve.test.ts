@@ -69,6 +69,13 @@ describe("retrieve", () => {
     expect(asked[0]?.except).toEqual(new Set(["this message", ...recentMessages.map(({ id }) => id)]));
   });
 
+  test("asks for what a model has made of a question that points back", async () => {
+    const recentMessages = sampleWindow(4);
+    const rewrite: RetrieveParts["rewrite"] = async (question, { length }) => `${question} (of ${length})`;
+    const { asked } = await retrieve(found, { state: { recentMessages }, rewrite });
+    expect(asked).toMatchObject([{ question: "Which colour? (of 4)", recent: recentMessages }]);
+  });
+
   test("asks in all conversations of the user, or in this one only", async () => {
     expect((await retrieve(found, { scope: "user" })).asked[0]?.conversationId).toBeUndefined();
     expect((await retrieve(found, { scope: "conversation" })).asked[0]?.conversationId).toBe("this one");

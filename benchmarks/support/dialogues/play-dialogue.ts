@@ -21,11 +21,12 @@ export interface PlayParts {
   model: ScriptedChatModel;
   overview: JobOverview;
   onTurn: (finished: number) => void;
+  /** Milliseconds that the jobs after one turn may take. Default 30,000. */
+  settleMs?: number;
 }
 
 const ROLES: Record<string, string> = { system: "system", human: "user", ai: "assistant" };
 
-/** Milliseconds that the jobs after one turn may take. */
 const SETTLE_MS = 30_000;
 
 /**
@@ -33,7 +34,7 @@ const SETTLE_MS = 30_000;
  * before.
  */
 export async function playDialogue({ exchanges }: Dialogue, sessionId: string, parts: PlayParts): Promise<TurnTokens[]> {
-  const { graph, model, overview, onTurn } = parts;
+  const { graph, model, overview, onTurn, settleMs = SETTLE_MS } = parts;
   const turns: TurnTokens[] = [];
   let previous: PromptMessage[] = [];
   let [plainSystem, earlier] = [0, 0];
@@ -57,8 +58,8 @@ export async function playDialogue({ exchanges }: Dialogue, sessionId: string, p
     previous = prompt;
     earlier += current + tokensOfMessage({ role: "assistant", content: assistant });
     const conversation = { tenantId: "default", userId: "bench", conversationId };
-    const pending = await waitUntilSettled({ overview, conversation, timeoutMs: SETTLE_MS });
-    if (pending > 0) throw new Error(`after turn ${finished} of ${sessionId} ${pending} jobs were not done within ${SETTLE_MS} ms`);
+    const pending = await waitUntilSettled({ overview, conversation, timeoutMs: settleMs });
+    if (pending > 0) throw new Error(`after turn ${finished} of ${sessionId} ${pending} jobs were not done within ${settleMs} ms`);
     onTurn(finished);
   }
   return turns;

@@ -90,6 +90,7 @@ describe("what the metrics tell of", () => {
       "passage_embedder",
       "router_embedder",
       "router_model",
+      "question_model",
     ]) {
       expect([circuit, sum("circuit_state", { circuit, state: "closed" })]).toEqual([circuit, 1]);
       expect([circuit, sum("circuit_state", { circuit, state: "open" })]).toEqual([circuit, 0]);
