@@ -3,21 +3,26 @@ import path from "node:path";
 import { AppError } from "../errors/app-error.ts";
 import { type Agent, AGENT_NAME, AgentSpec, ASSISTANT } from "../turn/agent.ts";
 
-const refuse = (file: string, problem: string): AppError => new AppError("invalid_configuration", `AGENTS_DIR: ${file}: ${problem}`);
+const refuse = (where: string, problem: string): AppError => new AppError("invalid_configuration", `${where}: ${problem}`);
 
-function parseAgent(file: string, text: string): Agent {
-  const name = path.basename(file, ".json");
+/** An agent of the system tier. Throws AppError `invalid_configuration` that names the field. */
+export function parseAgent(where: string, name: string, spec: unknown): Agent {
   if (!AGENT_NAME.test(name) || name === ASSISTANT)
-    throw refuse(file, `the name of an agent has 1 to 64 small letters, digits and dashes, and is not "${ASSISTANT}"; rename the file`);
+    throw refuse(where, `the name of an agent has 1 to 64 small letters, digits and dashes, and is not "${ASSISTANT}"`);
+  const parsed = AgentSpec.safeParse(spec);
+  if (parsed.success) return { ...parsed.data, name, tier: "system" };
+  throw refuse(where, parsed.error.issues.map((issue) => `${issue.path.join(".") || "the agent"}: ${issue.message}`).join("; "));
+}
+
+function parseFile(file: string, text: string): Agent {
+  const where = `AGENTS_DIR: ${file}`;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw refuse(file, `is no JSON: ${error instanceof Error ? error.message : String(error)}`);
+    throw refuse(where, `is no JSON: ${error instanceof Error ? error.message : String(error)}`);
   }
-  const parsed = AgentSpec.safeParse(value);
-  if (parsed.success) return { ...parsed.data, name, tier: "system" };
-  throw refuse(file, parsed.error.issues.map((issue) => `${issue.path.join(".") || "the agent"}: ${issue.message}`).join("; "));
+  return parseAgent(where, path.basename(file, ".json"), value);
 }
 
 /** The system's agents: each `NAME.json` of a folder. Throws AppError `invalid_configuration` that names the file and the field. */
@@ -26,5 +31,5 @@ export async function loadAgentFiles(folder: string): Promise<Agent[]> {
     throw new AppError("invalid_configuration", `AGENTS_DIR: "${folder}" cannot be read.`, { cause: error });
   });
   const names = files.filter((file) => file.endsWith(".json")).sort();
-  return Promise.all(names.map(async (file) => parseAgent(file, await readFile(path.join(folder, file), "utf8"))));
+  return Promise.all(names.map(async (file) => parseFile(file, await readFile(path.join(folder, file), "utf8"))));
 }

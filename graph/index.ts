@@ -1,6 +1,10 @@
 /** The public API of the package. Importing it opens nothing and reads no environment. */
 export { AppError, type ErrorContent } from "../errors/app-error.ts";
 export { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
+export { type AgentCatalog, makeAgentCatalog } from "../agents/agent-catalog.ts";
+export type { ToolHooks } from "../agents/run-tool-call.ts";
+export { type AgentTool, fromLangChainTool, type ToolSource, type ToolTurn } from "../agents/tool.ts";
+export type { Agent, AgentSpec, AgentSpecInput } from "../turn/agent.ts";
 export { makeErase, type Erase, type EraseReceipt } from "../memory/erase/erase.ts";
 export { openEpisodicMemory, type EpisodicMemory, type EpisodicMemoryParts } from "../memory/episodes/open-episodic-memory.ts";
 export type { Recall, RecalledEpisode, RecallRequest } from "../memory/recall/recall-episodes.ts";
@@ -42,7 +46,7 @@ export { migrate } from "../stores/postgres/database/migrate.ts";
 export { openEmbeddedPostgres } from "../stores/postgres/database/open-embedded-postgres.ts";
 export { openPostgres } from "../stores/postgres/database/open-postgres.ts";
 export type { ConversationGraph } from "./create-conversation-graph.ts";
-export { createConversationGraph, type ConversationGraphParts } from "./create-conversation-graph.ts";
+export { type AgentParts, createConversationGraph, type ConversationGraphParts } from "./create-conversation-graph.ts";
 export { startTurn, type RunningTurn, type TurnInput, type TurnOptions } from "./start-turn.ts";
 export { ConversationState, type AgentType, type ConversationUpdate, type Receipt, type RouteDecision, type Usage } from "../turn/state.ts";
 export type { TurnEvent, TurnResult, TurnTimings } from "../turn/events.ts";

@@ -12,6 +12,7 @@ const CHAPTERS: Readonly<Record<string, string>> = {
   graph: "Turns",
   turn: "What a turn knows and tells",
   nodes: "Answers of one's own",
+  agents: "Agents and their tools",
   memory: "Memory and its jobs",
   stores: "What is kept",
   models: "Models",

@@ -1,10 +1,16 @@
 import { AppError } from "../errors/app-error.ts";
 import type { KnowledgeHandlers } from "../nodes/generate-kb.ts";
+import type { AgentExtras } from "./start/open-agents.ts";
 import type { Service } from "./start/service.ts";
 
 /** The public API of the package. Importing it opens nothing and reads no environment. */
 export * from "../graph/index.ts";
 export type { Service } from "./start/service.ts";
+
+/** What a program adds to its service: handlers of knowledge bases, agents, tools. */
+export interface ServiceExtras extends AgentExtras {
+  handlers?: KnowledgeHandlers;
+}
 
 /** Settings by the names of docs/configuration.md. */
 export type Settings = Readonly<Record<string, string | number | boolean | undefined>>;
@@ -13,7 +19,7 @@ export type Settings = Readonly<Record<string, string | number | boolean | undef
  * Opens the service in this process: every setting has a default, and none is read from the environment. It logs warnings to standard
  * output unless LOG_LEVEL says otherwise. Throws AppError `invalid_configuration` that names every wrong setting.
  */
-export async function openService(settings: Settings = {}, options: { handlers?: KnowledgeHandlers } = {}): Promise<Service> {
+export async function openService(settings: Settings = {}, { handlers, ...extras }: ServiceExtras = {}): Promise<Service> {
   // Loaded when it is called: a caller of the graph alone needs no server.
   const [{ CONFIG_VARIABLES, parseConfig }, { openApp }, { makeLogger }] = await Promise.all([
     import("./start/config.ts"),
@@ -25,5 +31,5 @@ export async function openService(settings: Settings = {}, options: { handlers?:
     throw new AppError("invalid_configuration", `There is no setting ${unknown.join(", ")}. docs/configuration.md lists them.`);
   const given = Object.entries(settings).map(([name, value]) => [name, value === undefined ? value : String(value)]);
   const config = parseConfig({ LOG_LEVEL: "warn", ...Object.fromEntries(given) } as Record<string, string | undefined>);
-  return openApp(config, makeLogger(config.LOG_LEVEL), options);
+  return openApp(config, makeLogger(config.LOG_LEVEL), { ...(handlers ? { handlers } : {}), extras });
 }

@@ -50,11 +50,16 @@ export const AgentSpec = z.strictObject({
     .describe("False switches a layer of memory off for its turns."),
   limits: AgentLimits.prefault({}),
 });
+/** What an agent is, with every default. */
 export type AgentSpec = z.infer<typeof AgentSpec>;
+/** The same as a program writes it: all but the description has a default. */
+export type AgentSpecInput = z.input<typeof AgentSpec>;
 
 /** `system`: from a file or from code. `tenant`: from Postgres, over HTTP; it wins. */
 export const AgentTier = z.enum(["tenant", "system"]);
 export type AgentTier = z.infer<typeof AgentTier>;
 
+/** An agent with its name, and whose it is. */
 export const Agent = AgentSpec.extend({ name: agentName, tier: AgentTier });
+/** An agent with its name, and whose it is. */
 export type Agent = z.infer<typeof Agent>;

@@ -1,6 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type AgentCatalog, makeAgentCatalog } from "../../agents/agent-catalog.ts";
-import { loadAgentFiles } from "../../agents/load-agent-files.ts";
+import { loadAgentFiles, parseAgent } from "../../agents/load-agent-files.ts";
 import type { ToolHooks } from "../../agents/run-tool-call.ts";
 import type { AgentTool, ToolSource } from "../../agents/tool.ts";
 import { calculate } from "../../agents/tools/calculate.ts";
@@ -9,7 +9,7 @@ import { makeKnowledgeSearch } from "../../agents/tools/knowledge-search.ts";
 import { makeMemoryTools } from "../../agents/tools/memory-tools.ts";
 import { todoWrite } from "../../agents/tools/todo-write.ts";
 import { makeSavedMemoryStore } from "../../stores/postgres/memory/saved-memory-store.ts";
-import type { Agent } from "../../turn/agent.ts";
+import type { Agent, AgentSpecInput } from "../../turn/agent.ts";
 import { TURN_DEFAULTS } from "../../turn/context.ts";
 import type { Config } from "./config.ts";
 import type { Memory } from "./open-memory.ts";
@@ -18,9 +18,11 @@ import type { Stores } from "./open-stores.ts";
 
 /** What a program adds to the agents of its service. */
 export interface AgentExtras {
-  /** Agents of the system tier, besides those of AGENTS_DIR. */
-  agents?: readonly Agent[];
+  /** Agents of the system tier by name, besides those of AGENTS_DIR. */
+  agents?: Readonly<Record<string, AgentSpecInput>>;
+  /** Tools that agents may name: see `fromLangChainTool`. */
   tools?: readonly AgentTool[];
+  /** Run around every call of a tool. */
   hooks?: ToolHooks;
 }
 
@@ -58,7 +60,8 @@ export async function openAgents(
   extras: AgentExtras = {},
 ): Promise<Agents> {
   const files = config.AGENTS_DIR === undefined ? [] : await loadAgentFiles(config.AGENTS_DIR);
-  const system = [...files, ...(extras.agents ?? [])];
+  const ofProgram = Object.entries(extras.agents ?? {}).map(([name, spec]) => parseAgent(`the agent "${name}"`, name, spec));
+  const system = [...files, ...ofProgram];
   const tools = [...builtInTools(config, stores, memory), ...(extras.tools ?? [])];
   return {
     catalog: makeAgentCatalog({ system, tenants: stores.agents }),

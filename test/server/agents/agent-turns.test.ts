@@ -1,6 +1,7 @@
 import { tool } from "@langchain/core/tools";
 import { describe, expect, test } from "@jest/globals";
 import { z } from "zod";
+import type { ToolHooks } from "../../../agents/run-tool-call.ts";
 import { fromLangChainTool } from "../../../agents/tool.ts";
 import type { TurnEvent } from "../../../turn/events.ts";
 import type { ChatRequestBody, ScriptedToolCall } from "../../servers/model-server.ts";
@@ -19,6 +20,12 @@ const order = tool(
   },
   { name: "order", description: "Orders an item.", schema: z.object({ item: z.string() }) },
 );
+const hooks: ToolHooks = {
+  before({ arguments: given }) {
+    if (JSON.stringify(given).includes("poison")) throw new Error("no poison is ordered here");
+  },
+  after: ({ output }) => output.replace("tea", "green tea"),
+};
 const opened = useServiceWithModel(
   {
     MEMORY_MODEL: "test-memory",
@@ -27,7 +34,13 @@ const opened = useServiceWithModel(
     ENABLE_EPISODIC_MEMORY: "true",
     EMBEDDING_MODEL: "built-in",
   },
-  { extras: { tools: [fromLangChainTool(order)] } },
+  {
+    extras: {
+      tools: [fromLangChainTool(order)],
+      agents: { clerk: { description: "Orders", tools: ["order"], permissions: [{ tool: "order", action: "allow" }] } },
+      hooks,
+    },
+  },
 );
 
 /** The model calls what the script says for the n-th request of a turn; with a text it answers. */
@@ -120,6 +133,14 @@ describe("a turn of an agent", () => {
     expect((await stepsNow())[1]).toMatchObject({ output: "ordered slow", ok: true });
   });
 
+  test("of an agent that a program defines runs its hooks around each call", async () => {
+    follow([calls("order", { item: "poison" }, "a"), calls("order", { item: "tea" }, "b")], "Ordered.");
+    const { of } = await ask("clerk", "order both");
+    const results = new Map(of("tool_result").map(({ call_id, ok, output }) => [call_id, [ok, output]]));
+    expect(results.get("a")).toEqual([false, expect.stringContaining("no poison is ordered here")]);
+    expect(results.get("b")).toEqual([true, "ordered green tea"]);
+  });
+
   test.each<[limit: string, limits: object, most: number]>([
     ["3 steps", { max_steps: 3 }, 2],
     ["2 calls of tools", { max_tool_calls: 2 }, 2],
@@ -207,22 +228,13 @@ describe("a turn of an agent", () => {
     expect(plain.agent).toBe("assistant");
   });
 
-  test("shows its steps beside its answer when they are asked for, and all of it goes with the conversation", async () => {
+  test("shows its steps and its part in the conversation when they are asked for, and all of it is erased with that", async () => {
     follow([calls("calculate", { expression: "123454321*1" })], "Done.");
     const { done, turnId } = await ask("calculator", "count");
     const conversation = `${opened.url}/api/v1/conversations/${done?.conversation_id}`;
     const { json } = await callApi<{ messages: { role: string; steps?: { kind: string }[] }[] }>(`${conversation}/messages?include=steps`);
     expect(json.messages.map(({ steps }) => steps?.map(({ kind }) => kind))).toEqual([undefined, ["model", "tool", "model"]]);
-    expect((await callApi(conversation, { method: "DELETE" })).status).toBe(200);
-    expect((await callApi(`${opened.url}/api/v1/turns/${turnId}/steps`)).status).toBe(404);
-    expect((await callApi(`${conversation}/agents`)).status).toBe(404);
-  });
-
-  test("leaves its part in the list of the conversation's agents", async () => {
-    follow([calls("calculate", { expression: "1+1" })], "Two.");
-    const { done } = await ask("calculator", "1+1?");
-    const { json } = await callApi<{ agents: object[] }>(`${opened.url}/api/v1/conversations/${done?.conversation_id}/agents`);
-    expect(json.agents).toMatchObject([
+    expect((await callApi<{ agents: object[] }>(`${conversation}/agents`)).json.agents).toMatchObject([
       {
         agent: "calculator",
         interaction_count: 1,
@@ -230,5 +242,8 @@ describe("a turn of an agent", () => {
         state_description: "answered after 1 call: calculate",
       },
     ]);
+    expect((await callApi(conversation, { method: "DELETE" })).status).toBe(200);
+    expect((await callApi(`${opened.url}/api/v1/turns/${turnId}/steps`)).status).toBe(404);
+    expect((await callApi(`${conversation}/agents`)).status).toBe(404);
   });
 });
