@@ -23,6 +23,7 @@ const OWNER_OF: Record<string, RowOwner> = {
   episode_cursors: OF_CONVERSATION,
   memory_cursors: OF_CONVERSATION,
   turns_to_read_again: OF_CONVERSATION,
+  message_ratings: OF_CONVERSATION,
   turn_steps: OF_CONVERSATION,
   conversation_agents: OF_CONVERSATION,
   agents: OF_TENANT,
