@@ -53,7 +53,14 @@ describe.each(WAYS_TO_STREAM)("streamAnswer over a socket, %s", (_way, modelAt) 
 
     test("gives no usage when the server counted none, and replaces NUL, which Postgres cannot store", async () => {
       server.answer({ tokens: ["a\0b", "\0"], withoutUsage: true });
-      expect(await ask()).toEqual({ tokens: ["a\uFFFDb", "\uFFFD"], text: "a\uFFFDb\uFFFD", usage: undefined, error: null, cut: null });
+      expect(await ask()).toEqual({
+        tokens: ["a\uFFFDb", "\uFFFD"],
+        text: "a\uFFFDb\uFFFD",
+        toolCalls: [],
+        usage: undefined,
+        error: null,
+        cut: null,
+      });
     });
   });
 

@@ -140,7 +140,7 @@ describe("the offline chat model", () => {
       const prompt = [new HumanMessage(message)];
       const timeouts = { firstTokenMs: 10_000, idleMs: 10_000 };
       const answer = await streamAnswer({ model: new OfflineChatModel(), prompt, timeouts, onToken: (token) => tokens.push(token) });
-      expect(answer).toEqual({ text: offlineAnswer(prompt), usage: undefined, error: null, cut: null });
+      expect(answer).toEqual({ text: offlineAnswer(prompt), toolCalls: [], usage: undefined, error: null, cut: null });
       expect(tokens.join("")).toBe(answer.text);
       expect(tokens.length).toBeGreaterThan(10);
     },
