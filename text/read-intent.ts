@@ -7,9 +7,21 @@ const SHORT_FORMS: readonly [string, string][] = [
   ["<me>", "(?:我|我们|本人|咱们?)"],
 ];
 
+/** Node 22 has no two groups of one name in an expression: `(?<word>` becomes `(?<word_0>`, `(?<word_1>`, … */
+function numberGroups(expression: string): string {
+  let number = 0;
+  return expression.replace(/\(\?<(\w+)>/g, (_whole, name: string) => `(?<${name}_${number++}>`);
+}
+
+/** The groups that took part, by their names without numbers. */
+function namedGroups(groups: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
+  const found = Object.entries(groups).filter(([, text]) => text !== undefined);
+  return Object.fromEntries(found.map(([name, text]) => [name.replace(/_\d+$/, ""), text]));
+}
+
 function toExpression(phrases: readonly string[], gap: string, edge: string): RegExp {
   const spelled = SHORT_FORMS.reduce((text, [short, long]) => text.replaceAll(short, long), phrases.join("|"));
-  return new RegExp(`${edge}(?:${spelled.replaceAll("…", gap)})${edge}`, "iu");
+  return new RegExp(numberGroups(`${edge}(?:${spelled.replaceAll("…", gap)})${edge}`), "iu");
 }
 
 const EXPRESSIONS = Object.fromEntries(
@@ -25,7 +37,7 @@ const HAN = /\p{Script=Han}/u;
 export function readIntent(intent: Intent, sentence: string): Readonly<Record<string, string | undefined>> | null {
   const { english, chinese } = EXPRESSIONS[intent];
   const found = english.exec(sentence) ?? (HAN.test(sentence) ? chinese.exec(sentence) : null);
-  return found && (found.groups ?? {});
+  return found && namedGroups(found.groups ?? {});
 }
 
 export const hasIntent = (intent: Intent, sentence: string): boolean => readIntent(intent, sentence) !== null;

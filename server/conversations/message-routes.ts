@@ -131,8 +131,8 @@ export function messageRoutes({ stores, memory, observing }: AppParts): Router {
       response.json({ messages, next });
     },
     async rateMessage(request, response) {
-      const id = parseUuid("message id", request.params["id"]);
       const { value, comment } = parseRequest(RatingRequest, request.body);
+      const id = parseUuid("message id", request.params["id"]);
       const rated = await messages.rate(callerOf(response), id, { value, comment });
       if (!rated) throw messageNotFound(id);
       if (!rated.rating) throw AppError.invalid([{ field: "message id", problem: "is a message of the user; rate the answer to it" }]);

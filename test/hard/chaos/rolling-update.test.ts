@@ -22,7 +22,7 @@ const SQL = `
 create table notes (id uuid primary key, conversation_id uuid not null references conversations on delete cascade, text text not null);
 create index notes_by_conversation on notes (conversation_id);
 alter table messages add column author text;
-alter table conversations add column pinned boolean not null default false;
+alter table conversations add column starred boolean not null default false;
 alter table turns add column attempt integer not null default 1;
 alter table messages drop constraint messages_role_check;
 alter table messages add constraint messages_role_check check (role in ('user', 'assistant', 'tool'));

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** What a service is made of; its page is not needed to serve. */
-const SOURCES = ["errors", "graph", "memory", "models", "nodes", "observe", "server", "stores", "text", "turn", "package.json"];
+const SOURCES = ["agents", "errors", "graph", "memory", "models", "nodes", "observe", "server", "stores", "text", "turn", "package.json"];
 
 export interface VersionTree {
   /** For `startServiceProcess`. */
