@@ -157,21 +157,24 @@ export interface MemoryLayers {
   titles?: boolean;
 }
 
-/** A summary when it is due; after a complete answer also its episode and the memory agent, after the first one the title. */
+/**
+ * After a complete answer: a summary when it is due, its episode and the memory agent, after the first one the title. A turn that failed
+ * leaves nothing to do.
+ */
 export function jobsAfterTurn(
   { summary: settings, episodes = false, coreMemory = false, titles = false }: MemoryLayers,
   state: ConversationState,
 ): Job[] {
+  if (!isWholeAnswer(state)) return [];
   const { conversationSummary: summary } = state;
-  const isComplete = isWholeAnswer(state);
-  const uncovered = uncoveredMessages(state.recentMessages, summary).length + (isComplete ? 2 : 1); // the user's message counts in any case
+  const uncovered = uncoveredMessages(state.recentMessages, summary).length + 2;
   const kinds: LayerJobKind[] = [];
   // A window that is not whole has more uncovered messages than any setting.
   const isDue = settings !== null && (!state.windowIsWhole || isSummaryDue(settings, { hasSummary: summary !== null, uncovered }));
   if (isDue) kinds.push("summarise");
-  if (episodes && isComplete) kinds.push("index_episodes");
-  if (coreMemory && isComplete) kinds.push("remember");
+  if (episodes) kinds.push("index_episodes");
+  if (coreMemory) kinds.push("remember");
   const isFirst = summary === null && state.windowIsWhole && !state.recentMessages.some(({ role }) => role === "assistant");
-  if (titles && isComplete && isFirst) kinds.push("title");
+  if (titles && isFirst) kinds.push("title");
   return kinds.map((kind) => layerJob(kind, state));
 }

@@ -63,9 +63,6 @@ describe("jobsAfterTurn", () => {
   test.each<[string, number, Partial<ConversationState>, Partial<SummarySettings>]>([
     ["without a summary: when the turn makes the messages minMessages", 8, {}, {}],
     ["with minMessages less than the window: when there is a message before the window", 5, {}, { minMessages: 3 }],
-    ["with an incomplete answer, which is not counted", 9, { answer: "half an ans", partialAnswer: true }, {}],
-    ["with a missing answer", 9, { answer: "", partialAnswer: true }, {}],
-    ["with an empty answer", 9, { answer: "" }, {}],
     ["with 4 messages covered: when updateDelta more lie before the window", 13, { conversationSummary: summaryThrough(4) }, {}],
     ["with 16 messages covered, into which the window reaches back", 25, { conversationSummary: summaryThrough(16) }, {}],
     ["with a window that is not whole: always", 0, { windowIsWhole: false }, {}],
@@ -84,8 +81,10 @@ describe("jobsAfterTurn", () => {
     expect(jobsAfter({ recentMessages: sampleWindow(50), windowIsWhole: false }, null)).toEqual([]);
   });
 
-  test("asks for the episode and the memory agent after a complete answer only, where these layers are on", () => {
+  test("asks for nothing after a turn without a complete answer, and for the episode and the memory agent where these layers are on", () => {
     const kinds = (fields: Partial<ConversationState>, layers: object) => jobsAfter(fields, null, layers).map(({ kind }) => kind);
+    for (const fields of [{ answer: "half an ans", partialAnswer: true }, { answer: "", partialAnswer: true }, { answer: "" }])
+      expect(jobsAfter({ recentMessages: sampleWindow(50), windowIsWhole: false, ...fields }, SETTINGS, { episodes: true })).toEqual([]);
     expect(kinds({}, { episodes: true, coreMemory: true })).toEqual(["index_episodes", "remember"]);
     expect(kinds({}, { episodes: true })).toEqual(["index_episodes"]);
     expect(kinds({ partialAnswer: true }, { episodes: true, coreMemory: true })).toEqual([]);
