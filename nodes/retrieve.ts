@@ -26,11 +26,13 @@ export interface RetrieveParts {
 /** The recalled ones, best first, then what stands beside them, with their scores. */
 function toExchanges(episodes: readonly RecalledEpisode[]): RecalledExchange[] {
   const besides = episodes.flatMap(({ neighbours, conversationId, score }) =>
-    neighbours.map((neighbour) => ({ ...neighbour, conversationId, score })),
+    neighbours.map((neighbour) => ({ ...neighbour, conversationId, score, similarity: null })),
   );
-  return [...episodes, ...besides].map(({ id, score, conversationId, userMessage, assistantMessage, messageIds, createdAt }) => {
-    return { id, score, conversationId, userMessage, assistantMessage, messageIds, createdAt: createdAt.toISOString() };
-  });
+  return [...episodes, ...besides].map(
+    ({ id, score, similarity, conversationId, userMessage, assistantMessage, messageIds, createdAt }) => {
+      return { id, score, similarity, conversationId, userMessage, assistantMessage, messageIds, createdAt: createdAt.toISOString() };
+    },
+  );
 }
 
 /** The part of a found passage that prompt and receipt need. */

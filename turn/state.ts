@@ -42,6 +42,10 @@ export type ConversationSummary = z.infer<typeof ConversationSummary>;
 /** The section of core memory that says how the user wants things done. In a prompt it stands apart from what is known. */
 export const WISHES = "instructions";
 
+/** What kind of thing an episode is, by the words of the user or the memory agent's choice. */
+export const EpisodeType = z.enum(["preference", "decision", "context", "outcome"]);
+export type EpisodeType = z.infer<typeof EpisodeType>;
+
 export const CoreSection = z.object({ section: z.string(), content: z.string(), version: z.number() });
 export type CoreSection = z.infer<typeof CoreSection>;
 
@@ -49,6 +53,8 @@ export type CoreSection = z.infer<typeof CoreSection>;
 export const RecalledExchange = z.object({
   id: z.string(),
   score: z.number(),
+  /** Cosine of question and exchange; null when its words alone or its place beside another brought it. */
+  similarity: z.number().nullable(),
   conversationId: z.string(),
   userMessage: z.string(),
   assistantMessage: z.string(),
@@ -150,7 +156,15 @@ export const Receipt = z.object({
   summary: z.object({ version: z.number(), covered_message_count: z.number() }).nullable(),
   window_messages: z.number(),
   core_memory: z.array(z.object({ section: z.string(), version: z.number() })),
-  episodes: z.array(z.object({ id: z.string(), score: z.number(), conversation_id: z.string(), message_ids: z.array(z.string()) })),
+  episodes: z.array(
+    z.object({
+      id: z.string(),
+      score: z.number(),
+      similarity: z.number().nullable().optional().describe("As in the list of episodes; missing in receipts of earlier versions."),
+      conversation_id: z.string(),
+      message_ids: z.array(z.string()),
+    }),
+  ),
   passages: z.array(z.object({ id: z.string(), document_id: z.string(), title: z.string(), heading: z.string(), score: z.number() })),
   attachments: z
     .array(z.object({ name: z.string() }))

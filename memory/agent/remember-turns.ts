@@ -10,6 +10,7 @@ import type { JobHandler } from "../jobs/run-jobs.ts";
 import type { Recall, RecalledEpisode } from "../recall/recall-episodes.ts";
 import type { SourceMessage } from "./section-drafts.ts";
 import { makeToolRunner, type ToolRunner } from "./run-tool-calls.ts";
+import type { EpisodeType } from "../../turn/state.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 
 /** A completed turn, or an imported message of the user. */
@@ -47,8 +48,6 @@ interface RememberParts {
 const MAX_MESSAGES = 40;
 /** Decisions on one reading when others change the sections meanwhile. */
 const MAX_DECISIONS = 5;
-/** Episodes that are found before those of one type are picked. */
-const MAX_CANDIDATES = 100;
 
 /**
  * The memory agent's job: reads unread turns, decides, and saves the decisions together with how far it has read. When a section was
@@ -140,10 +139,8 @@ function toTurns({ asked, answer, anchor }: ReadExchange): TurnToRead[] {
 }
 
 function makeSearch(recall: Recall, owner: Owner, signal: AbortSignal) {
-  return async (query: string, limit: number, episodeType?: string): Promise<RecalledEpisode[]> => {
-    const { episodes } = await recall({ ...owner, question: query, limit: episodeType ? MAX_CANDIDATES : limit, signal });
-    return episodes.filter((episode) => episodeType === undefined || episode.episodeType === episodeType).slice(0, limit);
-  };
+  return async (query: string, limit: number, episodeType?: EpisodeType): Promise<RecalledEpisode[]> =>
+    (await recall({ ...owner, question: query, limit, episodeTypes: episodeType && [episodeType], signal })).episodes;
 }
 
 function reportOperations(observer: Observer, { changes, operations }: ReadingResult): void {

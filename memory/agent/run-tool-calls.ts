@@ -5,23 +5,16 @@ import { fence } from "../../text/fence.ts";
 import { splitLines } from "../../text/split-sentences.ts";
 import { shortenQuoted } from "../../text/tokens.ts";
 import type { RecalledEpisode } from "../recall/recall-episodes.ts";
-import {
-  checkArguments,
-  type CheckedCall,
-  isToolName,
-  parseTurnNumbers,
-  TOOL_ARGUMENTS,
-  type ToolArguments,
-  type ToolCall,
-} from "./tool-schemas.ts";
+import { makeArchiveDrafts } from "./archive-drafts.ts";
+import { checkArguments, type CheckedCall, isToolName, TOOL_ARGUMENTS, type ToolArguments, type ToolCall } from "./tool-schemas.ts";
 import { type CallOutcome, type DecidedSection, makeSectionDrafts, type SectionDraftsParts, type SourceMessage } from "./section-drafts.ts";
-import type { MemoryToArchive } from "../../stores/postgres/memory/archive-store.ts";
+import type { EpisodeType } from "../../turn/state.ts";
 
 export interface ToolRunnerParts extends SectionDraftsParts {
   /** Sections that may be written. */
   allowed: readonly string[];
   /** Null: there is no archive. */
-  search: ((query: string, limit: number, episodeType?: string) => Promise<RecalledEpisode[]>) | null;
+  search: ((query: string, limit: number, episodeType?: EpisodeType) => Promise<RecalledEpisode[]>) | null;
 }
 
 /** Whether a call was answered with a refusal. */
@@ -34,15 +27,28 @@ const FOUND_TOKENS = 200;
 /** Of a refused call. */
 const LOGGED_CHARACTERS = 2_000;
 
-const NO_VALUES = { section: null, version: null, oldValue: null, newValue: null, reason: null, refused: null };
+const NO_VALUES = {
+  section: null,
+  version: null,
+  oldValue: null,
+  newValue: null,
+  reason: null,
+  refused: null,
+  episodeType: null,
+  importance: null,
+  memoryId: null,
+  restsOn: null,
+  resultsCount: null,
+  topResult: null,
+};
 
 /** What the memory agent works on in one reading. All of it is written in one transaction. */
 export function makeToolRunner({ conversationId, sections, allowed, leftOut, search }: ToolRunnerParts) {
   const drafts = makeSectionDrafts({ conversationId, sections, leftOut });
   const operations: MemoryOperation[] = [];
-  const archived: MemoryToArchive[] = [];
   /** Messages that the model was shown: what it writes afterwards may rest on them too. */
   const found = new Set<string>();
+  const archive = makeArchiveDrafts(log, found);
 
   function log(operation: string, sources: readonly SourceMessage[], values: Partial<MemoryOperation>): void {
     operations.push({
@@ -60,28 +66,15 @@ export function makeToolRunner({ conversationId, sections, allowed, leftOut, sea
     return drafts.rewrite({ section, content: splitLines(content).join("\n").trim(), reason: reason ?? null, turns }, read, found);
   }
 
-  function archive(given: ToolArguments<"archival_insert">, read: readonly SourceMessage[]): CallOutcome {
-    const { content, episode_type, importance, turns } = given;
-    const parsed = parseTurnNumbers(turns, { lines: [{ isNew: true }], count: read.length });
-    if ("refused" in parsed) return parsed;
-    const sources = parsed.named.length > 0 ? read.filter((_, index) => parsed.named.includes(index + 1)) : read;
-    const triggerMessageIds = sources.map(({ messageId }) => messageId);
-    const same = archived.find((memory) => memory.content === content);
-    if (same) {
-      same.triggerMessageIds = [...new Set([...same.triggerMessageIds, ...triggerMessageIds])];
-      return { said: "That is archived already." };
-    }
-    archived.push({ id: uuidv7(), triggerMessageIds, content, episodeType: episode_type, importance });
-    log("archival_insert", sources, { newValue: content });
-    return { said: "Archived." };
-  }
-
   async function find(given: ToolArguments<"archival_search">, read: readonly SourceMessage[]): Promise<CallOutcome> {
     const { query, limit, episode_type } = given;
     const episodes = search ? await search(query, limit, episode_type) : [];
     episodes.forEach(({ messageIds }) => messageIds.forEach((id) => found.add(id)));
-    log("archival_search", read, { reason: query });
-    return { said: episodes.length === 0 ? "Nothing was found." : fence("earlier_exchanges", episodes.flatMap(toPieces)) };
+    const [best] = episodes;
+    const topResult = best ? { id: best.id, score: best.score } : null;
+    log("archival_search", read, { reason: query, episodeType: episode_type ?? null, resultsCount: episodes.length, topResult });
+    const shown = archive.show(episodes);
+    return { said: shown.length === 0 ? "Nothing was found." : fence("earlier_exchanges", shown.flatMap(toPieces)) };
   }
 
   function check({ name, arguments: given }: ToolCall): CheckedCall | { refused: string } {
@@ -100,7 +93,11 @@ export function makeToolRunner({ conversationId, sections, allowed, leftOut, sea
       case "core_memory_update":
         return update(call.arguments, read);
       case "archival_insert":
-        return archive(call.arguments, read);
+        return archive.insert(call.arguments, read);
+      case "archival_update":
+        return archive.update(call.arguments, read);
+      case "archival_delete":
+        return archive.delete(call.arguments, read);
       case "archival_search":
         return find(call.arguments, read);
     }
@@ -139,17 +136,18 @@ export function makeToolRunner({ conversationId, sections, allowed, leftOut, sea
     },
     result: (): ReadingResult => ({
       ...drafts.result(),
+      ...archive.result(),
       operations,
-      archived,
       basedOn: { sections: sections.map(({ section, version }) => ({ section, version })), messageIds: [...found] },
     }),
   };
 }
 
-function toPieces({ createdAt, userMessage, assistantMessage }: RecalledEpisode): { label: string; text: string }[] {
-  const day = `[${createdAt.toISOString().slice(0, 10)}]`;
-  const asked = { label: day, text: shortenQuoted(userMessage, FOUND_TOKENS) };
-  const answer = { label: userMessage ? "Answer:" : `${day} Answer:`, text: shortenQuoted(assistantMessage, FOUND_TOKENS) };
+function toPieces({ episode, number }: { episode: RecalledEpisode; number: number | null }): { label: string; text: string }[] {
+  const { createdAt, episodeType, importance, userMessage, assistantMessage } = episode;
+  const about = `[${createdAt.toISOString().slice(0, 10)}, ${episodeType}, importance ${importance}${number === null ? "" : `, memory ${number}`}]`;
+  const asked = { label: about, text: shortenQuoted(userMessage, FOUND_TOKENS) };
+  const answer = { label: userMessage ? "Answer:" : `${about} Answer:`, text: shortenQuoted(assistantMessage, FOUND_TOKENS) };
   return [...(userMessage ? [asked] : []), ...(assistantMessage ? [answer] : [])];
 }
 

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { unquoteLines } from "../../text/fence.ts";
-import { WISHES } from "../../turn/state.ts";
+import { EpisodeType, WISHES } from "../../turn/state.ts";
 
 /** CORE_MEMORY_SECTIONS adds more. */
 export const DEFAULT_SECTIONS = ["profile", "preferences", "goals", "relationships", "constraints", WISHES] as const;
@@ -17,12 +17,19 @@ const text = (limit: number) =>
     .refine((value) => !value.includes("\0") && value.isWellFormed(), "holds what cannot be stored: NUL or half a surrogate pair")
     .refine((value) => [...value].length <= limit, `has more than ${limit} characters; shorten it`);
 
-const EPISODE_TYPE = z.enum(["preference", "decision", "context", "outcome"]);
 const NUMBERS = { type: "array", items: { type: "integer", minimum: 1 } } as const;
 const TURNS_OF_LINES =
   "For each line of the content the numbers of the turns that it rests on: [[1], [2, 3]]. [] for a line you do not change.";
 
 /** What a model is told of each tool, and what its calls are checked by. `turns` is read by parseTurnNumbers. */
+const memoryNumber = z.number().int().min(1).describe("The number that archival_search shows beside it.");
+const archivedText = text(SECTION_CHARACTERS).refine((value) => value.trim() !== "", NO_TEXT);
+const importance = z.number().min(0).max(1);
+const restingOn = z
+  .unknown()
+  .optional()
+  .meta({ ...NUMBERS, description: "The numbers of the turns that it rests on." });
+
 export const TOOL_ARGUMENTS = {
   core_memory_update: z
     .object({
@@ -36,20 +43,30 @@ export const TOOL_ARGUMENTS = {
     .describe("Writes the whole new content of one section of the core memory. What is not in it any more is forgotten."),
   archival_insert: z
     .object({
-      content: text(SECTION_CHARACTERS).refine((value) => value.trim() !== "", NO_TEXT),
-      episode_type: EPISODE_TYPE,
-      importance: z.number().min(0).max(1).default(0.5),
-      turns: z
-        .unknown()
-        .optional()
-        .meta({ ...NUMBERS, description: "The numbers of the turns that it rests on." }),
+      content: archivedText,
+      episode_type: EpisodeType,
+      importance: importance.default(0.5),
+      turns: restingOn,
     })
     .describe("Keeps something worth remembering that does not belong into the core memory; it comes back when a question fits it."),
+  archival_update: z
+    .object({
+      memory: memoryNumber,
+      content: archivedText.describe("Its whole new content."),
+      episode_type: EpisodeType.optional(),
+      importance: importance.optional(),
+      reason: text(1_000).optional().describe("Why, in a few words."),
+      turns: restingOn,
+    })
+    .describe("Corrects an archived memory that archival_search has found."),
+  archival_delete: z
+    .object({ memory: memoryNumber, reason: text(1_000).optional().describe("Why, in a few words."), turns: restingOn })
+    .describe("Deletes an archived memory that archival_search has found, because it is no longer true or the user wants it forgotten."),
   archival_search: z
     .object({
-      query: text(SECTION_CHARACTERS).refine((value) => value.trim() !== "", NO_TEXT),
+      query: archivedText,
       limit: z.number().int().min(1).max(20).default(5),
-      episode_type: EPISODE_TYPE.optional(),
+      episode_type: EpisodeType.optional(),
     })
     .describe("Searches the user's earlier exchanges and archived memories."),
 } as const;

@@ -1,8 +1,7 @@
 import { hasIntent } from "../../text/read-intent.ts";
 import { isSmallTalk } from "../../text/small-talk.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
-
-type EpisodeType = "preference" | "decision" | "context" | "outcome";
+import type { EpisodeType } from "../../turn/state.ts";
 
 const IMPORTANCE_OF_TYPE: Readonly<Record<EpisodeType, number>> = { preference: 0.8, decision: 0.9, context: 0.5, outcome: 0.6 };
 const SMALL_TALK_IMPORTANCE = 0.1;

@@ -128,7 +128,7 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
     });
     await opened.upsert(await mapInSlices(memories, toMemory));
     const ids = memories.map(({ id }) => id);
-    const left = new Set(await archive.markIndexed(conversation, indexName, ids));
+    const left = new Set(await archive.markIndexed(conversation, indexName, memories));
     const erased = ids.filter((id) => !left.has(id));
     if (erased.length > 0) await opened.remove(key, erased);
   }

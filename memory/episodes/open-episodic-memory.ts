@@ -5,6 +5,7 @@ import type { Database } from "../../stores/postgres/database/database.ts";
 import { makeChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";
 import { makeEpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
 import { type EpisodeIndex, openEpisodeIndex } from "../../stores/search/open-episode-index.ts";
+import type { EpisodeType } from "../../turn/state.ts";
 import type { SearchStore } from "../../stores/search/search-index.ts";
 import { type FindPassages, makeFindPassages } from "../knowledge/find-passages.ts";
 import { makeRecall, type Recall } from "../recall/recall-episodes.ts";
@@ -23,6 +24,8 @@ export interface EpisodicMemoryParts {
   minSimilarity?: number | undefined;
   /** Older exchanges are not recalled. Default: all are. */
   maxAgeDays?: number | undefined;
+  /** What is of another type is not recalled. Default: all is. */
+  episodeTypes?: readonly EpisodeType[] | undefined;
   /** Called with the error of each part of a search that fails. */
   onError?: ((error: unknown, work: string) => void) | undefined;
   /** Gets the states of the circuit breakers. */
@@ -42,11 +45,11 @@ export interface EpisodicMemory {
 /** Throws AppError `invalid_configuration` when turns have been indexed with another embedder or store. */
 export async function openEpisodicMemory(parts: EpisodicMemoryParts): Promise<EpisodicMemory> {
   const embedder = cacheQuestionVectors(parts.embedder);
-  const { database, store, timeZone = "UTC", maxAgeDays, onError, observer = NOOP_OBSERVER } = parts;
+  const { database, store, timeZone = "UTC", onError, observer = NOOP_OBSERVER } = parts;
   const minSimilarity = parts.minSimilarity ?? embedder.minSimilarity ?? 0.5;
   const index = await openEpisodeIndex({ database, store, embedder });
   const episodes = makeEpisodeStore(database);
-  const recall = makeRecall({ index, episodes, embedder, rerank: parts.rerank, timeZone, minSimilarity, maxAgeDays, observer, onError });
+  const recall = makeRecall({ ...parts, index, episodes, embedder, timeZone, minSimilarity });
   const findPassages = makeFindPassages({ index: index.chunks, chunks: makeChunkStore(database), embedder, observer, onError });
   return { recall, findPassages, index, embedder, timeZone };
 }

@@ -12,6 +12,7 @@ import { loadBest, rankHits, relevantEpisodes, searchBoth } from "./rank-hits.ts
 import { makeCircuitBreaker } from "./circuit-breaker.ts";
 import { chooseNeighbours, fillRoom, type Neighbour } from "./neighbours.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
+import type { EpisodeType } from "../../turn/state.ts";
 import { type QuestionTime, timeOfQuestion, timesInEarlierYears } from "../../text/time-of-question.ts";
 
 export interface RecallParts {
@@ -24,6 +25,8 @@ export interface RecallParts {
   /** The cosine from which an episode is recalled without a word in common. */
   minSimilarity: number;
   maxAgeDays?: number | undefined;
+  /** Of other types nothing is recalled, unless a request names them. Default: all types are. */
+  episodeTypes?: readonly EpisodeType[] | undefined;
   now?: () => Date;
   /** Called with the error of each leg that fails. */
   onError?: ((error: unknown, work: string) => void) | undefined;
@@ -36,6 +39,12 @@ export interface RecallRequest extends Owner {
   /** The last messages, oldest first: they complete a question that points back. */
   recent?: readonly { role: "user" | "assistant"; content: string }[];
   conversationId?: string | undefined;
+  /** Default: those of the setting. */
+  episodeTypes?: readonly EpisodeType[] | undefined;
+  /** The first moment. */
+  from?: Date | undefined;
+  /** The moment behind the last one. */
+  until?: Date | undefined;
   limit: number;
   /** A question for several things may get twice as many, as far as short ones leave room. */
   mayExceedLimit?: boolean;
@@ -49,8 +58,9 @@ export interface RecalledEpisode extends Neighbour {
   conversationId: string;
   /** Comparable within one search only. */
   score: number;
-  /** `preference`, `decision`, `context` or `outcome`. */
-  episodeType: string;
+  /** Cosine of question and exchange, -1 to 1; null when its words alone brought it. */
+  similarity: number | null;
+  episodeType: EpisodeType;
   /** 0 to 1. */
   importance: number;
   /** What was said beside it, in its order; what is recalled itself is left out. */
@@ -84,8 +94,12 @@ const SEVERAL = 2;
 /** Hits loaded in place of those that Postgres no longer has. */
 const SPARE = 10;
 
+const laterOf = (one: Date | undefined, other: Date | undefined): Date | undefined =>
+  one && other && other > one ? other : (one ?? other);
+const earlierOf = (one: Date | undefined, other: Date): Date => (one && one < other ? one : other);
+
 function withinDay(filter: SearchFilter, { from, until }: QuestionTime): SearchFilter {
-  return { ...filter, from: filter.from && filter.from > from ? filter.from : from, until };
+  return { ...filter, from: laterOf(filter.from, from), until: earlierOf(filter.until, until) };
 }
 
 /** The named time; where nothing was said in it, the latest year before in which something was. */
@@ -103,7 +117,7 @@ function isExcept({ id, attributes }: SearchHit, except: ReadonlySet<string> | u
 
 /** Searches by words and by meaning side by side. Texts come from Postgres: what was erased there is not recalled. */
 export function makeRecall(parts: RecallParts): Recall {
-  const { index, episodes, embedder, rerank, timeZone, minSimilarity, maxAgeDays } = parts;
+  const { index, episodes, embedder, rerank, timeZone, minSimilarity, maxAgeDays, episodeTypes } = parts;
   const { now = () => new Date(), onError = () => undefined, observer = NOOP_OBSERVER } = parts;
   const opened = async (): Promise<SearchIndex> => index.open(await index.name());
   const askWords = makeCircuitBreaker("episode_words", observer);
@@ -162,7 +176,9 @@ export function makeRecall(parts: RecallParts): Recall {
     const filter: SearchFilter = {
       ownerKey: ownerKey(tenantId, userId),
       ...(conversationId === undefined ? {} : { groupId: episodeGroupId(conversationId) }),
-      ...(maxAgeDays === undefined ? {} : { from: new Date(moment.getTime() - maxAgeDays * DAY_MS) }),
+      from: laterOf(request.from, maxAgeDays === undefined ? undefined : new Date(moment.getTime() - maxAgeDays * DAY_MS)),
+      until: request.until,
+      types: request.episodeTypes ?? episodeTypes,
     };
     const named = timeOfQuestion(question, moment, timeZone);
     const day = named?.kind === "day" ? named : null;
@@ -213,7 +229,7 @@ export function makeRecall(parts: RecallParts): Recall {
       Math.min(limit, found.length),
     );
     return {
-      episodes: found.map(({ text, score, hit: { attributes } }, place) => ({
+      episodes: found.map(({ text, score, cosine, hit: { attributes } }, place) => ({
         id: text.id,
         conversationId: text.conversationId,
         userMessage: text.userMessage,
@@ -223,7 +239,8 @@ export function makeRecall(parts: RecallParts): Recall {
         createdAt: text.createdAt,
         neighbours: neighbours[place] ?? [],
         score,
-        episodeType: String(attributes["episode_type"]),
+        similarity: cosine,
+        episodeType: attributes["episode_type"] as EpisodeType,
         importance: Number(attributes["importance"]),
       })),
       degraded: degraded || isDayMissing,

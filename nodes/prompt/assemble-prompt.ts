@@ -176,8 +176,8 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
       summary: summary?.text ? { version: summary.version, covered_message_count: summary.coveredMessageCount } : null,
       window_messages: fitting.messages.length,
       core_memory: known.sections.map(({ section, version }) => ({ section, version })),
-      episodes: recalled.episodes.map(({ id, score, conversationId, messageIds }) => {
-        return { id, score, conversation_id: conversationId, message_ids: messageIds };
+      episodes: recalled.episodes.map(({ id, score, similarity, conversationId, messageIds }) => {
+        return { id, score, similarity, conversation_id: conversationId, message_ids: messageIds };
       }),
       passages: receiptPassages(found.passages),
       ...(attached.attachments.length === 0 ? {} : { attachments: attached.attachments.map(({ name }) => ({ name })) }),

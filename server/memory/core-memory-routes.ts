@@ -3,6 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { SECTION_CHARACTERS, SECTION_NAME } from "../../memory/agent/tool-schemas.ts";
 import type { StoredSection } from "../../stores/postgres/memory/write-sections.ts";
+import { EpisodeType } from "../../turn/state.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { pageQuery, parseRequest, storableText, toPageRequest, uuidField, wholeNumberField, callerId } from "../http/parse-request.ts";
@@ -57,7 +58,11 @@ const OperationList = z.object({
   operations: z.array(
     z.object({
       id: z.uuid(),
-      operation: z.string().describe("core_update, archival_insert or archival_search; unknown_tool for anything else that was tried."),
+      operation: z
+        .string()
+        .describe(
+          "core_update, archival_insert, archival_update, archival_delete or archival_search; unknown_tool for anything else that was tried.",
+        ),
       section: z.string().nullable(),
       version: z.int().nullable(),
       old_value: z.string().nullable(),
@@ -65,6 +70,10 @@ const OperationList = z.object({
       reason: z.string().nullable(),
       actor,
       refused: z.string().nullable().describe("Why it was not done; null: it was."),
+      episode_type: EpisodeType.nullable().describe("Of an archived memory, or the one that was searched for."),
+      importance: z.number().nullable().describe("Of an archived memory."),
+      results_count: z.int().nullable().describe("What a search found."),
+      top_result: z.object({ id: z.uuid(), score: z.number() }).nullable().describe("The best that a search found."),
       trigger_message_id: z.uuid().nullable().describe("The last of the messages that gave rise to it."),
       trigger_message_ids: z.array(z.uuid()).describe("All messages that gave rise to it: several when turns were read together."),
       conversation_id: z.uuid().nullable(),
@@ -227,6 +236,10 @@ export function coreMemoryRoutes({ stores, memory }: AppParts): Router {
           reason: operation.reason,
           actor: operation.actor,
           refused: operation.refused,
+          episode_type: operation.episodeType as EpisodeType | null,
+          importance: operation.importance,
+          results_count: operation.resultsCount,
+          top_result: operation.topResult,
           trigger_message_id: operation.triggerMessageIds.at(-1) ?? null,
           trigger_message_ids: operation.triggerMessageIds,
           conversation_id: operation.conversationId,

@@ -9,11 +9,25 @@ import { makeRouter, operationGroup, route, type Sent, time } from "../http/open
 import type { RecallRequest } from "../../memory/recall/recall-episodes.ts";
 import type { OwnedConversation } from "../../stores/owner.ts";
 import type { Neighbour } from "../../memory/recall/neighbours.ts";
-import { Layer } from "../../turn/state.ts";
+import { civilDay, startOfDay } from "../../text/days.ts";
+import { EpisodeType, Layer } from "../../turn/state.ts";
 
 const MAX_QUERY_CHARACTERS = 4_000;
 /** A person waits longer than a turn: this many times MEMORY_READ_TIMEOUT_MS. */
 const PATIENCE = 5;
+
+const dayOrTime = z.union(
+  [z.iso.date(), z.iso.datetime({ offset: true })],
+  "must be a day, like 2026-11-24, or a time, like 2026-11-24T09:30:00Z",
+);
+
+/** The first moment of a day or time, or the first one behind it. */
+function momentOf(given: string | undefined, timeZone: string, { isEnd = false } = {}): Date | undefined {
+  if (given === undefined) return undefined;
+  const [, year, month, day] = /^(\d+)-(\d+)-(\d+)$/.exec(given) ?? [];
+  if (day !== undefined) return startOfDay(civilDay(Number(year), Number(month), Number(day)) + (isEnd ? 1 : 0), timeZone);
+  return new Date(Date.parse(given) + (isEnd ? 1 : 0));
+}
 
 const EpisodesQuery = z.object({
   query: storableText
@@ -22,6 +36,12 @@ const EpisodesQuery = z.object({
     .meta({ minLength: 1, maxLength: MAX_QUERY_CHARACTERS }),
   limit: wholeNumberField(1, 100).default(10),
   conversation_id: z.string("must be given once").optional().describe("Searches this conversation alone, unless `scope` says otherwise."),
+  episode_type: z
+    .enum(EpisodeType.options, `must be one of ${EpisodeType.options.join(", ")}`)
+    .optional()
+    .describe("Searches this type alone. Without it those that a turn recalls: EPISODE_TYPES."),
+  from: dayOrTime.describe("Nothing said before this day or time. A day is one of TIME_ZONE.").optional(),
+  to: dayOrTime.describe("Nothing said after this day or time.").optional(),
   scope: z
     .enum(["conversation", "user"])
     .optional()
@@ -30,7 +50,6 @@ const EpisodesQuery = z.object({
     ),
 });
 
-const EpisodeType = z.enum(["preference", "decision", "context", "outcome"]);
 const Exchange = z.object({
   id: z.uuid(),
   user_message: z.string().describe("Empty of an imported answer to nothing."),
@@ -43,6 +62,10 @@ const EpisodeList = z.object({
   episodes: z.array(
     Exchange.extend({
       score: z.number().describe("Comparable within one search only."),
+      similarity: z
+        .number()
+        .nullable()
+        .describe("The cosine of query and exchange, comparable between searches of one embedder; null when its words alone brought it."),
       conversation_id: z.uuid(),
       episode_type: EpisodeType,
       importance: z.number(),
@@ -93,7 +116,10 @@ export function episodeRoutes({ config, memory, stores }: AppParts): Router {
   return makeRouter(episodeOperations, {
     async findEpisodes(request, response) {
       const owner = { tenantId: tenantOf(response), userId: userInPath(request, response) };
-      const { query: question, limit, conversation_id, scope } = parseRequest(EpisodesQuery, request.query);
+      const { query: question, limit, conversation_id, scope, episode_type, ...span } = parseRequest(EpisodesQuery, request.query);
+      const { TIME_ZONE: timeZone } = config;
+      const [from, until] = [momentOf(span.from, timeZone), momentOf(span.to, timeZone, { isEnd: true })];
+      if (from && until && from >= until) throw AppError.invalid([{ field: "to", problem: `"${span.to}" is before "${span.from}"` }]);
       const conversationId = conversation_id === undefined ? undefined : parseUuid("conversation_id", conversation_id);
       if (scope === "conversation" && conversationId === undefined) {
         throw AppError.invalid([{ field: "conversation_id", problem: "is missing; name the conversation that is searched" }]);
@@ -101,13 +127,23 @@ export function episodeRoutes({ config, memory, stores }: AppParts): Router {
       if (!recall) throw new AppError("index_unavailable", "Episodic memory is switched off. Set ENABLE_EPISODIC_MEMORY=true.");
       const signal = AbortSignal.timeout(PATIENCE * config.MEMORY_READ_TIMEOUT_MS);
       const within = scope === "user" && conversationId !== undefined ? await readTalk({ ...owner, conversationId }) : { conversationId };
-      const { episodes, degraded } = await recall({ ...owner, question, ...within, limit, signal });
+      const { episodes, degraded } = await recall({
+        ...owner,
+        question,
+        ...within,
+        episodeTypes: episode_type && [episode_type],
+        from,
+        until,
+        limit,
+        signal,
+      });
       response.json({
         episodes: episodes.map((episode) => ({
           ...toExchange(episode),
           score: episode.score,
+          similarity: episode.similarity,
           conversation_id: episode.conversationId,
-          episode_type: episode.episodeType as z.output<typeof EpisodeType>,
+          episode_type: episode.episodeType,
           importance: episode.importance,
           neighbours: episode.neighbours.map(toExchange),
         })),

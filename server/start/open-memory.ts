@@ -78,6 +78,7 @@ export async function openEpisodes(config: Config, database: Database, onError: 
       timeZone: config.TIME_ZONE,
       minSimilarity: config.EPISODE_MIN_SIMILARITY,
       maxAgeDays: config.EPISODE_MAX_AGE_DAYS,
+      episodeTypes: config.EPISODE_TYPES,
       onError,
       observer,
     });

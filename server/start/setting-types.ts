@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { SECTION_NAME } from "../../memory/agent/tool-schemas.ts";
 import { LONGEST_INSTRUCTIONS } from "../../turn/context.ts";
+import { EpisodeType } from "../../turn/state.ts";
 
 /** In milliseconds, 2^31 - 1. A longer timer of Node fires at once. */
 const LONGEST_TIMER_MS = 2_147_483_647;
@@ -57,6 +58,10 @@ export const trustedProxies = z
 export const sectionNames = commaList.refine(
   (names) => names.length <= 20 && names.every((name) => SECTION_NAME.test(name)),
   "must be at most 20 names joined by commas, each of small letters, digits, dash and underscore, like hobbies,family",
+);
+
+export const episodeTypes = commaList.pipe(
+  z.array(z.enum(EpisodeType.options, `must be some of ${EpisodeType.options.join(", ")}, joined by commas`)),
 );
 
 export const decimalNumber = (minimum: number, maximum: number) =>

@@ -5,6 +5,7 @@ import { TURN_DEFAULTS } from "../../turn/context.ts";
 import { listening } from "./listening-settings.ts";
 import {
   decimalNumber,
+  episodeTypes,
   headers,
   hostAndPort,
   httpUrl,
@@ -138,6 +139,11 @@ const prompt = {
     .enum(["user", "conversation"], "must be user or conversation")
     .default(TURN_DEFAULTS.scope)
     .describe("`user` recalls from all conversations of the user, `conversation` only from the same one."),
+  EPISODE_TYPES: episodeTypes
+    .optional()
+    .describe(
+      "Only exchanges and archived memories of these types are recalled: some of `preference`, `decision`, `context` and `outcome`, joined by commas. Unset: all.",
+    ),
   EPISODE_MAX_AGE_DAYS: wholeNumber(1, 36_500).optional().describe("Older exchanges are not recalled. Unset: of any age."),
   ENABLE_CORE_MEMORY: onOrOff(true).describe("Whether facts about a user are kept and stand in every prompt."),
   CORE_MEMORY_SECTIONS: sectionNames

@@ -35,6 +35,7 @@ const ATTRIBUTES = {
   chunks: { position: "number" },
 } as const satisfies Record<string, IndexDefinition["attributes"]>;
 type IndexContent = keyof typeof ATTRIBUTES;
+const TYPE = { episodes: { type: "episode_type" }, chunks: {} } as const satisfies Record<IndexContent, Pick<IndexDefinition, "type">>;
 
 export function chunkIndexName(name: string): string {
   return name.replace(/^episodes_/, "chunks_");
@@ -116,7 +117,7 @@ export function makeIndexOpener(
 
   async function openOne(name: string): Promise<SearchIndex> {
     const own = content === "chunks" ? chunkIndexName(name) : name;
-    const index = await store.openIndex({ name: own, dimensions, attributes: ATTRIBUTES[content] });
+    const index = await store.openIndex({ name: own, dimensions, attributes: ATTRIBUTES[content], ...TYPE[content] });
     async function dropIfUnknown(): Promise<void> {
       const rows = await records?.query({ name: "index-known", text: "select name from search_indexes where name = $1", values: [name] });
       if (rows?.length !== 0) return;

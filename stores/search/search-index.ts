@@ -25,6 +25,8 @@ export interface SearchFilter {
   from?: Date | undefined;
   /** Exclusive. */
   until?: Date | undefined;
+  /** Values of the index's `type`. */
+  types?: readonly string[] | undefined;
 }
 
 export interface SearchHit extends Omit<SearchDocument, "embedding" | "lexicalText"> {
@@ -70,6 +72,8 @@ export interface IndexDefinition {
   name: string;
   dimensions: number;
   attributes: Readonly<Record<string, "text" | "number">>;
+  /** The attribute of texts by which a filter names `types`. Without it nothing is of a type. */
+  type?: string;
 }
 
 /** A server or database with indexes. Whoever opens it closes it. */

@@ -14,6 +14,7 @@ const EXCHANGE = {
   assistantMessage: "Noted.",
   messageIds: ["asked", "answered"],
   score: 1.5,
+  similarity: 0.7,
 };
 const createdAt = new Date("2024-01-31T12:00:00Z");
 const EPISODE: RecalledEpisode = { ...EXCHANGE, createdAt, externalIds: [], episodeType: "preference", importance: 0.8, neighbours: [] };

@@ -70,11 +70,15 @@ delete from archived_memories using conversations
 where conversations.id = conversation_id and tenant_id = $1 and user_id = $2 and archived_memories.id = $3
 returning archived_memories.id, conversation_id as "conversationId", content`;
 
+/** By its text: operations of an earlier version name no memory. */
 const ERASE_ARCHIVING = `
+with cleared as (
+  update memory_operations set top_result = null where tenant_id = $1 and user_id = $2 and top_result->>'id' = $3::uuid::text and memory_id is null
+)
 delete from memory_operations
-using unnest($3::uuid[], $4::text[]) as gone (conversation_id, content)
-where tenant_id = $1 and user_id = $2 and operation = 'archival_insert'
-  and memory_operations.conversation_id = gone.conversation_id and new_value = gone.content
+using unnest($4::uuid[], $5::text[]) as gone (conversation_id, content)
+where tenant_id = $1 and user_id = $2 and (memory_id = $3
+  or operation = 'archival_insert' and memory_operations.conversation_id = gone.conversation_id and new_value = gone.content)
 returning id`;
 
 const NOTHING: Erased = { messages: 0, summaries: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 };
@@ -117,10 +121,10 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     { conversationId, ...owner }: OwnedConversation,
   ): Promise<ErasedRows> {
     const rows = await eraseConversations(transaction, owner, [conversationId]);
-    const memory = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
+    const { archivedIds: episodeIds, ...memory } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
     const erased = { ...rows, ...memory.erased, jobs: await jobs.erase({ ...owner, conversationId }) };
     const key = ownerKey(owner.tenantId, owner.userId);
-    const entries = { ownerKey: key, groupIds: [episodeGroupId(conversationId)], episodeIds: [] };
+    const entries = { ownerKey: key, groupIds: [episodeGroupId(conversationId)], episodeIds };
     return { erased, entries, isIndexed: await addMarkersAndSweeps(transaction, jobs, entries) };
   }
 
@@ -132,7 +136,8 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     const { tenantId, userId } = owner;
     const erasure = { id: uuidv7(), tenantId, ownerKey: ownerKey(tenantId, userId), conversationId };
     const { messages, isIndexed } = await softDeleteConversations(transaction, owner, erasure, 1);
-    const memory = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
+    const { archivedIds: episodeIds, ...memory } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
+    if (episodeIds.length > 0) await addMarkersAndSweeps(transaction, jobs, { ownerKey: erasure.ownerKey, groupIds: [], episodeIds });
     const erasedJobs = await jobs.erase({ ...owner, conversationId });
     await recordErasure(transaction, jobs, erasure, { messages, ...memory.erased, jobs: erasedJobs });
     return { erased: NOTHING, entries: null, isIndexed };
@@ -205,7 +210,13 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
         const archiving = await transaction.query({
           name: "erase-archiving",
           text: ERASE_ARCHIVING,
-          values: [tenantId, userId, archived.map(({ conversationId }) => conversationId), archived.map(({ content }) => content)],
+          values: [
+            tenantId,
+            userId,
+            episodeId,
+            archived.map(({ conversationId }) => conversationId),
+            archived.map(({ content }) => content),
+          ],
         });
         const ofPair = pair?.erased ?? NOTHING;
         const erased = { ...ofPair, memoryOperations: ofPair.memoryOperations + archiving.length };

@@ -1,5 +1,5 @@
-import type { Database, Queryable } from "../database/database.ts";
-import type { OwnedConversation } from "../../owner.ts";
+import { type Database, type Queryable, queryRow } from "../database/database.ts";
+import type { OwnedConversation, Owner } from "../../owner.ts";
 import { ownedValues } from "../database/sql-parts.ts";
 
 export interface MemoryToArchive {
@@ -16,11 +16,19 @@ export interface UnindexedMemory extends Omit<MemoryToArchive, "triggerMessageId
   createdAt: Date;
 }
 
+/** A change of an archived memory. */
+export interface MemoryCorrection extends Omit<MemoryToArchive, "content"> {
+  /** What it said when the change was decided. */
+  before: string;
+  /** Null deletes it. */
+  content: string | null;
+}
+
 export interface ArchiveStore {
   /** The oldest that an index lacks. */
   readUnindexed(conversation: OwnedConversation, indexName: string, limit: number): Promise<UnindexedMemory[]>;
-  /** Records that an index has these; returns those that still exist. */
-  markIndexed(conversation: OwnedConversation, indexName: string, ids: readonly string[]): Promise<string[]>;
+  /** Records that an index has these, unless they were corrected meanwhile; returns those that still exist. */
+  markIndexed(conversation: OwnedConversation, indexName: string, memories: readonly UnindexedMemory[]): Promise<string[]>;
 }
 
 const ARCHIVED = `
@@ -30,10 +38,12 @@ where conversations.id = $1 and tenant_id = $2 and user_id = $3 and not index_na
 order by archived_memories.created_at, archived_memories.id limit $5`;
 
 const MARK_ARCHIVED = `
-update archived_memories set index_names = array_append(array_remove(index_names, $4), $4)
-from conversations
+update archived_memories
+set index_names = array_remove(index_names, $4) || case when (archived_memories.content, archived_memories.episode_type, archived_memories.importance)
+  = (read.content, read."episodeType", read.importance) then array[$4] else '{}' end
+from conversations, jsonb_to_recordset($5::jsonb) as read (id uuid, content text, "episodeType" text, importance double precision)
 where conversations.id = conversation_id and conversations.id = $1 and tenant_id = $2 and user_id = $3
-  and archived_memories.id = any($5)
+  and archived_memories.id = read.id
 returning archived_memories.id`;
 
 export function makeArchiveStore(database: Database): ArchiveStore {
@@ -45,11 +55,11 @@ export function makeArchiveStore(database: Database): ArchiveStore {
         values: [...ownedValues(conversation), indexName, limit],
       }),
 
-    async markIndexed(conversation, indexName, ids) {
+    async markIndexed(conversation, indexName, memories) {
       const rows = await database.query<{ id: string }>({
         name: "episode-mark-archived",
         text: MARK_ARCHIVED,
-        values: [...ownedValues(conversation), indexName, ids],
+        values: [...ownedValues(conversation), indexName, JSON.stringify(memories)],
       });
       return rows.map(({ id }) => id);
     },
@@ -77,4 +87,51 @@ export async function archiveMemories(
     values: [conversationId, JSON.stringify(memories), memories.map(({ id }) => id)],
   });
   return new Set(rows.filter(({ isNew }) => isNew).map(({ content }) => content));
+}
+
+/** What would be the same as another memory of its conversation joins that one. */
+const CORRECT = `
+with given as (
+  select * from jsonb_to_recordset($3::jsonb) as given (id uuid, before text, content text, "episodeType" text, importance double precision,
+    "triggerMessageIds" uuid[])
+), found as materialized (
+  select archived.id, archived.conversation_id, given.content, given."episodeType", given.importance, given."triggerMessageIds",
+    array(select distinct unnest(coalesce(archived.trigger_message_ids, array[archived.trigger_message_id]) || given."triggerMessageIds")) as sources,
+    (select same.id from archived_memories same
+      where same.conversation_id = archived.conversation_id and md5(same.content) = md5(given.content) and same.id <> archived.id) as same_id
+  from given join archived_memories archived on archived.id = given.id and archived.content = given.before
+  join conversations on conversations.id = archived.conversation_id
+  where tenant_id = $1 and user_id = $2
+  for update of archived
+), removed as (
+  delete from archived_memories using found where archived_memories.id = found.id and (found.content is null or same_id is not null)
+  returning archived_memories.id
+), joined as (
+  update archived_memories set repeated_in = array(select distinct unnest(repeated_in || sources)) from found where archived_memories.id = same_id
+), changed as (
+  update archived_memories set content = found.content, episode_type = found."episodeType", importance = found.importance, trigger_message_ids = sources,
+    trigger_message_id = found."triggerMessageIds"[array_length(found."triggerMessageIds", 1)], index_names = '{}', corrected_at = clock_timestamp()
+  from found where archived_memories.id = found.id and found.content is not null and same_id is null
+  returning archived_memories.conversation_id
+)
+select (select count(*) from found)::int as found, array(select id from removed) as removed, array(select distinct conversation_id from changed) as changed`;
+
+/** What the index has to follow. */
+export interface CorrectedMemories {
+  /** Ids that are gone. */
+  removed: string[];
+  /** Conversations of changed ones. */
+  changed: string[];
+}
+
+/** Null, and the transaction must be rolled back, when one has changed since it was read. The transaction has locked the owner. */
+export async function correctMemories(
+  transaction: Queryable,
+  { tenantId, userId }: Owner,
+  corrections: readonly MemoryCorrection[],
+): Promise<CorrectedMemories | null> {
+  if (corrections.length === 0) return { removed: [], changed: [] };
+  const statement = { name: "unread-correct", text: CORRECT, values: [tenantId, userId, JSON.stringify(corrections)] };
+  const { found, ...corrected } = await queryRow<CorrectedMemories & { found: number }>(transaction, statement);
+  return found === corrections.length ? corrected : null;
 }

@@ -19,12 +19,23 @@ export interface MemoryOperation {
   actor: Actor;
   /** Why it was refused; null when done. */
   refused: string | null;
+  /** Of an archived memory, or the one that a search was for. */
+  episodeType: string | null;
+  /** Of an archived memory. */
+  importance: number | null;
+  /** The archived memory that was changed. */
+  memoryId: string | null;
+  /** Messages whose words the memory had before: with one of them the operation is erased. */
+  restsOn: readonly string[] | null;
+  /** Of a search; the best one without its text. */
+  resultsCount: number | null;
+  topResult: { id: string; score: number } | null;
   conversationId: string | null;
   /** The user's messages that led to it, newest last. */
   triggerMessageIds: readonly string[];
 }
 
-export interface StoredOperation extends MemoryOperation {
+export interface StoredOperation extends Omit<MemoryOperation, "memoryId" | "restsOn"> {
   /** The knowledge base of the turn that led to it, the newest of several; null when it came by no turn. */
   kbPrefix: string | null;
   createdAt: Date;
@@ -41,11 +52,13 @@ export const ALL_TRIGGERS = "coalesce(trigger_message_ids, array_remove(array[tr
 
 const ADD = `
 insert into memory_operations (id, tenant_id, user_id, operation, section, version, old_value, new_value, reason, actor, refused, conversation_id,
-  trigger_message_id, trigger_message_ids, created_at)
+  trigger_message_id, trigger_message_ids, episode_type, importance, memory_id, rests_on, results_count, top_result,
+  created_at)
 select id, $1, $2, operation, section, version, "oldValue", "newValue", reason, actor, refused, "conversationId",
-  "triggerMessageIds"[array_length("triggerMessageIds", 1)], "triggerMessageIds", clock_timestamp()
+  "triggerMessageIds"[array_length("triggerMessageIds", 1)], "triggerMessageIds", "episodeType", importance, "memoryId", "restsOn", "resultsCount", "topResult", clock_timestamp()
 from jsonb_to_recordset($3::jsonb) as given (id uuid, operation text, section text, version integer, "oldValue" text, "newValue" text, reason text, actor text,
-  refused text, "conversationId" uuid, "triggerMessageIds" uuid[])`;
+  refused text, "conversationId" uuid, "triggerMessageIds" uuid[], "episodeType" text, importance double precision, "memoryId" uuid, "restsOn" uuid[], "resultsCount" integer,
+  "topResult" jsonb)`;
 
 /** SQL: from the answer to the newest trigger. A worker's name is that of its knowledge base and of its agent. */
 const KB_PREFIX = `(
@@ -56,7 +69,8 @@ const KB_PREFIX = `(
 
 const LIST = `
 select id, operation, section, version, old_value as "oldValue", new_value as "newValue", reason, actor, refused, conversation_id as "conversationId",
-  ${ALL_TRIGGERS} as "triggerMessageIds", ${KB_PREFIX} as "kbPrefix", created_at as "createdAt"
+  ${ALL_TRIGGERS} as "triggerMessageIds", episode_type as "episodeType", importance, results_count as "resultsCount", top_result as "topResult",
+  ${KB_PREFIX} as "kbPrefix", created_at as "createdAt"
 from memory_operations
 where tenant_id = $1 and user_id = $2 and ($6::uuid is null or $6 = any(${ALL_TRIGGERS}))
   and ${isBeforeCursor(3)}

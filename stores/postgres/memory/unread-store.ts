@@ -4,7 +4,9 @@ import { type Cursor, isBehind } from "../../page.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { isAnchorSql, type MessageRow, messageRowsSql, type ReadMessage, toReadMessage } from "../conversations/exchanges.ts";
 import { lockConversation, lockOwner, ownerLock } from "../conversations/locks.ts";
-import { archiveMemories, type MemoryToArchive } from "./archive-store.ts";
+import { addMarkersAndSweeps } from "../erase/deferred-erase.ts";
+import { ownerKey } from "../../search/index-keys.ts";
+import { archiveMemories, correctMemories, type MemoryCorrection, type MemoryToArchive } from "./archive-store.ts";
 import { addOperations, type MemoryOperation } from "./operation-store.ts";
 import { saveLines, type SectionVersionLines } from "./section-versions.ts";
 import { removeTurnsToReread, TURNS_TO_REREAD } from "./turns-to-reread.ts";
@@ -30,6 +32,7 @@ export interface ReadingResult {
   /** Without those of `changes`. */
   operations: readonly MemoryOperation[];
   archived: readonly MemoryToArchive[];
+  corrected: readonly MemoryCorrection[];
   basedOn: { sections: readonly { section: string; version: number }[]; messageIds: readonly string[] };
 }
 
@@ -121,8 +124,8 @@ async function nextReread(database: Database, { tenantId, userId }: Owner, limit
   return row ? { ...row, readThrough: null, messages: row.messages.map(toReadMessage) } : null;
 }
 
-function isEmpty({ changes, repeated, operations, archived }: ReadingResult): boolean {
-  return [changes, repeated, operations, archived].every(({ length }) => length === 0);
+function isEmpty({ changes, repeated, operations, archived, corrected }: ReadingResult): boolean {
+  return [changes, repeated, operations, archived, corrected].every(({ length }) => length === 0);
 }
 
 /** For a reading of turns that changed nothing; false when the way of all others has to decide. */
@@ -195,19 +198,26 @@ export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQue
       return queue
         .transaction(async (transaction, jobs): Promise<ReadingOutcome> => {
           const { conversationId } = read;
-          const { changes, repeated, operations, archived } = result;
+          const { changes, repeated, operations, archived, corrected } = result;
           await lockOwner(transaction, owner);
           if (!(await lockConversation(transaction, { ...owner, conversationId }))) return "lost";
           if (!(await advance(transaction, owner, read, through))) return "lost";
           if (!(await isUnchanged(transaction, owner, result, read))) throw new StaleReading();
           if (changes.length > 0 && !(await writeSections(transaction, owner, changes))) throw new StaleReading();
           await saveLines(transaction, owner, repeated);
+          const followed = await correctMemories(transaction, owner, corrected);
+          if (!followed) throw new StaleReading();
           const added = await archiveMemories(transaction, { ...owner, conversationId }, archived);
           // Archiving a memory again is no operation.
           const isDone = ({ operation, refused, newValue }: MemoryOperation): boolean =>
             operation !== "archival_insert" || refused !== null || added.has(newValue);
           await addOperations(transaction, owner, operations.filter(isDone));
-          if (added.size > 0) await jobs.add([{ ...owner, kind: "index_episodes", conversationId }]);
+          const toIndex = new Set([...(added.size > 0 ? [conversationId] : []), ...followed.changed]);
+          await jobs.add([...toIndex].map((id) => ({ ...owner, kind: "index_episodes" as const, conversationId: id })));
+          if (followed.removed.length > 0) {
+            const gone = { ownerKey: ownerKey(owner.tenantId, owner.userId), groupIds: [], episodeIds: followed.removed };
+            await addMarkersAndSweeps(transaction, jobs, gone);
+          }
           return "saved";
         })
         .catch((error: unknown) => {

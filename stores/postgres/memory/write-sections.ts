@@ -123,6 +123,12 @@ export async function writeSections(
       reason,
       actor: updatedBy,
       refused: null,
+      episodeType: null,
+      importance: null,
+      memoryId: null,
+      restsOn: null,
+      resultsCount: null,
+      topResult: null,
       conversationId: from.conversationId,
       triggerMessageIds: from.triggerMessageIds,
     };

@@ -7,13 +7,13 @@ const AT_ONCE = 2_000;
 export const MOST_COMPARED = 20_000;
 const ID_BYTES = 16;
 
-/** SQL: ids and vectors of the next documents in one value, newest first. $5 and $6 are the time and id of the last one before. */
+/** SQL: ids and vectors of the next documents in one value, newest first. $6 and $7 are the time and id of the last one before. */
 export function vectorsSql(table: string, matches: string): string {
   return `
 select string_agg(uuid_send(id) || embedding, ''::bytea order by created_at desc, id desc) as vectors,
   (extract(epoch from min(created_at)) * 1000)::float8 as "lastAt"
 from (
-  select id, created_at, embedding from ${table} ${matches} and ($5::timestamptz is null or (created_at, id) < ($5, $6::uuid))
+  select id, created_at, embedding from ${table} ${matches} and ($6::timestamptz is null or (created_at, id) < ($6, $7::uuid))
   order by created_at desc, id desc limit ${AT_ONCE}
 ) as newest`;
 }
@@ -47,7 +47,7 @@ function cosinesOf(bytes: Buffer, question: Float32Array): ScoredId[] {
   });
 }
 
-/** The nearest of an owner's documents, each compared with the question. `ask` runs the statement of `vectorsSql` with $5 and $6. */
+/** The nearest of an owner's documents, each compared with the question. `ask` runs the statement of `vectorsSql` with $6 and $7. */
 export async function nearestVectors(
   embedding: readonly number[],
   limit: number,

@@ -22,6 +22,8 @@ import { listByWordsSql } from "./list-by-words.ts";
 import { readCandidates, WORD_CANDIDATES, wordSearchSql, type WordSearchRow } from "./word-search.ts";
 
 const REMOVED_AT_ONCE = 2_000;
+/** Of one owner, for a type that is rare among the nearest. Milvus gives no more at once. */
+const MOST_LOOKED_AT = 16_384;
 /** Postgres refuses longer ones. */
 const LONGEST_WORD_BYTES = 2_000;
 
@@ -41,12 +43,14 @@ function toTexts(document: SearchDocument, { attributes }: IndexDefinition): str
   ];
 }
 
-function filterValues({ ownerKey, groupId, from, until }: SearchFilter): StatementValue[] {
+/** $1 to $5. */
+function filterValues({ ownerKey, groupId, from, until, types }: SearchFilter): StatementValue[] {
   return [
     checkOwnerKey(ownerKey),
     groupId === undefined ? null : checkUuid(groupId),
     from ? checkMoment(from) : null,
     until ? checkMoment(until) : null,
+    types ?? null,
   ];
 }
 
@@ -78,8 +82,8 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
     const [row] = await run<{ hits: HitValues[] | null }>(statement, values);
     return hitsOf(ownerKey, row?.hits);
   };
-  async function fetch(ownerKey: string, ids: readonly string[]): Promise<SearchHit[]> {
-    return ids.length === 0 ? [] : hits(statements.fetch, ownerKey, [checkOwnerKey(ownerKey), ids.map(checkUuid)]);
+  async function fetch(ownerKey: string, ids: readonly string[], types: SearchFilter["types"] = undefined): Promise<SearchHit[]> {
+    return ids.length === 0 ? [] : hits(statements.fetch, ownerKey, [checkOwnerKey(ownerKey), ids.map(checkUuid), types ?? null]);
   }
   /** The hits of a ranking, in its order. */
   function inOrder(ranked: readonly { id: string; score: number }[], found: readonly SearchHit[]): SearchHit[] {
@@ -88,6 +92,21 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
       const hit = byId.get(id); // none when it was just removed
       return hit ? [{ ...hit, score }] : [];
     });
+  }
+  /** An index elsewhere knows no types: when the nearest are too few of a type, all are looked at. */
+  async function searchElsewhere(
+    { nearest: ask }: VectorIndex,
+    { types, ...filter }: SearchFilter,
+    question: readonly number[],
+    limit: number,
+  ): Promise<SearchHit[]> {
+    for (const most of [limit, MOST_LOOKED_AT]) {
+      const nearest = await ask(filter, question, most);
+      const ids = nearest.map(({ id }) => id);
+      const found = inOrder(nearest, await fetch(filter.ownerKey, ids, types)).slice(0, limit);
+      if (types === undefined || found.length === limit || nearest.length < most) return found;
+    }
+    return [];
   }
 
   return {
@@ -107,14 +126,10 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
       if (level === "pgvector") return hits(statements.searchVectors, filter.ownerKey, [...values, vectorValue(question), limit]);
       const ask = async (after: StatementValue[]): Promise<VectorsRow | undefined> =>
         (await run<VectorsRow>(statements.vectors, [...values, ...after]))[0];
-      const nearest = await (elsewhere ? elsewhere.nearest(filter, question, limit) : nearestVectors(question, limit, ask));
-      return inOrder(
-        nearest,
-        await fetch(
-          filter.ownerKey,
-          nearest.map(({ id }) => id),
-        ),
-      );
+      if (elsewhere) return searchElsewhere(elsewhere, filter, question, limit);
+      const nearest = await nearestVectors(question, limit, ask);
+      const ids = nearest.map(({ id }) => id);
+      return inOrder(nearest, await fetch(filter.ownerKey, ids));
     },
     async searchWords(filter, lexicalQuery, limit) {
       const words = wordsOf(lexicalQuery).filter((word) => Buffer.byteLength(word) <= LONGEST_WORD_BYTES);
@@ -127,7 +142,7 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
     },
     listByWords: (ownerKey, words, { createdAt, id }, limit) =>
       hits(statements.listByWords, ownerKey, [checkOwnerKey(ownerKey), words.map(storableText), createdAt, checkUuid(id), limit]),
-    fetch,
+    fetch: (ownerKey, ids) => fetch(ownerKey, ids),
     removeGroups: async (ownerKey, groupIds) => removeAll("removeGroups", ownerKey, groupIds),
     remove: async (ownerKey, ids) => removeAll("remove", ownerKey, ids),
     async count(ownerKey) {
@@ -138,12 +153,14 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
   };
 }
 
-/** $2 group, $3 from, $4 until; each may be null. */
-const NARROWED = `
+const ofTypes = ({ type }: IndexDefinition, types: string): string =>
+  `(${types}::text[] is null or ${type === undefined ? "false" : `"${type}" = any(${types})`})`;
+
+/** $2 group, $3 from, $4 until, $5 types; each may be null. */
+const narrowedSql = (definition: IndexDefinition): string => `
   and ($2::uuid is null or group_id = $2)
-  and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)`;
-/** $1 owner. */
-const MATCHES = `where owner_key = $1 ${NARROWED}`;
+  and ($3::timestamptz is null or created_at >= $3) and ($4::timestamptz is null or created_at < $4)
+  and ${ofTypes(definition, "$5")}`;
 
 /** $1 owner, $2 groups or ids, $3 limit. */
 const deletionSql = (table: string, column: string): string => `
@@ -164,6 +181,8 @@ function indexStatements(definition: IndexDefinition, level: SearchLevel) {
   const columns = [...texts, ...(level === "milvus" ? [] : ["embedding"])].map((column) => `"${column}"`);
   const written = columns.filter((column) => column !== `"id"`);
   const hit = hitColumns(definition);
+  const narrowed = narrowedSql(definition);
+  const matches = `where owner_key = $1 ${narrowed}`;
   const unscored = hitsAsJson(definition, { score: "0" });
   const inTime = hitsAsJson(definition, { score: "0", order: "order by created_at desc, id desc" });
   // With a digest: an index with other columns must not share statement names.
@@ -186,12 +205,15 @@ where (${written.map((column) => `stored.${column}`).join(", ")}) is distinct fr
     searchVectors: statement(
       "vectors",
       `select ${hitsAsJson(definition, { score: "1 - distance", order: "order by distance, id" })} as hits
-from (select ${hit}, embedding <=> $5::vector as distance from ${table} ${MATCHES} order by distance, id limit $6) as nearest`,
+from (select ${hit}, embedding <=> $6::vector as distance from ${table} ${matches} order by distance, id limit $7) as nearest`,
     ),
-    vectors: statement("compare", vectorsSql(table, MATCHES)),
-    searchWords: statement("words", wordSearchSql({ name, matches: MATCHES, narrowed: NARROWED, hit, hits: unscored })),
+    vectors: statement("compare", vectorsSql(table, matches)),
+    searchWords: statement("words", wordSearchSql({ name, matches, narrowed, hit, hits: unscored })),
+    fetch: statement(
+      "fetch",
+      `select ${unscored} as hits from ${table} where owner_key = $1 and id = any($2::uuid[]) and ${ofTypes(definition, "$3")}`,
+    ),
     listByWords: statement("list", listByWordsSql({ name, hit, hits: inTime })),
-    fetch: statement("fetch", `select ${unscored} as hits from ${table} where owner_key = $1 and id = any($2::uuid[])`),
     removeGroups: statement("remove-groups", deletionSql(table, "group_id")),
     remove: statement("remove", deletionSql(table, "id")),
     count: statement("count", `select count(*)::int as count from ${table} where $1::text is null or owner_key = $1`),

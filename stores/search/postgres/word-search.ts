@@ -10,35 +10,35 @@ type WordSearchParts = Record<"name" | "matches" | "narrowed" | "hit" | "hits", 
 
 /**
  * SQL: what BM25 needs of the likeliest documents, so that a search costs much the same among 2,000 and among 50,000 of an owner. Rare
- * words bring all their documents, as long as there are no more than $7. Of common words some documents count that have several together
- * (as many words as leave about $7 documents if words were independent), and some that have the rarest. Of one group ($2) all count. $5 is
+ * words bring all their documents, as long as there are no more than $8. Of common words some documents count that have several together
+ * (as many words as leave about $8 documents if words were independent), and some that have the rarest. Of one group ($2) all count. $6 is
  * the words, repetitions counting. Documents come as text, a line each, a fifth of the time of rows; their asked words have the weight A.
- * Up to $6 come as hits at once, which spares a second statement.
+ * Up to $7 come as hits at once, which spares a second statement.
  */
 export function wordSearchSql({ name, matches, narrowed, hit, hits }: WordSearchParts): string {
   const [table, kept] = [`search."${name}"`, wordTable(name)];
   const having = (condition: string): string => `select ctid from ${table} where ${WORD_KEYS} ${condition} ${narrowed}`;
   const together = (most: string): string =>
-    `(${having(`@> (select array_agg(key) from common, deep where place <= ${most})`)} limit $7 / 2)`;
+    `(${having(`@> (select array_agg(key) from common, deep where place <= ${most})`)} limit $8 / 2)`;
   return `
 with asked as materialized (
-  select word, count(*) as weight from unnest($5::text[]) as word group by word
+  select word, count(*) as weight from unnest($6::text[]) as word group by word
 ), known as materialized (
   select word, weight, own.key, own.documents::float8 as of_owner, every.documents::float8 as documents
   from asked join ${kept} as own on own.key = search.word_key($1, word) join ${kept} as every on every.key = search.word_key('', word)
 ), summed as materialized (
   select known.key, of_owner, owned.documents as owned,
-    owned.documents <= $7 or sum(of_owner) over (order by of_owner, known.key) <= $7 as rare
+    owned.documents <= $8 or sum(of_owner) over (order by of_owner, known.key) <= $8 as rare
   from known, ${kept} as owned where owned.key = search.word_key($1, '')
 ), common as materialized (
   select key, row_number() over told as place, owned * exp(sum(ln(least(1, of_owner / owned))) over told) as expected
   from summed where not rare window told as (order by of_owner, key)
 ), deep as materialized (
-  select coalesce(min(place) filter (where expected <= $7), max(place)) as most from common
+  select coalesce(min(place) filter (where expected <= $8), max(place)) as most from common
 ), candidates as materialized (
   ${having("&& (select array_agg(key) from summed where rare)")}
   union ${together("most")} union ${together("1")}
-  union (select ctid from ${table} where group_id = $2 and owner_key = $1 limit $7)
+  union (select ctid from ${table} where group_id = $2 and owner_key = $1 limit $8)
 ), listed as materialized (select array_agg(word) as words from known), matched as materialized (
   select ${hit}, word_count, ts_filter(setweight(lexemes, 'A', words), '{a}') as matching from ${table}, listed
   ${matches} and ctid = any(array(select ctid from candidates))
@@ -48,7 +48,7 @@ select
   (select documents::float8 from ${kept} where key = search.word_key('', '')) as documents,
   (select documents::float8 from ${kept} where key = search.word_key('', ' ')) as words,
   (select string_agg(concat_ws(' ', id, word_count, matching), E'\\n') from matched) as candidates,
-  (select ${hits} from matched where (select count(*) from matched) <= $6) as hits`;
+  (select ${hits} from matched where (select count(*) from matched) <= $7) as hits`;
 }
 
 export interface WordSearchRow extends Omit<WordStatistics, "asked"> {

@@ -7,6 +7,7 @@ import {
   type DecideWithModelParts,
   makeDecideWithModel,
 } from "../../../memory/agent/decide-with-model.ts";
+import { TOOL_ARGUMENTS } from "../../../memory/agent/tool-schemas.ts";
 import { OfflineChatModel } from "../../../models/offline/offline-chat-model.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import { estimateTokens } from "../../../text/tokens.ts";
@@ -40,7 +41,7 @@ describe("deciding with a model over a socket", () => {
     const { messages, tools, ...rest } = server.seen[0]?.body ?? { messages: [] };
     expect(rest).toMatchObject({ model: "test-memory", stream: true });
     expect(messages.map(({ role }) => role)).toEqual(["system", "user"]);
-    expect(tools?.map((tool) => tool.function.name)).toEqual(["core_memory_update", "archival_insert", "archival_search"]);
+    expect(tools?.map((tool) => tool.function.name)).toEqual(Object.keys(TOOL_ARGUMENTS));
     expect(messages[1]?.content).toMatch(
       /<core_memory>\n\[profile\] \(last .* 2024-01-31 12:00 UTC\)\n> Name: Ada\n[^]*My new home is Porto\./,
     );

@@ -8,6 +8,8 @@ describe("the memory agent's tools", () => {
       [
         ["core_memory_update", ["section", "content"], { section: { type: "string", enum: ["profile", "hobbies"] }, ...optional }],
         ["archival_insert", ["content", "episode_type"], { importance: { type: "number", minimum: 0, maximum: 1 }, ...optional }],
+        ["archival_update", ["memory", "content"], { memory: { type: "integer", minimum: 1 }, ...optional }],
+        ["archival_delete", ["memory"], { memory: { type: "integer", minimum: 1 }, ...optional }],
         ["archival_search", ["query"], { episode_type: { enum: ["preference", "decision", "context", "outcome"] } }],
       ].map(([name, required, properties]) => {
         const parameters = { type: "object", properties, required, additionalProperties: false };
@@ -17,7 +19,7 @@ describe("the memory agent's tools", () => {
   });
 
   test("are known by their names alone", () => {
-    const names = ["core_memory_update", "archival_insert", "archival_search"];
+    const names = ["core_memory_update", "archival_insert", "archival_update", "archival_delete", "archival_search"];
     const others = ["", "constructor", "__proto__", "toString", "CORE_MEMORY_UPDATE", "core_memory_update "];
     expect([...names, ...others].filter(isToolName)).toEqual(names);
   });

@@ -123,7 +123,9 @@ describe("the offline answer", () => {
       messageIds: ["q"],
       createdAt: "2026-01-02T00:00:00.000Z",
     };
-    const prompt = assembled("When does the passport expire?", { episodes: [{ id: "m", score: 1, conversationId: "c", ...said }] });
+    const prompt = assembled("When does the passport expire?", {
+      episodes: [{ id: "m", score: 1, similarity: null, conversationId: "c", ...said }],
+    });
     expect(prompt.at(-1)?.text).toContain("[2026-01-02] Noted:\n> The passport expires in May.");
     expect(offlineAnswer(prompt)).toContain('You said earlier: "The passport expires in May."');
   });

@@ -149,7 +149,7 @@ describe("assemblePrompt", () => {
         { section: "profile", version: 4 },
         { section: "goals", version: 1 },
       ],
-      episodes: [{ id: idOf(2), score: 8, conversation_id: "earlier", message_ids: [idOf(2), idOf(3)] }],
+      episodes: [{ id: idOf(2), score: 8, similarity: 0.5, conversation_id: "earlier", message_ids: [idOf(2), idOf(3)] }],
       passages: [{ id: "p1", document_id: "d1", title: "Title 1", heading: "", score: 8 }],
     });
   });

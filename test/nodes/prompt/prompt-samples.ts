@@ -12,6 +12,7 @@ export function exchange(number: number, fields: Partial<RecalledExchange> = {})
   return {
     id: idOf(number),
     score: 10 - number,
+    similarity: 0.5,
     conversationId: "earlier",
     userMessage: `asked ${number}`,
     assistantMessage: `answered ${number}`,

@@ -83,7 +83,8 @@ describe("core memory over HTTP", () => {
     expect(oldest.next).toBeNull();
     const values = { section: "goals", version: 3, old_value: "goal 2", new_value: "goal 3" };
     const why = { reason: null, actor: "person", refused: null, trigger_message_ids: [], kb_prefix: null };
-    expect(newest.operations[0]).toEqual({ id: ID, operation: "core_update", ...values, ...why, ...byPerson });
+    const ofArchive = { episode_type: null, importance: null, results_count: null, top_result: null };
+    expect(newest.operations[0]).toEqual({ id: ID, operation: "core_update", ...values, ...why, ...ofArchive, ...byPerson });
     expect((await service.operations(user, `?trigger_message_id=${crypto.randomUUID()}`)).json.operations).toEqual([]);
   });
 

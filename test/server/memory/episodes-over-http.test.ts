@@ -28,6 +28,7 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     expect(json.episodes[0]).toEqual({
       id: expect.any(String),
       score: expect.any(Number),
+      similarity: expect.any(Number),
       conversation_id: conversationId,
       user_message: "My favourite director is Agnès Varda.",
       assistant_message: "A fine choice.",
@@ -61,6 +62,25 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     expect((await running.episodes("ada", { query, conversation_id: crypto.randomUUID() })).json.episodes).toEqual([]);
   });
 
+  test("searches one type, and a span of days or times", async () => {
+    const query = "director peanuts 钢琴老师";
+    const found = async (filter: Record<string, string>) =>
+      (await running.episodes("ada", { query, ...filter })).json.episodes.map(({ user_message }) => user_message).toSorted();
+    const [director, peanuts, piano] = [
+      "My favourite director is Agnès Varda.",
+      "I am allergic to peanuts, remember that.",
+      "我女儿的钢琴老师叫林晓梅。",
+    ];
+    expect(await found({ episode_type: "context" })).toEqual([piano]);
+    expect(await found({ episode_type: "outcome" })).toEqual([]);
+    expect(await found({ from: "2024-03-05", to: "2024-03-05" })).toEqual([peanuts, director, piano]);
+    expect(await found({ to: "2024-03-04" })).toEqual([]);
+    expect(await found({ from: "2024-03-06" })).toEqual([]);
+    expect(await found({ from: "2024-03-05T12:02:00Z" })).toEqual([peanuts, piano]);
+    expect(await found({ from: "2024-03-05T13:02:00+01:00", to: "2024-03-05T12:02:00Z" })).toEqual([peanuts]);
+    expect(await found({ episode_type: "preference", to: "2024-03-05T12:01:00Z" })).toEqual([director]);
+  });
+
   test("with scope=user searches everything, as the next turn of that conversation: its talk takes part, its window is left out", async () => {
     const asked = "Something short would suit this evening.";
     const said = "I want to see a film by my favourite director.";
@@ -87,6 +107,10 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     ["a blank query", { query: "  " }, "query"],
     ["a query with a NUL", { query: "a\0b" }, "query"],
     ["a limit that is no number", { query: "x", limit: "ten" }, "limit"],
+    ["an unknown type", { query: "x", episode_type: "secret" }, "episode_type"],
+    ["a day that there is not", { query: "x", from: "2024-02-30" }, "from"],
+    ["a time without its zone", { query: "x", to: "2024-02-03T12:00:00" }, "to"],
+    ["a span that ends before it begins", { query: "x", from: "2024-02-03", to: "2024-02-02" }, "to"],
     ["a conversation that is no UUID", { query: "x", conversation_id: "1' or '1'='1" }, "conversation_id"],
   ])("refuses %s and names the field", async (_name, query, field) => {
     const { status, headers, text } = await running.episodes("ada", query);
@@ -102,7 +126,13 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     );
     expect(prompt.slice(0, -1).join()).not.toContain("Varda");
     const { id, message_ids } = found[0] ?? {};
-    expect(done.receipt.episodes[0]).toEqual({ id, score: expect.any(Number), conversation_id: conversationId, message_ids });
+    expect(done.receipt.episodes[0]).toEqual({
+      id,
+      score: expect.any(Number),
+      similarity: expect.any(Number),
+      conversation_id: conversationId,
+      message_ids,
+    });
     expect(done.degraded).toEqual([]);
     for (const { id: recalled } of done.receipt.episodes) {
       const shown = found.flatMap((episode) => [episode, ...episode.neighbours]);

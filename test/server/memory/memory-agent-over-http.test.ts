@@ -94,7 +94,7 @@ describe("the memory agent with a model and an archive", () => {
     expect(ranked.length).toBeGreaterThan(1);
     running.remember(callOnce({ name: "archival_search", arguments: { query: "director", limit: 3 } }));
     await running.settle((await running.say(user, "Hm.")).conversation_id);
-    const found = (toldToModel()[0] ?? "").match(/(?<=^\[\d{4}-\d\d-\d\d\]\n> ).*/gm);
+    const found = (toldToModel()[0] ?? "").match(/(?<=^\[\d{4}-\d\d-\d\d, \w+, importance [\d.]+\]\n> ).*/gm);
     expect(found).toEqual(ranked.map(({ user_message }) => user_message));
     expect((await running.operations(user)).json.operations).toMatchObject([{ operation: "archival_search", reason: "director" }]);
   });

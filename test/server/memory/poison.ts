@@ -27,7 +27,8 @@ export const UNTAMED =
   /<\s*(?:\/\s*)?(?:core_memory|user_wishes|conversation_summary|earlier_|user_message|assistant_message|start_of_turn|end_of_turn|s>|sys>)|<\s*[|｜]|\[\/?inst\]/iu;
 
 /** Lines of ours in a fence: they alone have no mark. */
-export const OUR_LINE = /^(?:\[(?:\d{4}-\d\d-\d\d|\w+)\](?: (?:User|Noted):| \(last changed by .*\))?|Assistant:|Answer:|\(none\))$/u;
+export const OUR_LINE =
+  /^(?:\[(?:\d{4}-\d\d-\d\d(?:, \w+, importance [\d.]+(?:, memory \d+)?)?|\w+)\](?: (?:User|Noted):| \(last changed by .*\))?|Assistant:|Answer:|\(none\))$/u;
 
 const FENCES =
   /<(core_memory|user_wishes|conversation_summary|earlier_exchanges|earlier_summary|user_message|assistant_message)>\n([^]*?)\n<\/\1>/gu;

@@ -5,7 +5,7 @@ export const DIMENSIONS = 8;
 export const [ANNA, BEN] = [ownerKey("acme", "anna"), ownerKey("acme", "ben")];
 
 export const definitionOf = (name: string): IndexDefinition => {
-  return { name, dimensions: DIMENSIONS, attributes: { note: "text", weight: "number" } };
+  return { name, dimensions: DIMENSIONS, attributes: { note: "text", weight: "number" }, type: "note" };
 };
 
 export const idsOf = (hits: readonly SearchHit[]): string[] => hits.map(({ id }) => id);

@@ -25,7 +25,7 @@ export function endOf({ messages }: UnreadConversation): Cursor {
 
 /** What a reading comes to, nothing unless `fields` say otherwise. */
 export function decided(fields: Partial<ReadingResult> = {}): ReadingResult {
-  return { changes: [], repeated: [], operations: [], archived: [], basedOn: { sections: [], messageIds: [] }, ...fields };
+  return { changes: [], repeated: [], operations: [], archived: [], corrected: [], basedOn: { sections: [], messageIds: [] }, ...fields };
 }
 
 export function sampleResult({ conversationId, messages }: UnreadConversation, expectedVersion?: number): ReadingResult {

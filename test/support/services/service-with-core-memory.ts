@@ -37,6 +37,10 @@ export interface ShownOperation {
   trigger_message_id: string | null;
   conversation_id: string | null;
   kb_prefix: string | null;
+  episode_type: string | null;
+  importance: number | null;
+  results_count: number | null;
+  top_result: { id: string; score: number } | null;
   created_at: string;
 }
 

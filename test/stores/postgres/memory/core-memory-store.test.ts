@@ -154,8 +154,9 @@ describeStores("the core memory store", ({ database, coreMemory, operations, era
     await coreMemory.remove(owner, { section });
     await expect(put("three", 3)).rejects.toMatchObject({ code: "stale_version" });
     expect(await put("three", 0)).toMatchObject({ version: 4 });
-    const from = { conversationId: null, triggerMessageIds: [], refused: null };
-    const same = { operation: "core_update", section, actor: "person", reason: null, ...from };
+    const from = { conversationId: null, triggerMessageIds: [], refused: null, kbPrefix: null };
+    const ofArchive = { episodeType: null, importance: null, resultsCount: null, topResult: null };
+    const same = { ...ofArchive, operation: "core_update", section, actor: "person", reason: null, ...from };
     const values = [null, "one", "two", null, "three"];
     expect(await versions()).toEqual(values.map((value, version) => [version, value]).slice(1));
     expect(await operationsOf(database, owner)).toEqual(
