@@ -10,7 +10,7 @@ import type { JobHandler } from "../jobs/run-jobs.ts";
 import type { Recall, RecalledEpisode } from "../recall/recall-episodes.ts";
 import type { SourceMessage } from "./section-drafts.ts";
 import { makeToolRunner, type ToolRunner } from "./run-tool-calls.ts";
-import type { EpisodeType } from "../../turn/state.ts";
+import { EpisodeType } from "../../turn/state.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 
 /** A completed turn, or an imported message of the user. */
@@ -138,9 +138,10 @@ function toTurns({ asked, answer, anchor }: ReadExchange): TurnToRead[] {
   return [{ messageId: asked.id, userMessage: asked.content, assistantMessage: answer?.content ?? "", saidAt: asked.createdAt, actor }];
 }
 
+/** Of every type, whatever turns recall: what is not recalled can be corrected, too. */
 function makeSearch(recall: Recall, owner: Owner, signal: AbortSignal) {
   return async (query: string, limit: number, episodeType?: EpisodeType): Promise<RecalledEpisode[]> =>
-    (await recall({ ...owner, question: query, limit, episodeTypes: episodeType && [episodeType], signal })).episodes;
+    (await recall({ ...owner, question: query, limit, episodeTypes: episodeType ? [episodeType] : EpisodeType.options, signal })).episodes;
 }
 
 function reportOperations(observer: Observer, { changes, operations }: ReadingResult): void {

@@ -42,7 +42,7 @@ describe("an archived memory that the memory agent corrects or deletes", () => {
   async function sayThen(call: ScriptedToolCall, by = user): Promise<string> {
     running.remember(afterSearch(call));
     const { conversation_id } = await running.say(by, "Well, one more thing about that.", "second");
-    await running.settle(conversation_id);
+    for (const id of [conversation_id, told]) await running.settle(id); // its memory is indexed anew by a job of the first one
     running.remember(NOTHING);
     return conversation_id;
   }
