@@ -60,9 +60,7 @@ const OperationList = z.object({
       id: z.uuid(),
       operation: z
         .string()
-        .describe(
-          "core_update, archival_insert, archival_update, archival_delete or archival_search; unknown_tool for anything else that was tried.",
-        ),
+        .describe("core_update, archival_insert, _update, _delete or _search; unknown_tool for anything else that was tried."),
       section: z.string().nullable(),
       version: z.int().nullable(),
       old_value: z.string().nullable(),

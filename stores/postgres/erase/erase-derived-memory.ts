@@ -3,7 +3,7 @@ import type { Owner } from "../../owner.ts";
 import { lexicalText } from "../../../text/lexical-text.ts";
 import type { Queryable } from "../database/database.ts";
 import { lineKey, linesOf, loadVersions, saveLines, type SectionVersionLines, type VersionLine } from "../memory/section-versions.ts";
-import { ALL_TRIGGERS } from "../memory/operation-store.ts";
+import { eraseArchive } from "./erase-archive.ts";
 import { rebuildSection, type RebuiltSection } from "./rebuild-section.ts";
 import { addVersions, updateCurrentSections } from "../memory/write-sections.ts";
 import { addTurnsToReread, removeTurnsToReread } from "../memory/turns-to-reread.ts";
@@ -21,43 +21,9 @@ export interface ErasedMessages {
   jobs: JobTransaction;
 }
 
-/** SQL: a message is erased, $4 or with its conversation $3. */
-const isGoneSql = (id: string): string =>
-  `not exists (select from messages where messages.id = ${id} and ($4::uuid[] is not null or messages.conversation_id <> $3))`;
-const anyIsGoneSql = (ids: string): string => `exists (select from unnest(${ids}) as rested (id) where ${isGoneSql("rested.id")})`;
-
-/**
- * Operations that changed no section go with any of their messages, which they may quote. What corrected or deleted an archived memory
- * quotes its sources, too, also those in other conversations.
- */
-const ERASE_OPERATIONS = `
-delete from memory_operations
-where tenant_id = $1 and user_id = $2 and (
-  conversation_id = $3 and ($4::uuid[] is null or ${ALL_TRIGGERS} && $4 and (
-    ${ALL_TRIGGERS} <@ $4 or operation <> 'core_update' or refused is not null))
-  or rests_on is not null and ${anyIsGoneSql("rests_on")})
-returning id,
-  case when operation = 'archival_delete' and refused is null and conversation_id = $3 and ($4::uuid[] is null or ${ALL_TRIGGERS} && $4)
-  then rests_on else '{}' end as "restsOn"`;
-
-const CLEAR_TOP_RESULTS = `
-update memory_operations set top_result = null
-where tenant_id = $1 and user_id = $2 and top_result is not null and ${isGoneSql("(top_result->>'id')::uuid")}
-  and not exists (select from archived_memories where archived_memories.id = (top_result->>'id')::uuid and ($4::uuid[] is not null or archived_memories.conversation_id <> $3))`;
-
 const GONE_WITH = `
 select given.id from unnest($1::uuid[]) as given (id)
 where not exists (select from messages where messages.id = given.id and conversation_id <> $2)`;
-
-const ERASE_ARCHIVED = `
-delete from archived_memories using conversations
-where conversations.id = conversation_id and tenant_id = $1 and user_id = $2 and (
-  conversation_id = $3 and ${ALL_TRIGGERS} && $4::uuid[] or corrected_at is not null and ${anyIsGoneSql(ALL_TRIGGERS)})
-returning archived_memories.id, ${ALL_TRIGGERS} || repeated_in as "restsOn"`;
-
-const REMOVE_REPETITIONS = `
-update archived_memories set repeated_in = array(select repeated from unnest(repeated_in) as repeated where repeated <> all($2::uuid[]))
-where conversation_id = $1 and repeated_in && $2::uuid[]`;
 
 const CHANGE_VERSIONS = `
 update core_memory_versions set content = changed.content, trigger_message_ids = changed."triggerMessageIds",
@@ -142,21 +108,16 @@ export async function eraseDerivedMemory(
   erased: ErasedMessages,
 ): Promise<{ erased: ErasedMemory; archivedIds: string[] }> {
   const { tenantId, userId } = owner;
-  const { conversationId, messageIds, jobs } = erased;
-  const values = [tenantId, userId, conversationId, messageIds ?? null];
-  const removed = await transaction.query<{ restsOn: string[] }>({ name: "unlearn-operations", text: ERASE_OPERATIONS, values });
-  if (messageIds)
-    await transaction.query({ name: "unlearn-archived-again", text: REMOVE_REPETITIONS, values: [conversationId, messageIds] });
-  const archived = await transaction.query<{ id: string; restsOn: string[] }>({ name: "unlearn-archived", text: ERASE_ARCHIVED, values });
-  await transaction.query({ name: "unlearn-top-results", text: CLEAR_TOP_RESULTS, values });
+  const { messageIds, jobs } = erased;
+  const { operations, archivedIds, restsOn } = await eraseArchive(transaction, owner, erased);
   const { sections, remaining } = await rebuildSections(transaction, owner, erased);
   await writeRebuilt(transaction, owner, sections, remaining);
   if (messageIds) await removeTurnsToReread(transaction, owner, messageIds);
   const undecided = sections.flatMap((section) => section.undecided);
-  const again = [...new Set([...undecided, ...remaining([...archived, ...removed].flatMap(({ restsOn }) => restsOn))])];
+  const again = [...new Set([...undecided, ...remaining(restsOn)])];
   if (await addTurnsToReread(transaction, owner, again)) await jobs.add([{ kind: "remember", tenantId, userId }]);
-  const counts = { coreMemorySections: sections.length, memoryOperations: removed.length };
-  return { erased: counts, archivedIds: archived.map(({ id }) => id) };
+  const counts = { coreMemorySections: sections.length, memoryOperations: operations };
+  return { erased: counts, archivedIds };
 }
 
 async function writeRebuilt(

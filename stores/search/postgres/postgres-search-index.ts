@@ -95,13 +95,13 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
   }
   /** An index elsewhere knows no types: when the nearest are too few of a type, all are looked at. */
   async function searchElsewhere(
-    { nearest: ask }: VectorIndex,
+    vectorIndex: VectorIndex,
     { types, ...filter }: SearchFilter,
     question: readonly number[],
     limit: number,
   ): Promise<SearchHit[]> {
     for (const most of [limit, MOST_LOOKED_AT]) {
-      const nearest = await ask(filter, question, most);
+      const nearest = await vectorIndex.nearest(filter, question, most);
       const ids = nearest.map(({ id }) => id);
       const found = inOrder(nearest, await fetch(filter.ownerKey, ids, types)).slice(0, limit);
       if (types === undefined || found.length === limit || nearest.length < most) return found;

@@ -104,31 +104,6 @@ describe("recall", () => {
     expect((await recall({ ...asked, limit: 1 })).episodes).toHaveLength(1);
   });
 
-  test("finds what is of some types, those of the setting or others that are asked for, and tells how near it is", async () => {
-    const question = "director Varda peanuts flat 林晓梅";
-    const recall = makeOne({ minSimilarity: -1, episodeTypes: ["context"] });
-    const found = async (changed: Partial<RecallRequest>, by = recall) => (await by({ ...request(question), ...changed })).episodes;
-    const all = await found({ limit: 10 }, makeOne({ minSimilarity: -1 }));
-    const typesOf = (episodes: typeof all) => [...new Set(episodes.map(({ episodeType }) => episodeType))].toSorted();
-    expect(typesOf(all)).toEqual(["context", "preference"]);
-    expect(typesOf(await found({ limit: 10 }))).toEqual(["context"]);
-    const preferences = await found({ episodeTypes: ["preference"], limit: 1 });
-    expect(preferences.map(({ id }) => id)).toEqual([all.find(({ episodeType }) => episodeType === "preference")?.id]);
-    for (const { similarity } of all) expect(Math.abs(similarity ?? 0)).toBeLessThanOrEqual(1.000_001);
-    memory.embedder.fail(AWAY);
-    expect((await found({ limit: 10 })).map(({ similarity }) => similarity)).toEqual([null, null]);
-  });
-
-  test("finds what was said in a span of time, also when the question names a day", async () => {
-    const messages = await memory.messages(ada);
-    const at = messages.filter(({ role }) => role === "user").map(({ created_at }) => created_at);
-    const [, second, third] = at;
-    const span = { from: second, until: third };
-    expect(await recalled("director Varda peanuts flat", span, makeOne({ minSimilarity: -1 }))).toEqual(["I am allergic to peanuts."]);
-    expect(await recalled("What was on March 5?", span)).toEqual(["I am allergic to peanuts."]);
-    expect(await recalled("What was on March 5?", { until: at[0] })).toEqual([]);
-  });
-
   test("searches all conversations of the user, or one when it is named", async () => {
     await memory.remember(exchanges(["The director of my school is Mr Gomes.", "I see."]), { userId: "ada", sessionId: "other" });
     const [varda, gomes] = [expect.stringContaining("Varda"), expect.stringContaining("Gomes")];
