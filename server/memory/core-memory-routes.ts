@@ -58,9 +58,7 @@ const OperationList = z.object({
   operations: z.array(
     z.object({
       id: z.uuid(),
-      operation: z
-        .string()
-        .describe("core_update, archival_insert, _update, _delete or _search; unknown_tool for anything else that was tried."),
+      operation: z.string().describe("core_update, archival_insert, _update, _delete, _search; unknown_tool for what there is not."),
       section: z.string().nullable(),
       version: z.int().nullable(),
       old_value: z.string().nullable(),

@@ -106,17 +106,8 @@ describe("the memory that the agent works on: the archive", () => {
       { id: expect.any(String), triggerMessageIds: [TRIGGER.messageId], content, episodeType: "decision", importance: 1 },
     ]);
     expect(isUuid(archived[0]?.id)).toBe(true);
-    expect(operations).toMatchObject([
-      {
-        ...INSERT,
-        newValue: content,
-        episodeType: "decision",
-        importance: 1,
-        refused: null,
-        actor: "agent",
-        conversationId: CONVERSATION_ID,
-      },
-    ]);
+    const logged = { ...INSERT, newValue: content, episodeType: "decision", importance: 1, refused: null };
+    expect(operations).toMatchObject([{ ...logged, actor: "agent", conversationId: CONVERSATION_ID }]);
     expect(changes).toEqual([]);
   });
 

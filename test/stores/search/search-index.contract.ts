@@ -104,7 +104,7 @@ export function describeSearchStore(title: string, level: SearchLevel, open: () 
       for (const nothing of ["nowhere 无", "", "   "]) expect(await search(nothing)).toEqual([]);
     });
 
-    testTypes(
+    testFilters(
       async (given) => opened.store.openIndex(given ?? definition),
       () => count,
     );
