@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
-import type { MemoryOperation } from "../../stores/postgres/memory/operation-store.ts";
+import { type MemoryOperation, NO_VALUES } from "../../stores/postgres/memory/operation-store.ts";
 import type { ReadingResult } from "../../stores/postgres/memory/unread-store.ts";
 import { fence } from "../../text/fence.ts";
 import { splitLines } from "../../text/split-sentences.ts";
@@ -26,21 +26,6 @@ export type ToolRunner = ReturnType<typeof makeToolRunner>;
 const FOUND_TOKENS = 200;
 /** Of a refused call. */
 const LOGGED_CHARACTERS = 2_000;
-
-const NO_VALUES = {
-  section: null,
-  version: null,
-  oldValue: null,
-  newValue: null,
-  reason: null,
-  refused: null,
-  episodeType: null,
-  importance: null,
-  memoryId: null,
-  restsOn: null,
-  resultsCount: null,
-  topResult: null,
-};
 
 /** What the memory agent works on in one reading. All of it is written in one transaction. */
 export function makeToolRunner({ conversationId, sections, allowed, leftOut, search }: ToolRunnerParts) {

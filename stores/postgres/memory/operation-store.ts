@@ -35,6 +35,22 @@ export interface MemoryOperation {
   triggerMessageIds: readonly string[];
 }
 
+/** Of an operation that has none of them. */
+export const NO_VALUES = {
+  section: null,
+  version: null,
+  oldValue: null,
+  newValue: null,
+  reason: null,
+  refused: null,
+  episodeType: null,
+  importance: null,
+  memoryId: null,
+  restsOn: null,
+  resultsCount: null,
+  topResult: null,
+};
+
 export interface StoredOperation extends Omit<MemoryOperation, "memoryId" | "restsOn"> {
   /** The knowledge base of the turn that led to it, the newest of several; null when it came by no turn. */
   kbPrefix: string | null;

@@ -4,7 +4,7 @@ import type { OwnedConversation } from "../../owner.ts";
 import { lockConversation, lockOwnerShared } from "../conversations/locks.ts";
 import type { Database } from "../database/database.ts";
 import { archiveMemories } from "./archive-store.ts";
-import { addOperations } from "./operation-store.ts";
+import { addOperations, NO_VALUES } from "./operation-store.ts";
 
 export interface MemoryToSave {
   content: string;
@@ -32,16 +32,9 @@ export function makeSavedMemoryStore(database: Database, queue: JobQueue = makeJ
         const memory = { id: uuidv7(), triggerMessageIds, content, episodeType: "context", importance };
         const added = await archiveMemories(transaction, conversation, [memory]);
         if (added.size === 0) return false;
-        const nothing = { section: null, version: null, oldValue: null, reason: null, refused: null };
-        const logged = {
-          id: uuidv7(),
-          operation: "archival_insert",
-          newValue: content,
-          actor: "agent" as const,
-          conversationId,
-          triggerMessageIds,
-        };
-        await addOperations(transaction, owner, [{ ...nothing, ...logged }]);
+        const about = { memoryId: memory.id, newValue: content, episodeType: memory.episodeType, importance };
+        const from = { actor: "agent" as const, conversationId, triggerMessageIds };
+        await addOperations(transaction, owner, [{ ...NO_VALUES, id: uuidv7(), operation: "archival_insert", ...about, ...from }]);
         await jobs.add([{ ...owner, kind: "index_episodes", conversationId }]);
         return true;
       }),
