@@ -114,6 +114,9 @@ describe("a turn over HTTP", () => {
       timings: { total_ms: expect.any(Number), first_token_ms: expect.any(Number), nodes: expect.any(Object), started: expect.any(Object) },
       receipt: { summary: null, window_messages: 0, core_memory: [], episodes: [], passages: [], prompt_tokens: expect.any(Object) },
       degraded: [],
+      agent: "assistant",
+      tool_calls: 0,
+      steps: 0,
     });
     for (const times of [json.timings.nodes, json.timings.started]) expect(Object.keys(times).sort()).toEqual(NODES);
     const turnId = headers.get("x-turn-id");
