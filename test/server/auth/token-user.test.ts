@@ -81,7 +81,8 @@ describe("a token that names its user", () => {
     const messages = [{ role: "user", content: "mine now" }];
     const body = { user_id: "ada", user: "ada", session_id: MARKER, message: "mine now", messages };
     for (const route of routes) {
-      const init = route.method === "GET" ? {} : { body: JSON.stringify(body), headers: { "content-type": "application/json", ...EVE } };
+      const sent = JSON.stringify(route.method === "PATCH" ? { pinned: true } : body);
+      const init = route.method === "GET" ? {} : { body: sent, headers: { "content-type": "application/json", ...EVE } };
       const address = `${addressOf(route, { ...ids, id: owned(route.path) }, turn.message_id)}?user_id=ada&query=${MARKER}`;
       const response = await fetch(service.url + address, { method: route.method, headers: EVE, ...init });
       const text = await response.text();
