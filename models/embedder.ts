@@ -12,6 +12,8 @@ export interface Embedder {
   readonly vectorWeight: number;
   /** Least cosine of a text that answers a question without sharing a word. Default 0.5. */
   readonly minSimilarity?: number;
+  /** A learned model: a text in the question's script is nearer to it than the same text in another. */
+  readonly favoursScripts?: boolean;
   embedQuestion(text: string, signal?: AbortSignal): Promise<number[]>;
   /** Any number, in their order. */
   embedPassages(texts: readonly string[], signal?: AbortSignal): Promise<number[][]>;

@@ -159,6 +159,7 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
     // Another prefix makes other vectors, so the name has it.
     name: passagePrefix === "" ? model : `${model} after ${JSON.stringify(passagePrefix)}`,
     dimensions,
+    favoursScripts: true,
     ...(IS_E5.test(model) ? { vectorWeight: VECTOR_WEIGHT_OF_E5, minSimilarity: MIN_SIMILARITY_OF_E5 } : { vectorWeight: VECTOR_WEIGHT }),
     async embedQuestion(text, signal) {
       const [vector = []] = checked(await request(questionModel, [questionPrefix + truncateForEmbedding(text)], signal));

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import os from "node:os";
 import { promisify } from "node:util";
 import type { Figure } from "./figures.ts";
@@ -43,12 +43,21 @@ async function currentCommit(): Promise<string | undefined> {
   }
 }
 
-/** Writes `results/NAME.json`. */
+/** What was published under other names, when BENCH_ADD asks for it. */
+async function keptFigures(file: URL, figures: readonly Figure[]): Promise<Figure[]> {
+  if (process.env["BENCH_ADD"] !== "true") return [];
+  const published = JSON.parse(await readFile(file, "utf8")) as Results;
+  const measured = new Set(figures.map((figure) => figure.name));
+  return (published.figures ?? []).filter((figure) => !measured.has(figure.name));
+}
+
+/** Writes `results/NAME.json`. With BENCH_ADD=true the figures that this run did not measure stay: a bench can be published in pieces. */
 export async function writeResults(name: string, measured: Measured): Promise<void> {
   const machine = { cpu: os.cpus()[0]?.model, cores: os.cpus().length, node: process.version };
   const file = new URL(`${name}.json`, RESULTS);
   const commit = await currentCommit();
-  await writeFile(file, `${JSON.stringify({ date: new Date().toISOString(), machine, commit, ...measured }, null, 2)}\n`);
+  const figures = [...(await keptFigures(file, measured.figures)), ...measured.figures];
+  await writeFile(file, `${JSON.stringify({ date: new Date().toISOString(), machine, commit, ...measured, figures }, null, 2)}\n`);
 }
 
 export interface Measured {

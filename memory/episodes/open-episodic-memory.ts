@@ -46,10 +46,9 @@ export interface EpisodicMemory {
 export async function openEpisodicMemory(parts: EpisodicMemoryParts): Promise<EpisodicMemory> {
   const embedder = cacheQuestionVectors(parts.embedder);
   const { database, store, timeZone = "UTC", onError, observer = NOOP_OBSERVER } = parts;
-  const minSimilarity = parts.minSimilarity ?? embedder.minSimilarity ?? 0.5;
   const index = await openEpisodeIndex({ database, store, embedder });
   const episodes = makeEpisodeStore(database);
-  const recall = makeRecall({ ...parts, index, episodes, embedder, timeZone, minSimilarity });
+  const recall = makeRecall({ ...parts, index, episodes, embedder, timeZone });
   const findPassages = makeFindPassages({ index: index.chunks, chunks: makeChunkStore(database), embedder, observer, onError });
   return { recall, findPassages, index, embedder, timeZone };
 }

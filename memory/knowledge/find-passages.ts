@@ -57,7 +57,7 @@ export function makeFindPassages(parts: FindPassagesParts): FindPassages {
   const askVectors = makeCircuitBreaker("passage_vectors", observer);
   const askEmbedder = makeCircuitBreaker("passage_embedder", observer);
   const opened = async (): Promise<SearchIndex> => index.open(await index.name());
-  const minSimilarity = embedder.minSimilarity ?? 0.5;
+  const near = embedder.minSimilarity ?? 0.5;
 
   return async function findPassages({ tenantId, prefix, question, recent = [], by, limit, signal }) {
     const complete = completeQuestion(question, [...recent]);
@@ -82,8 +82,8 @@ export function makeFindPassages(parts: FindPassagesParts): FindPassages {
       now: new Date(),
       time: null,
     });
-    const evidence = { found: ranked.length, query, minSimilarity, time: null };
-    const relevant = boostByDocument(ranked.filter(({ words: bm25, cosine }) => bm25 !== null || (cosine ?? -1) >= minSimilarity));
+    const evidence = { found: ranked.length, query, near, time: null };
+    const relevant = boostByDocument(ranked.filter(({ words: bm25, nearness }) => bm25 !== null || (nearness ?? -1) >= near));
     const wanted = relevant.some(strongMatcher(evidence)) ? relevant.slice(0, limit + SPARE) : [];
     const found = await loadBest(wanted, limit, (some) =>
       chunks.load(

@@ -52,9 +52,9 @@ export interface RankedHit {
   hit: SearchHit;
   /** Comparable within one search only. */
   score: number;
-  /** BM25 and cosine from the index; null when the hit is not of that leg. */
+  /** The scores of the legs, BM25 and nearness; null when the hit is not of that leg. */
   words: number | null;
-  cosine: number | null;
+  nearness: number | null;
 }
 
 const RECENCY_HALF_LIFE_DAYS = 90;
@@ -86,7 +86,7 @@ export function rankHits({ wordHits, vectorHits, weights, now, time }: HitsToRan
       (isOfTime ? ofTime : 0) +
       weights.importance * Number(hit.attributes["importance"] ?? 0.5) +
       weights.recency * 0.5 ** (ageDays / RECENCY_HALF_LIFE_DAYS);
-    return { hit, score, words: words.get(hit.id) ?? null, cosine: cosines.get(hit.id) ?? null };
+    return { hit, score, words: words.get(hit.id) ?? null, nearness: cosines.get(hit.id) ?? null };
   });
   return ranked.sort(bestFirst);
 }
@@ -190,8 +190,8 @@ function meaningScores(
 export interface MatcherParts {
   found: number;
   query: string;
-  /** The cosine that is a strong match by itself. */
-  minSimilarity: number;
+  /** The nearness that is a strong match by itself. */
+  near: number;
   time: { from: Date; until: Date } | null;
 }
 
@@ -209,8 +209,8 @@ const MAX_WORDS = 4;
 
 /** The relevant hits in their order; none unless one is a strong match, which brings the weaker ones with it. */
 export function relevantEpisodes(ranked: readonly RankedHit[], { match, day, isWanted }: RelevantParts): RankedHit[] {
-  const minCosine = cosineThreshold(ranked, match);
-  const relevant = ranked.filter((hit) => (hit.words !== null || (hit.cosine ?? -1) >= minCosine || isWithin(day, hit)) && isWanted(hit));
+  const least = leastNearness(ranked, match);
+  const relevant = ranked.filter((hit) => (hit.words !== null || isNear(hit, least) || isWithin(day, hit)) && isWanted(hit));
   return relevant.some(strongMatcher(match)) ? relevant : [];
 }
 
@@ -218,23 +218,24 @@ export function relevantEpisodes(ranked: readonly RankedHit[], { match, day, isW
  * Tests whether a hit alone shows that the question is about something said before: by words, meaning or time. BM25 has no upper end, so it
  * is compared with that of a hit which alone has every word of the question.
  */
-export function strongMatcher({ found, query, minSimilarity, time }: MatcherParts): (hit: RankedHit) => boolean {
+export function strongMatcher({ found, query, near, time }: MatcherParts): (hit: RankedHit) => boolean {
   const weight = Math.min(query.split(" ").length, MAX_WORDS * WORD_WEIGHT);
   const rarestIdf = Math.log(1 + Math.max(0.5, found - 0.5) / 1.5); // BM25's idf
   const minBm25 = MIN_SHARE * weight * rarestIdf;
-  return (hit) => (hit.cosine ?? -1) >= minSimilarity || isWithin(time, hit) || (hit.words !== null && hit.words >= minBm25);
+  return (hit) => isNear(hit, near) || isWithin(time, hit) || (hit.words !== null && hit.words >= minBm25);
 }
 
-/**
- * The cosine from which a hit without a word in common is relevant: `minSimilarity`, or the mean of the strong matches if that is lower.
- * Cosines differ from embedder to embedder.
- */
-function cosineThreshold(ranked: readonly RankedHit[], match: MatcherParts): number {
+function isNear({ nearness }: RankedHit, least: number): boolean {
+  return nearness !== null && nearness >= least;
+}
+
+/** From which a hit without a word in common is relevant: `near`, or the mean of the strong matches if that is lower. */
+function leastNearness(ranked: readonly RankedHit[], match: MatcherParts): number {
   const strong = ranked.filter(strongMatcher({ ...match, time: null }));
-  const cosines = strong.flatMap(({ cosine }) => (cosine === null ? [] : [cosine]));
-  if (cosines.length === 0) return match.minSimilarity;
-  const mean = cosines.reduce((sum, cosine) => sum + cosine, 0) / cosines.length;
-  return Math.min(match.minSimilarity, mean);
+  const nearness = strong.flatMap((hit) => hit.nearness ?? []);
+  if (nearness.length === 0) return match.near;
+  const mean = nearness.reduce((sum, value) => sum + value, 0) / nearness.length;
+  return Math.min(match.near, mean);
 }
 
 function isWithin(time: { from: Date; until: Date } | null, { hit }: RankedHit): boolean {

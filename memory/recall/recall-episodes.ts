@@ -10,6 +10,7 @@ import { findReference } from "./find-reference.ts";
 import { asksForSeveral, embedTalk, type TalkMessage, talkOf, talkQuery } from "./talk.ts";
 import { loadBest, rankHits, relevantEpisodes, searchBoth } from "./rank-hits.ts";
 import { makeCircuitBreaker } from "./circuit-breaker.ts";
+import { makeCosineScale } from "./cosine-scale.ts";
 import { chooseNeighbours, fillRoom, type Neighbour } from "./neighbours.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
 import type { EpisodeType } from "../../turn/state.ts";
@@ -22,8 +23,8 @@ export interface RecallParts {
   /** Orders the best anew; without it they stay as they are ranked. */
   rerank?: Rerank | undefined;
   timeZone: string;
-  /** The cosine from which an episode is recalled without a word in common. */
-  minSimilarity: number;
+  /** The cosine from which an episode is recalled without a word in common. Undefined: as fits the embedder. */
+  minSimilarity?: number | undefined;
   maxAgeDays?: number | undefined;
   /** Of other types nothing is recalled, unless a request names them. Default: all types are. */
   episodeTypes?: readonly EpisodeType[] | undefined;
@@ -120,6 +121,7 @@ export function makeRecall(parts: RecallParts): Recall {
   const { index, episodes, embedder, rerank, timeZone, minSimilarity, maxAgeDays, episodeTypes } = parts;
   const { now = () => new Date(), onError = () => undefined, observer = NOOP_OBSERVER } = parts;
   const opened = async (): Promise<SearchIndex> => index.open(await index.name());
+  const scaleCosines = makeCosineScale(embedder, minSimilarity);
   const askWords = makeCircuitBreaker("episode_words", observer);
   const askVectors = makeCircuitBreaker("episode_vectors", observer);
   const askEmbedder = makeCircuitBreaker("episode_embedder", observer);
@@ -129,22 +131,31 @@ export function makeRecall(parts: RecallParts): Recall {
     return query === "" ? [] : askWords(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);
   }
 
-  /** Also searches the named day by itself: what was said "yesterday" may be far from the question in meaning. */
+  /**
+   * With their nearness as score. Also searches the named day by itself: what was said "yesterday" may be far from the question in meaning.
+   */
   async function searchVectors(
     filter: SearchFilter,
     talk: readonly TalkMessage[],
     { day, signal, onDayFailed }: { day: QuestionTime | null; signal: AbortSignal | undefined; onDayFailed: (error: unknown) => void },
-  ): Promise<SearchHit[]> {
-    const embedding = await askEmbedder(() => embedTalk(talk, (text) => embedder.embedQuestion(text, signal)), signal);
-    const search = (within: SearchFilter): Promise<SearchHit[]> =>
-      askVectors(async () => (await opened()).searchVectors(within, embedding, LEG_LIMIT), signal);
+  ): Promise<{ hits: SearchHit[]; near: number; cosines: Map<string, number> }> {
+    const { embedding, scale } = await askEmbedder(async () => {
+      const sum = await embedTalk(talk, (text) => embedder.embedQuestion(text, signal));
+      return { embedding: sum, scale: await scaleCosines(sum) };
+    }, signal);
+    const cosines = new Map<string, number>();
+    const search = async (within: SearchFilter): Promise<SearchHit[]> => {
+      const hits = await askVectors(async () => (await opened()).searchVectors(within, embedding, LEG_LIMIT), signal);
+      for (const { id, score } of hits) cosines.set(id, score);
+      return hits.map((hit) => ({ ...hit, score: scale.nearness(hit) }));
+    };
     const everywhere = await search(filter);
-    if (!day || everywhere.length < ALL_THERE_ARE) return everywhere;
+    if (!day || everywhere.length < ALL_THERE_ARE) return { hits: everywhere, near: scale.near, cosines };
     const onDay = await search(withinDay(filter, day)).catch((error: unknown) => {
       onDayFailed(error);
       return [];
     });
-    return [...new Map([...everywhere, ...onDay].map((hit) => [hit.id, hit])).values()];
+    return { hits: [...new Map([...everywhere, ...onDay].map((hit) => [hit.id, hit])).values()], near: scale.near, cosines };
   }
 
   /** The best in the reranker's order. The scores stay at their places: those of a reranker are of another kind. */
@@ -187,10 +198,13 @@ export function makeRecall(parts: RecallParts): Recall {
       isDayMissing = true;
       onError(error, "the search for episodes of a day");
     };
-    const { wordHits, vectorHits, degraded } = await searchBoth(
-      searchWords(filter, query, signal),
-      searchVectors(filter, talk, { day, signal, onDayFailed }),
-      (error, leg) => onError(error, `the search for episodes ${leg}`),
+    let [near, cosines] = [Infinity, new Map<string, number>()];
+    const byMeaning = searchVectors(filter, talk, { day, signal, onDayFailed }).then((found) => {
+      ({ near, cosines } = found);
+      return found.hits;
+    });
+    const { wordHits, vectorHits, degraded } = await searchBoth(searchWords(filter, query, signal), byMeaning, (error, leg) =>
+      onError(error, `the search for episodes ${leg}`),
     );
     const time = named && inTalk({ text: question, time: named, now: moment, timeZone }, [...wordHits, ...vectorHits]);
     const sentences = Math.max(1, splitSentences(question).length);
@@ -210,7 +224,7 @@ export function makeRecall(parts: RecallParts): Recall {
       time,
     });
     const relevant = relevantEpisodes(ranked, {
-      match: { found: ranked.length, query, minSimilarity, time },
+      match: { found: ranked.length, query, near, time },
       day: time?.kind === "day" ? time : null,
       isWanted: ({ hit }) => !isExcept(hit, except),
     });
@@ -229,7 +243,7 @@ export function makeRecall(parts: RecallParts): Recall {
       Math.min(limit, found.length),
     );
     return {
-      episodes: found.map(({ text, score, cosine, hit: { attributes } }, place) => ({
+      episodes: found.map(({ text, score, hit: { attributes } }, place) => ({
         id: text.id,
         conversationId: text.conversationId,
         userMessage: text.userMessage,
@@ -239,7 +253,7 @@ export function makeRecall(parts: RecallParts): Recall {
         createdAt: text.createdAt,
         neighbours: neighbours[place] ?? [],
         score,
-        similarity: cosine,
+        similarity: cosines.get(text.id) ?? null,
         episodeType: attributes["episode_type"] as EpisodeType,
         importance: Number(attributes["importance"]),
       })),

@@ -1,6 +1,7 @@
 import { AppError } from "../../errors/app-error.ts";
 import type { Observer } from "../../observe/observer.ts";
 import type { Cursor } from "../page.ts";
+import type { Script } from "../../text/script-of.ts";
 
 export interface SearchDocument {
   /** Derived from its source row: writing it again replaces it. */
@@ -31,6 +32,8 @@ export interface SearchFilter {
 
 export interface SearchHit extends Omit<SearchDocument, "embedding" | "lexicalText"> {
   score: number;
+  /** Of most of its words. */
+  script: Script;
 }
 
 /** What keeps vectors: a Milvus, a Postgres with pgvector, or a plain Postgres. Words are in Postgres. */
@@ -104,7 +107,7 @@ export function checkEmbedding(embedding: readonly number[], dimensions: number)
 const NAME = /^[a-z][a-z0-9_]{0,46}$/;
 /** Also names inside statements. */
 const OWN_FIELDS = `id owner_key group_id previous_id created_at lexical_text lexical_vector lexemes word_count embedding
-score distance matching`.split(/\s/);
+script score distance matching`.split(/\s/);
 
 /** Throws TypeError unless an index or attribute can have the name. */
 export function checkName(name: string): string {

@@ -4,7 +4,7 @@ import { type Answered, type MeasuredSet, recallFigures, recallFiguresOf, sameFi
 const quoted = (unit: string, characters: number): Answered["prompt"][number] => ({ units: [unit], characters });
 
 const measured = (set: string, share: number, five: string[]): MeasuredSet => {
-  return { set, questions: five.length, byLegs: { fused: { "recall@5": share } }, recallMs: [1], five, unrelated: null };
+  return { set, questions: five.length, byLegs: { fused: { "recall@5": share } }, later: null, recallMs: [1], five, unrelated: null };
 };
 
 test("recall counts gold among the first five and ten, and in prompts of some lengths: what is too long for the rest is left out", () => {
@@ -32,4 +32,5 @@ test("places are compared question by question", () => {
   const one = [measured("one", 1, ["a b", "c d"]), measured("two", 1, ["e f", "g h"])];
   const other = [measured("one", 1, ["a b", "c d"]), measured("two", 1, ["e f", "g i"])];
   expect(sameFive(one, other, "same")).toMatchObject({ p50: 75, samples: 4, goal: { met: false } });
+  expect(sameFive(one, other.slice(1), "same")).toMatchObject({ p50: 50, samples: 2 });
 });

@@ -64,6 +64,8 @@ export interface MeasuredSet {
   set: string;
   questions: number;
   byLegs: Partial<Record<Legs, RecallFigures>>;
+  /** Asked three years later. */
+  later: RecallFigures | null;
   /** Of one recall with both legs; it embeds the question unless BENCH_EMBEDDING_CACHE has it. */
   recallMs: readonly number[];
   /** The five that each question found, to compare places. */
@@ -82,13 +84,16 @@ export function recallFiguresOf(embedder: string, place: string, sets: readonly 
   const name = (what: string, legs: Legs, set: string): string =>
     [legs === "fused" ? what : `${what}, ${legs} alone`, set, embedder, place].join(", ");
   const questions = sets.reduce((sum, one) => sum + one.questions, 0);
-  const ofSet = ({ set, byLegs, recallMs, unrelated, questions: asked }: MeasuredSet): Figure[] => [
+  const ofSet = ({ set, byLegs, later, recallMs, unrelated, questions: asked }: MeasuredSet): Figure[] => [
     ...all.flatMap((legs) =>
       Object.entries(byLegs[legs] ?? {}).map(([what, share]): Figure => {
         const goal = legs === "fused" ? goalsOf(set, embedder)[what] : undefined;
         const figure = figureOf(name(what, legs, set), "%", [[100 * share]], goal === undefined ? {} : { goal: { atLeast: goal } });
         return { ...figure, samples: asked };
       }),
+    ),
+    ...["recall@5", "recall@10"].flatMap((what) =>
+      later ? [figureOf(name(`${what}, asked three years later`, "fused", set), "%", [[100 * (later[what] ?? 0)]])] : [],
     ),
     figureOf(name("one recall", "fused", set), "ms", [recallMs]),
     ...(unrelated
@@ -108,7 +113,10 @@ export function recallFiguresOf(embedder: string, place: string, sets: readonly 
 
 /** Per cent of the questions for which two places found the same set of five. */
 export function sameFive(one: readonly MeasuredSet[], other: readonly MeasuredSet[], name: string): Figure {
-  const pairs = one.flatMap(({ five }, set) => five.map((found, number) => found === other[set]?.five[number]));
+  const pairs = other.flatMap(({ set, five }) => {
+    const first = one.find((measured) => measured.set === set)?.five ?? [];
+    return five.map((found, number) => found === first[number]);
+  });
   const same = (100 * pairs.filter(Boolean).length) / pairs.length;
   return { ...figureOf(name, "%", [[same]], { goal: { atLeast: 95 } }), samples: pairs.length };
 }

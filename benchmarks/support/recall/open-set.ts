@@ -65,7 +65,7 @@ export async function openRecallSet(
         embedder,
         timeZone: TIME_ZONE,
         // Alone, vectors are judged by their order, not by the floor.
-        minSimilarity: legs === "vectors" ? -1 : (embedder.minSimilarity ?? 0.5),
+        minSimilarity: legs === "vectors" ? -1 : undefined,
         now: () => now,
         onError: (error) => {
           throw error;

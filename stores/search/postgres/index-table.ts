@@ -26,9 +26,18 @@ export function indexColumns({ dimensions, attributes }: IndexDefinition, level:
   };
 }
 
+/** Of the words of a document, without digits and what `dayWords` writes for every date in Chinese; a character is in three of them. */
+const LETTERS = "regexp_replace(lexical_text, '[0-9年月日星期周一二三四五六 ]', '', 'g')";
+/** Three bytes each. */
+const HAN_LETTERS = `(octet_length(${LETTERS}) - length(${LETTERS})) / 2`;
+/** What `dayWords` writes in English, at most. */
+const DAY_LETTERS = 16;
+
 const DERIVED = {
   lexemes: "tsvector generated always as (to_tsvector('simple', lexical_text)) stored",
   word_count: "integer generated always as (coalesce(cardinality(string_to_array(lexical_text, ' ')), 0)) stored",
+  /** Chinese with some English names in it is Chinese. */
+  script: `text generated always as (case when ${HAN_LETTERS} > 0 and ${HAN_LETTERS} * 3 >= length(${LETTERS}) - ${DAY_LETTERS} then 'han' else 'other' end) stored`,
 } as const;
 
 /**
@@ -52,7 +61,7 @@ create index if not exists "${name}_by_owner" on search."${name}" (owner_key, cr
 create index if not exists "${name}_by_group" on search."${name}" (group_id)`;
 }
 
-/** For the first opening of an index from before its table of words, which counts all its documents. */
+/** For the first opening of an index from before its table of words, or its scripts: all its documents are read. */
 const CREATION_TIMEOUT_MS = 600_000;
 
 const FOUND_COLUMNS = `
@@ -107,6 +116,8 @@ export async function hasIndexTable(database: Queryable, name: string): Promise<
   return row?.exists ?? false;
 }
 
+const HAS_SCRIPT =
+  "select exists (select from pg_attribute where attrelid = to_regclass(format('search.%I', $1::text)) and attname = 'script') as exists";
 const EXISTS = "select to_regclass($1) is not null as exists";
 
 /**
@@ -123,6 +134,10 @@ export async function openIndexTable<Level extends SearchLevel>(
     await transaction.query({ text: LOCK_CREATION });
     const level: Level | VectorLevel = (await findIndexLevel(transaction, name)) ?? best;
     await transaction.query({ text: tableCreation(definition, level) });
+    const [script] = await transaction.query<{ exists: boolean }>({ text: HAS_SCRIPT, values: [name] });
+    if (!script?.exists) {
+      await transaction.query({ text: `alter table search."${name}" add column script ${DERIVED.script}`, timeoutMs: CREATION_TIMEOUT_MS });
+    }
     checkColumns(definition, await findColumns(transaction, name), indexColumns(definition, level));
     const [words] = await transaction.query<{ exists: boolean }>({ text: EXISTS, values: [wordTable(name)] });
     if (!words?.exists) {

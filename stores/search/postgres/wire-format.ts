@@ -1,3 +1,4 @@
+import type { Script } from "../../../text/script-of.ts";
 import type { IndexDefinition, SearchHit } from "../search-index.ts";
 
 /** Attributes in the order of the definition. */
@@ -7,21 +8,22 @@ export type HitValues = [
   previousId: string | null,
   createdAt: number,
   score: number | string,
+  script: Script,
   ...(string | number)[],
 ];
 
 export function hitColumns({ attributes }: IndexDefinition): string {
-  return ["id", "group_id", "previous_id", "created_at", ...Object.keys(attributes)].map((column) => `"${column}"`).join(", ");
+  return ["id", "group_id", "previous_id", "created_at", "script", ...Object.keys(attributes)].map((column) => `"${column}"`).join(", ");
 }
 
 /** One JSON, which the embedded database sends in half the time of rows. */
 export function hitsAsJson({ attributes }: IndexDefinition, { score, order = "" }: { score: string; order?: string }): string {
   const own = Object.keys(attributes).map((name) => `, "${name}"`);
-  return `json_agg(json_build_array(id, group_id, previous_id, (extract(epoch from created_at) * 1000)::bigint, ${score}${own.join("")}) ${order})`;
+  return `json_agg(json_build_array(id, group_id, previous_id, (extract(epoch from created_at) * 1000)::bigint, ${score}, script${own.join("")}) ${order})`;
 }
 
 export function hitOf(values: HitValues, ownerKey: string, { attributes }: IndexDefinition): SearchHit {
-  const [id, groupId, previousId, createdAt, score, ...own] = values;
+  const [id, groupId, previousId, createdAt, score, script, ...own] = values;
   const named = Object.keys(attributes).map((name, position) => [name, own[position] ?? ""]);
   return {
     id,
@@ -30,6 +32,7 @@ export function hitOf(values: HitValues, ownerKey: string, { attributes }: Index
     previousId,
     createdAt: new Date(createdAt),
     score: Number(score),
+    script,
     attributes: Object.fromEntries(named) as SearchHit["attributes"],
   };
 }

@@ -110,7 +110,15 @@ describe("finding passages", () => {
   test("a text whose chunk the index has under another owner is not shown: Postgres decides", async () => {
     const everywhere = async (): Promise<SearchHit[]> => {
       const chunks = await database.query<{ id: string }>({ text: "select id from knowledge_chunks" });
-      const hit = { ownerKey: "", groupId: "", previousId: null, createdAt: new Date(), attributes: {}, score: 10 };
+      const hit = {
+        ownerKey: "",
+        groupId: "",
+        previousId: null,
+        createdAt: new Date(),
+        attributes: {},
+        score: 10,
+        script: "other" as const,
+      };
       return chunks.map(({ id }) => ({ ...hit, id }));
     };
     const mixed = indexWith({ searchWords: everywhere, searchVectors: everywhere });

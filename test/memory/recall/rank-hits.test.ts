@@ -11,7 +11,16 @@ const WEIGHTS: RankingWeights = { ...ALONE, vector: 0.25, neighbour: 0.2, neighb
 
 function hit(id: string, score: number, { previousId = "", daysAgo = 10, minutesLater = 0, importance = 0.5 } = {}): SearchHit {
   const createdAt = new Date(NOW.getTime() - daysAgo * DAY_MS + minutesLater * 60_000);
-  return { id, score, previousId: previousId || null, createdAt, ownerKey: "owner", groupId: "group", attributes: { importance } };
+  return {
+    id,
+    score,
+    script: "other",
+    previousId: previousId || null,
+    createdAt,
+    ownerKey: "owner",
+    groupId: "group",
+    attributes: { importance },
+  };
 }
 
 const rank = (parts: Partial<HitsToRank>) => rankHits({ wordHits: [], vectorHits: [], weights: WEIGHTS, now: NOW, time: null, ...parts });

@@ -12,13 +12,13 @@ import { lexicalQuery } from "../../../text/lexical-text.ts";
 const [MAY, JUNE] = [new Date("2024-05-01T12:00:00Z"), new Date("2024-06-01T12:00:00Z")];
 const OF_JUNE = { from: JUNE, until: new Date(JUNE.getTime() + 1) };
 /** A hundred found: a word that one of them has weighs 4.2, and a word of a question counts four times. */
-const HUNDRED: MatcherParts = { found: 100, query: lexicalQuery("explain transistor works"), minSimilarity: 0.9, time: null };
+const HUNDRED: MatcherParts = { found: 100, query: lexicalQuery("explain transistor works"), near: 0.9, time: null };
 /** BM25 of a strong match, and of none. */
 const [ENOUGH, LITTLE] = [4 * 4.2, 4 * 1.5];
 
 function hitOf(id: string, words: number | null, cosine: number | null, createdAt = MAY): RankedHit {
-  const hit = { id, score: 1, previousId: null, createdAt, ownerKey: "owner", groupId: "group", attributes: {} };
-  return { hit, score: 1, words, cosine };
+  const hit = { id, score: 1, script: "other" as const, previousId: null, createdAt, ownerKey: "owner", groupId: "group", attributes: {} };
+  return { hit, score: 1, words, nearness: cosine };
 }
 
 describe("relevantEpisodes", () => {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { makeBaseVectors, NEUTRAL_SENTENCES } from "../../../nodes/routing/nearness.ts";
+import { makeBaseVectors } from "../../../nodes/routing/nearness.ts";
+import { NEUTRAL_SENTENCES } from "../../../text/neutral-sentences.ts";
 import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
 import { makeRecordingEmbedder } from "../../support/samples/recording-embedder.ts";
 

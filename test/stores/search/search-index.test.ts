@@ -12,6 +12,7 @@ import type { SearchHit, SearchIndex, SearchStore } from "../../../stores/search
 import { createRealDatabase, openTestEmbedded, openTestPostgres } from "../../support/databases/databases.ts";
 import { describeUnless } from "../../support/describe-unless.ts";
 import { useOpened } from "../../support/use-opened.ts";
+import { lexicalText } from "../../../text/lexical-text.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 import { startMilvusServer, whyNoMilvus } from "../../servers/milvus-server.ts";
 import { startVectorPostgres, whyNoVectorPostgres } from "../../servers/vector-postgres.ts";
@@ -67,6 +68,23 @@ test("an index in a folder is there when the embedded database is opened again",
   expect(await index.searchVectors({ ownerKey: ANNA }, direction(1), 5)).toHaveLength(1);
   await second.close();
   await rm(folder, { recursive: true, force: true });
+});
+
+test("an index from before it knew the script of a document learns it when it is opened", async () => {
+  const database = await openTestPostgres();
+  const definition = definitionOf("older");
+  const texts = ["我的狗叫小白 ok", "my dog is called Snowy", "dog tuesday novemb 24 2026 年 星期 星期二 二", "我用 TypeScript 写程序"];
+  const documents = texts.map((text, number) => sampleDocument(number + 1, { ownerKey: ANNA, lexicalText: lexicalText(text) }));
+  await (await (await openPostgresSearchStore(database)).openIndex(definition)).upsert(documents);
+  await database.query({ text: 'alter table search."older" drop column script' });
+  const index = await (await openPostgresSearchStore(database)).openIndex(definition);
+  const found = await index.fetch(
+    ANNA,
+    documents.map(({ id }) => id),
+  );
+  const scripts = new Map(found.map(({ id, script }) => [id, script]));
+  expect(documents.map(({ id }) => scripts.get(id))).toEqual(["han", "other", "other", "han"]);
+  await database.close();
 });
 
 test("a user who may not create the schema is refused with the two ways out", async () => {

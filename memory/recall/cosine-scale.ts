@@ -1,0 +1,61 @@
+import type { Embedder } from "../../models/embedder.ts";
+import type { SearchHit } from "../../stores/search/search-index.ts";
+import { NEUTRAL_SENTENCES } from "../../text/neutral-sentences.ts";
+import { type Script, scriptOf } from "../../text/script-of.ts";
+
+/** How near hits are to one question. */
+export interface CosineScale {
+  /** Comparable within one question, whatever the script of the hit. */
+  nearness: (hit: SearchHit) => number;
+  /** The nearness from which an exchange is recalled without a word in common. */
+  near: number;
+}
+
+export type ScaleCosines = (question: readonly number[]) => Promise<CosineScale>;
+
+type ScaleParts = Pick<Embedder, "embedPassages" | "favoursScripts" | "minSimilarity">;
+
+/** In standard deviations: as many unrelated questions find nothing as with a least cosine of 0.86 for E5. See docs/decisions/0041. */
+const NEAR = 2;
+const DEFAULT_MIN_COSINE = 0.5;
+const MIN_DEVIATION = 1e-3;
+
+const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
+
+function product(one: readonly number[], other: readonly number[]): number {
+  return one.reduce((sum, value, place) => sum + value * (other[place] ?? 0), 0);
+}
+
+/**
+ * Counts cosines within a script, where the embedder favours the question's: in standard deviations above neutral sentences of the hit's own
+ * script. `minCosine` is the least cosine in the question's script that is near; undefined: as fits the embedder.
+ */
+export function makeCosineScale(embedder: ScaleParts, minCosine: number | undefined): ScaleCosines {
+  if (!embedder.favoursScripts) {
+    const near = minCosine ?? embedder.minSimilarity ?? DEFAULT_MIN_COSINE;
+    return async () => ({ nearness: ({ score }) => score, near });
+  }
+  let loading: Promise<{ script: Script; vector: number[] }[]> | null = null;
+
+  /** Nothing stops a call under way: a turn that cannot wait leaves its vectors to the next. */
+  function loadNeutral() {
+    loading ??= embedder
+      .embedPassages(NEUTRAL_SENTENCES)
+      .then((vectors) => NEUTRAL_SENTENCES.map((text, place) => ({ script: scriptOf(text), vector: vectors[place] ?? [] })));
+    loading.catch(() => (loading = null));
+    return loading;
+  }
+
+  void loadNeutral().catch(() => undefined); // the first search asks again
+  return async function scaleCosines(question) {
+    const length = Math.hypot(...question) || 1;
+    const neutral = (await loadNeutral()).map(({ script, vector }) => ({ script, cosine: product(question, vector) / length }));
+    const meanIn = (script: Script): number => meanOf(neutral.flatMap((one) => (one.script === script ? [one.cosine] : [])));
+    const means = { han: meanIn("han"), other: meanIn("other") };
+    const deviation = Math.max(MIN_DEVIATION, Math.sqrt(meanOf(neutral.map(({ script, cosine }) => (cosine - means[script]) ** 2))));
+    return {
+      nearness: ({ score, script }) => (score - means[script]) / deviation,
+      near: minCosine === undefined ? NEAR : (minCosine - Math.max(means.han, means.other)) / deviation,
+    };
+  };
+}
