@@ -49,7 +49,7 @@ describe("rankHits", () => {
 
   test("says what each leg gave, and null where an episode was not among its hits", () => {
     const ranked = rank({ wordHits: [hit("a", 9), hit("b", 5)], vectorHits: [hit("b", 0.9), hit("c", 0.4)] });
-    const legs = Object.fromEntries(ranked.map(({ hit: { id }, words, cosine }) => [id, [words, cosine]]));
+    const legs = Object.fromEntries(ranked.map(({ hit: { id }, words, nearness }) => [id, [words, nearness]]));
     expect(legs).toEqual({ a: [9, null], b: [5, 0.9], c: [null, 0.4] });
   });
 
@@ -111,7 +111,7 @@ describe("rankHits", () => {
     expect(lifted!("before")).toBe(lifted!("after"));
     const falling = ["named", "after", "apart", "far"].map((id) => lifted!(id));
     expect(falling).toEqual([...new Set(falling)].toSorted((one, other) => other - one));
-    expect(rank({ vectorHits, weights: { ...ALONE, neighbourMeaning: 0.5 } }).map(({ cosine }) => cosine)).toContain(-0.5);
+    expect(rank({ vectorHits, weights: { ...ALONE, neighbourMeaning: 0.5 } }).map(({ nearness }) => nearness)).toContain(-0.5);
   });
 
   test.each([
@@ -175,7 +175,7 @@ describe("rankHits", () => {
 });
 
 describe("loadBest", () => {
-  const RANKED = [..."abcde"].map((id, place) => ({ hit: hit(id, 0), score: -place, words: null, cosine: null }));
+  const RANKED = [..."abcde"].map((id, place) => ({ hit: hit(id, 0), score: -place, words: null, nearness: null }));
 
   test.each([
     ["no more than are asked for when all of them are there", "abcde", ["aa0", "bb-1"], ["ab"]],
