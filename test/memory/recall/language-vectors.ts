@@ -17,7 +17,7 @@ export async function readPairs(): Promise<Pair[]> {
 }
 
 /** About nothing that the pairs tell. */
-export const UNRELATED = ["木星有几颗卫星？", "量子纠缠是什么原理？", "How many moons does Jupiter have?", "Who wrote Don Quixote?"];
+export const UNRELATED = ["木星有几颗卫星？", "量子纠缠是什么原理？", "How many moons does Jupiter have?", "What is 2+2?"];
 
 export const ANSWER = "OK.";
 

@@ -39,7 +39,7 @@ export function describeSearchStore(title: string, level: SearchLevel, open: () 
       );
       await index.upsert(documents);
       const whole = documents.map(({ id, groupId, previousId, createdAt, attributes }) => {
-        return { id, ownerKey: ANNA, groupId, previousId, createdAt, attributes, score: expect.any(Number) };
+        return { id, ownerKey: ANNA, groupId, previousId, createdAt, attributes, script: "other", score: expect.any(Number) };
       });
       expect(await index.fetch(ANNA, [sampleId(1)])).toEqual([{ ...whole[0], score: 0 }]);
       const [nearest] = await index.searchVectors({ ownerKey: ANNA }, direction(1), 4);
