@@ -5,7 +5,7 @@ import { makeRecall, type Recall, type RecallParts, type RecallRequest } from ".
 import { cacheQuestionVectors } from "../../../models/embedder.ts";
 import type { OwnedConversation } from "../../../stores/owner.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
-import { archiveMemories, makeArchiveStore } from "../../../stores/postgres/memory/archive-store.ts";
+import { makeArchiveStore } from "../../../stores/postgres/memory/archive-store.ts";
 import type { SearchFilter, SearchIndex } from "../../../stores/search/search-index.ts";
 import { exchanges, useTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 
@@ -64,18 +64,6 @@ describe("recall", () => {
     expect(await recalled(several, { limit: 1, mayExceedLimit: true })).toHaveLength(2);
     expect(await recalled(several, { limit: 1 })).toHaveLength(1);
     expect(await recalled(one, { limit: 1, mayExceedLimit: true })).toHaveLength(1);
-  });
-
-  test("gives a question for several things what the memory agent has archived, beside exchanges", async () => {
-    const dishes = exchanges(["We had the fish soup at Ramiro, and it was a good dish.", "Lovely."], ["Is the oven broken?", "No."]);
-    const eater = await memory.store(dishes, { userId: "eater" });
-    const [asked] = await memory.messages(eater);
-    const content = "Dishes liked so far: ramen, feijoada.";
-    const fact = { id: crypto.randomUUID(), triggerMessageIds: [asked?.id ?? ""], content, episodeType: "preference", importance: 0.8 };
-    await memory.database.transaction((transaction) => archiveMemories(transaction, eater, [fact]));
-    await memory.indexAll(eater);
-    const found = await recalled("Which dishes did I like?", { userId: "eater", limit: 1, mayExceedLimit: true });
-    expect(found.toSorted()).toEqual([content, dishes[0]?.[1]]);
   });
 
   test("gives both messages, their ids, time, kind, importance and conversation as they are stored", async () => {
