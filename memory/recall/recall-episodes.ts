@@ -11,10 +11,11 @@ import { asksForSeveral, embedTalk, type TalkMessage, talkOf, talkQuery } from "
 import { loadBest, rankHits, relevantEpisodes, searchBoth } from "./rank-hits.ts";
 import { makeCircuitBreaker } from "./circuit-breaker.ts";
 import { makeCosineScale } from "./cosine-scale.ts";
+import { inTalk, laterOf, withinDay } from "./time-in-talk.ts";
 import { chooseNeighbours, fillRoom, type Neighbour } from "./neighbours.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
 import type { EpisodeType } from "../../turn/state.ts";
-import { type QuestionTime, timeOfQuestion, timesInEarlierYears } from "../../text/time-of-question.ts";
+import { type QuestionTime, timeOfQuestion } from "../../text/time-of-question.ts";
 
 export interface RecallParts {
   index: ServingIndex;
@@ -94,22 +95,6 @@ const RERANKED = 25;
 const SEVERAL = 2;
 /** Hits loaded in place of those that Postgres no longer has. */
 const SPARE = 10;
-
-const laterOf = (one: Date | undefined, other: Date | undefined): Date | undefined =>
-  one && other && other > one ? other : (one ?? other);
-const earlierOf = (one: Date | undefined, other: Date): Date => (one && one < other ? one : other);
-
-function withinDay(filter: SearchFilter, { from, until }: QuestionTime): SearchFilter {
-  return { ...filter, from: laterOf(filter.from, from), until: earlierOf(filter.until, until) };
-}
-
-/** The named time; where nothing was said in it, the latest year before in which something was. */
-function inTalk(named: Parameters<typeof timesInEarlierYears>[0], hits: readonly SearchHit[]): QuestionTime {
-  const has = ({ from, until }: QuestionTime): boolean => hits.some(({ createdAt }) => createdAt >= from && createdAt < until);
-  if (hits.length === 0 || has(named.time)) return named.time;
-  const earliest = new Date(Math.min(...hits.map(({ createdAt }) => createdAt.getTime())));
-  return timesInEarlierYears(named, earliest).find(has) ?? named.time;
-}
 
 /** Either message counts: a window may begin with an answer. */
 function isExcept({ id, attributes }: SearchHit, except: ReadonlySet<string> | undefined): boolean {
