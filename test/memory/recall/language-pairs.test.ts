@@ -21,6 +21,8 @@ describe("what was said in one language and is asked in another", () => {
     const recall = opened.recall("fused", new Date(AT.getTime() + 86_400_000));
     const ask = async (question: string) => (await recall({ ...ownerOf(0), question, limit: 5 })).episodes;
     const found = await Promise.all(PAIRS.map(async ([said, asked]) => (await ask(asked)).some((one) => one.userMessage === said)));
+    const [nearest] = await ask(PAIRS[0]?.[1] ?? "");
+    expect(Math.abs(nearest?.similarity ?? 0)).toBeLessThanOrEqual(1); // a cosine, whatever it is ranked by
     const unrelated = await Promise.all(UNRELATED.map(async (question) => ((await ask(question)).length > 0 ? [question] : [])));
     return { missed: PAIRS.filter((_, place) => !found[place]), unrelated: unrelated.flat() };
   }
