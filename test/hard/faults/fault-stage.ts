@@ -81,6 +81,7 @@ export async function openFaultStage(dependency: Dependency) {
     SUMMARY_MODEL: SUMMARY,
     MEMORY_MODEL: MEMORY,
     EMBEDDING_MODEL: "test-embed",
+    EPISODE_MIN_SIMILARITY: "0.5", // its vectors are all alike, also with neutral sentences
     ...(dependency === "embedder" ? {} : { EMBEDDING_DIMENSIONS: "4" }), // else they are asked of its server
     ENABLE_EPISODIC_MEMORY: "true",
     ENABLE_CORE_MEMORY: "true",
