@@ -27,15 +27,15 @@ function cutLine(line: string): string {
 }
 
 /**
- * Cuts long lines, then the end. The last line says how much is left. `offset`: from which character of a tool that can read on; null for
- * one that cannot.
+ * Cuts long lines, then the end. The last line says how much is left. `offset`: from which character of what was shown, of a tool that can
+ * read on; null for one that cannot.
  */
 export function cutOutput(whole: string, offset: number | null): CutOutput {
-  const from = whole.slice(offset ?? 0);
-  const text = from.split("\n").map(cutLine).join("\n");
+  const shown = whole.split("\n").map(cutLine).join("\n");
+  const text = shown.slice(offset ?? 0).toWellFormed();
   const begin = firstBytes(text, MAX_OUTPUT_BYTES);
   const left = text.length - begin.length;
-  if (left === 0) return { text, isCut: text !== from };
+  if (left === 0) return { text, isCut: shown !== whole };
   const how = offset === null ? "Ask for less to see them." : `Call the tool again with "offset": ${offset + begin.length} to read on.`;
   return { text: `${begin}\n[${left} more characters are left out. ${how}]`, isCut: true };
 }

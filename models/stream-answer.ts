@@ -7,6 +7,7 @@ import { type ModelPurpose, NOOP_OBSERVER, type Observer } from "../observe/obse
 import { makeLoopDetector } from "../text/repeats-itself.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../text/tokens.ts";
 import { abortableItems, type AnswerTimeouts, startAnswerDeadlines } from "./deadlines.ts";
+import { modelName } from "./model-name.ts";
 import { toModelError } from "./model-error.ts";
 import { type AskedCall, makeCallCollector, streamChunks } from "./stream-chunks.ts";
 
@@ -33,8 +34,7 @@ function observeCall<Result>(
   call: (learn: (facts: CallFacts) => void) => Promise<Result>,
 ): Promise<Result> {
   if (observer === NOOP_OBSERVER) return call(() => undefined);
-  const name = "model" in model && typeof model.model === "string" ? model.model : model._llmType();
-  return observer.watch({ work: "model_call", purpose, model: name }, (learn) =>
+  return observer.watch({ work: "model_call", purpose, model: modelName(model) }, (learn) =>
     call(({ answer, usage, firstTokenMs, outcome }) => {
       const inputTokens = usage?.input_tokens ?? prompt.reduce((sum, { text }) => sum + estimateTokens(text) + TOKENS_PER_MESSAGE, 0);
       learn({

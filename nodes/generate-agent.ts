@@ -2,6 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { AgentCatalog } from "../agents/agent-catalog.ts";
 import { type AgentTool, type ToolSource, toolsOf } from "../agents/tool.ts";
 import { toAppError } from "../errors/app-error.ts";
+import { modelName } from "../models/model-name.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { costOf } from "../models/facts/prompt-budget.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
@@ -9,11 +10,12 @@ import type { Agent } from "../turn/agent.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
-import { type AgentTurn, modelName, modelStep, runAgent, startProgress } from "./agent/agent-run.ts";
+import { type AgentTurn, modelStep, runAgent, startProgress } from "./agent/agent-run.ts";
 import { makeAskAgent } from "./agent/ask-agent.ts";
 import { toolTokens } from "./agent/fit-loop.ts";
 import { groupByQuestion, withSteps } from "./agent/window-with-steps.ts";
 import { answerUpdate, promptNotices, promptOf } from "./generate-rag.ts";
+import type { AssembledPrompt } from "./prompt/assemble-prompt.ts";
 import type { Node } from "./node.ts";
 import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
 
@@ -83,7 +85,7 @@ export function makeGenerateAgent({
     };
 
     const { prompt, answer, error } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, async (signal) => {
-      let prompt = promptOf(state, instructions, tokenBudget);
+      let prompt: AssembledPrompt | null = null; // until the model is asked
       try {
         const questionIds = [...recentMessages.filter(({ role }) => role === "user").map(({ id }) => id), currentMessageId];
         const [available, before] = await Promise.all([
@@ -116,10 +118,10 @@ export function makeGenerateAgent({
       ...answerUpdate(state, answerId, answer?.text ?? ""),
       usage: progress.usage,
       cost: isPriced(agent) ? costOf(prices(), progress.usage) : null,
-      receipt: prompt.receipt,
+      receipt: prompt?.receipt ?? null,
       toolCalls: progress.called.length,
       steps: progress.steps,
-      degraded: prompt.leftOut.uncovered > 0 || !state.windowIsWhole ? ["summary"] : [],
+      degraded: (prompt?.leftOut.uncovered ?? 0) > 0 || !state.windowIsWhole ? ["summary"] : [],
       partialAnswer: error !== null,
       cut: answer?.cut ?? null,
       error: error?.toContent() ?? null,

@@ -1,9 +1,9 @@
 import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import { expect, test } from "@jest/globals";
-import { renderApiPage } from "../scripts/api-page.ts";
-import { renderCompose, renderConfigurationPage, renderEnvExample } from "../scripts/configuration-page.ts";
-import { renderArchitecture } from "../scripts/draw-graph.ts";
+import { renderApiPage } from "../scripts/docs/api-page.ts";
+import { renderCompose, renderConfigurationPage, renderEnvExample } from "../scripts/docs/configuration-page.ts";
+import { renderArchitecture } from "../scripts/docs/draw-graph.ts";
 import { buildDescription } from "../server/http/openapi/build-description.ts";
 
 const read = (file: string): string => readFileSync(file, "utf8");

@@ -8,6 +8,7 @@ import type { AgentTool, ToolTurn } from "../../agents/tool.ts";
 import { AppError } from "../../errors/app-error.ts";
 import { shareOf } from "../../models/facts/prompt-budget.ts";
 import type { AnswerTimeouts } from "../../models/deadlines.ts";
+import { modelName } from "../../models/model-name.ts";
 import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
 import type { AskedCall } from "../../models/stream-chunks.ts";
 import type { Observer } from "../../observe/observer.ts";
@@ -99,10 +100,6 @@ function overLimit(most: number): ToolOutcome {
     what_to_do: "Answer now.",
   };
   return { ok: false, output: JSON.stringify(what), isCut: false, ms: 0 };
-}
-
-export function modelName(model: BaseChatModel): string {
-  return "model" in model && typeof model.model === "string" ? model.model : model._llmType();
 }
 
 /** The step of an answer; `output` is what the model said before its calls. */

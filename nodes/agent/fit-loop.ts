@@ -3,11 +3,20 @@ import { toJsonSchema } from "@langchain/core/utils/json_schema";
 import type { AgentTool } from "../../agents/tool.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 
+/** Most tools are the same in every turn. */
+const tokensOfTool = new WeakMap<AgentTool["tool"], number>();
+
+function schemaTokens({ tool }: AgentTool): number {
+  const known = tokensOfTool.get(tool);
+  if (known !== undefined) return known;
+  const tokens = estimateTokens(JSON.stringify([tool.name, tool.description, toJsonSchema(tool.schema)])) + TOKENS_PER_MESSAGE;
+  tokensOfTool.set(tool, tokens);
+  return tokens;
+}
+
 /** Tokens of the tools' names, descriptions and schemas in a request. */
 export function toolTokens(tools: readonly AgentTool[]): number {
-  return tools.reduce((sum, { tool }) => {
-    return sum + estimateTokens(JSON.stringify([tool.name, tool.description, toJsonSchema(tool.schema)])) + TOKENS_PER_MESSAGE;
-  }, 0);
+  return tools.reduce((sum, tool) => sum + schemaTokens(tool), 0);
 }
 
 function tokensOf(message: BaseMessage): number {

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
 import ts from "typescript";
 
-const ROOT = fileURLToPath(new URL("..", import.meta.url));
+const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const PAGE = `${ROOT}docs/api.md`;
 
 const CHAPTERS: Readonly<Record<string, string>> = {
@@ -57,7 +57,7 @@ export async function renderApiPage(): Promise<string> {
   const exported = (module ? checker.getExportsOfModule(module) : []).map((symbol) => exportOf(symbol, checker));
   const folderOf = ({ file }: Export) => file.split("/")[0] ?? "";
   const lost = exported.find((entry) => !(folderOf(entry) in CHAPTERS));
-  if (lost) throw new Error(`${lost.name} is declared in ${lost.file}, a folder without a chapter in scripts/api-page.ts.`);
+  if (lost) throw new Error(`${lost.name} is declared in ${lost.file}, a folder without a chapter in scripts/docs/api-page.ts.`);
   const chapters = Object.entries(CHAPTERS)
     .map(([folder, title]) => ({ title, own: exported.filter((entry) => folderOf(entry) === folder) }))
     .filter(({ own }) => own.length > 0)

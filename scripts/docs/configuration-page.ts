@@ -2,11 +2,11 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
 import type { z } from "zod";
-import { SETTINGS } from "../server/start/settings.ts";
+import { SETTINGS } from "../../server/start/settings.ts";
 
-const PAGE = fileURLToPath(new URL("../docs/configuration.md", import.meta.url));
-const EXAMPLE = fileURLToPath(new URL("../.env.example", import.meta.url));
-const COMPOSE = fileURLToPath(new URL("../docker-compose.yml", import.meta.url));
+const PAGE = fileURLToPath(new URL("../../docs/configuration.md", import.meta.url));
+const EXAMPLE = fileURLToPath(new URL("../../.env.example", import.meta.url));
+const COMPOSE = fileURLToPath(new URL("../../docker-compose.yml", import.meta.url));
 const LINE_LENGTH = 120;
 /** What Docker Compose sets itself. */
 const SET_BY_COMPOSE = ["PORT", "HOST", "API_KEYS", "DATABASE_URL", "DATA_DIR"];

@@ -1,9 +1,9 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { buildGraph } from "../graph/create-conversation-graph.ts";
-import type { Node } from "../nodes/node.ts";
+import { buildGraph } from "../../graph/create-conversation-graph.ts";
+import type { Node } from "../../nodes/node.ts";
 
-const PAGE = fileURLToPath(new URL("../docs/architecture.md", import.meta.url));
+const PAGE = fileURLToPath(new URL("../../docs/architecture.md", import.meta.url));
 
 /** The one block of the page that is not written by hand. */
 const DRAWING = /^```mermaid\n.*?^```$/ms;

@@ -1,9 +1,9 @@
 import { mkdir } from "node:fs/promises";
 import { spawn } from "node:child_process";
 import type { Browser, Page } from "playwright-core";
-import { openBrowser, whyNoBrowser } from "../test/servers/browser.ts";
-import { startModelServer, type ChatRequestBody, type ModelScript } from "../test/servers/model-server.ts";
-import { freePort } from "../test/servers/postgres-server.ts";
+import { openBrowser, whyNoBrowser } from "../../test/servers/browser.ts";
+import { startModelServer, type ChatRequestBody, type ModelScript } from "../../test/servers/model-server.ts";
+import { freePort } from "../../test/servers/postgres-server.ts";
 
 // Pictures of the page for the README: `npm run screenshots` writes docs/screenshots/*.png. The service is a real one, its model is
 // scripted.

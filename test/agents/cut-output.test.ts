@@ -22,6 +22,19 @@ test("a tool that can read on is told from where", () => {
   expect(second.isCut).toBe(false);
 });
 
+test("reading on shows each line once, also behind lines that were cut", () => {
+  const whole = Array.from({ length: 60 }, (_, number) => `line ${number}: ${"word ".repeat(500)}`).join("\n");
+  let shown = "";
+  for (let offset = 0, isLast = false; !isLast;) {
+    const { text } = cutOutput(whole, offset);
+    const [note, next] = /\n\[\d+ more characters are left out\. .*"offset": (\d+) to read on\.\]$/.exec(text) ?? [""];
+    shown += text.slice(0, text.length - note.length);
+    isLast = next === undefined;
+    offset = Number(next);
+  }
+  expect([...shown.matchAll(/line (\d+):/g)].map(([, number]) => Number(number))).toEqual([...Array(60).keys()]);
+});
+
 test("any output fits, and stays well-formed", () => {
   fc.assert(
     fc.property(fc.string({ unit: "binary", maxLength: 300 }), fc.integer({ min: 1, max: 2_000 }), (piece, times) => {

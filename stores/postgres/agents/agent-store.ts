@@ -1,6 +1,6 @@
 import type { AgentSpec } from "../../../turn/agent.ts";
 import type { Database } from "../database/database.ts";
-import { readGathered } from "../database/gathered-reads.ts";
+import { makeTenantLists } from "../database/tenant-lists.ts";
 
 /** An agent of a tenant. A null `spec` disables the agent of that name which a file has. */
 export interface StoredAgent {
@@ -21,15 +21,6 @@ export interface AgentStore {
   versions(tenantId: string, name: string): Promise<Omit<StoredAgent, "name">[]>;
 }
 
-const KEPT_TENANTS = 1_000;
-
-/** The digest is the version of the whole list. What has it already is not sent. */
-const listUnlessKnown = (tenant: string, known: string): string => `
-select json_build_object('digest', digest, 'agents', case when digest is distinct from ${known} then agents end)
-from (select coalesce(json_agg(agent), '[]') as agents from (
-  select name, spec, version, updated_at as "updatedAt" from agents where tenant_id = ${tenant} order by name) agent) listed
-cross join lateral (select md5(agents::text) as digest) hashed`;
-
 const PUT = `
 with changed as (
   insert into agents as present (tenant_id, name, spec, version, created_at, updated_at)
@@ -47,26 +38,12 @@ interface AgentRow extends Omit<StoredAgent, "updatedAt"> {
 }
 
 export function makeAgentStore(database: Database): AgentStore {
-  const lists = new Map<string, { digest: string; agents: StoredAgent[] }>();
   return {
-    list(tenantId) {
-      const known = lists.get(tenantId);
-      return readGathered(database, {
-        name: "agents-list",
-        json: (place) => listUnlessKnown(place(1), place(2)),
-        values: [tenantId, known?.digest ?? null],
-        toResult(json) {
-          const { digest, agents } = json as { digest: string; agents: AgentRow[] | null };
-          const read = agents?.map((agent) => ({ ...agent, updatedAt: new Date(agent.updatedAt) }));
-          const list = known && !read ? known : { digest, agents: read ?? [] };
-          lists.delete(tenantId); // the last used is the last to go
-          lists.set(tenantId, list);
-          const [oldest] = lists.keys();
-          if (lists.size > KEPT_TENANTS && oldest !== undefined) lists.delete(oldest);
-          return list.agents;
-        },
-      });
-    },
+    list: makeTenantLists<AgentRow, StoredAgent>(database, {
+      name: "agents-list",
+      rows: (tenant) => `select name, spec, version, updated_at as "updatedAt" from agents where tenant_id = ${tenant} order by name`,
+      toItem: (row) => ({ ...row, updatedAt: new Date(row.updatedAt) }),
+    }),
 
     async put(tenantId, name, spec) {
       const values = [tenantId, name, spec && JSON.stringify(spec)];

@@ -4,7 +4,7 @@ import type { KnowledgeBase, KnowledgeCatalog } from "../../knowledge-catalog.ts
 import { knowledgeKey } from "../../search/index-keys.ts";
 import { AgentType } from "../../../turn/state.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
-import { readGathered } from "../database/gathered-reads.ts";
+import { makeTenantLists } from "../database/tenant-lists.ts";
 import { addMarkers, ERASE_BATCH_ROWS, ERASED_TENANT, recordErasure } from "../erase/deferred-erase.ts";
 
 /** The knowledge bases of tenants, which turns are routed to and documents belong to. */
@@ -24,15 +24,6 @@ const COLUMNS = `prefix, description, keywords, worker, instructions, array(
   where documents.tenant_id = bases.tenant_id and documents.prefix = bases.prefix and status = 'indexed'
   order by created_at desc, id desc limit ${TITLES}
 ) as titles`;
-
-const KEPT_CATALOGS = 1_000;
-
-/** The digest is the version: no writer has to think of it. What has it already is not sent. */
-const listUnlessKnown = (tenant: string, known: string): string => `
-select json_build_object('digest', digest, 'bases', case when digest is distinct from ${known} then bases end)
-from (select coalesce(json_agg(base), '[]') as bases from (
-  select ${COLUMNS} from knowledge_bases bases where tenant_id = ${tenant} order by prefix) base) listed
-cross join lateral (select md5(bases::text) as digest) hashed`;
 
 const PUT = `
 insert into knowledge_bases (tenant_id, prefix, description, keywords, worker, instructions, created_at, updated_at)
@@ -77,30 +68,12 @@ export function makeKnowledgeBaseStore(
   queue: JobQueue = makeJobQueue(database),
   atOnce = ERASE_BATCH_ROWS,
 ): KnowledgeBaseStore {
-  const catalogs = new Map<string, { digest: string; bases: KnowledgeBase[] }>();
-  function keep(tenantId: string, catalog: { digest: string; bases: KnowledgeBase[] }): void {
-    catalogs.delete(tenantId); // the last used is the last to go
-    catalogs.set(tenantId, catalog);
-    for (const oldest of catalogs.keys()) {
-      if (catalogs.size <= KEPT_CATALOGS) return;
-      catalogs.delete(oldest);
-    }
-  }
   return {
-    list(tenantId) {
-      const known = catalogs.get(tenantId);
-      return readGathered(database, {
-        name: "knowledge-list",
-        json: (place) => listUnlessKnown(place(1), place(2)),
-        values: [tenantId, known?.digest ?? null],
-        toResult(json) {
-          const { digest, bases } = json as { digest: string; bases: BaseRow[] | null };
-          const catalog = known && bases === null ? known : { digest, bases: (bases ?? []).map(toBase) };
-          keep(tenantId, catalog);
-          return [...catalog.bases];
-        },
-      });
-    },
+    list: makeTenantLists<BaseRow, KnowledgeBase>(database, {
+      name: "knowledge-list",
+      rows: (tenant) => `select ${COLUMNS} from knowledge_bases bases where tenant_id = ${tenant} order by prefix`,
+      toItem: toBase,
+    }),
 
     async find(tenantId, prefix) {
       const [row] = await database.query<BaseRow>({

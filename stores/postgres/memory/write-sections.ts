@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Owner } from "../../owner.ts";
 import type { Queryable } from "../database/database.ts";
 import { lineKey, inheritSources, loadVersions, type MemoryLine, saveLines, type SectionVersionLines } from "./section-versions.ts";
-import { addOperations, type Actor } from "./operation-store.ts";
+import { addOperations, type Actor, NO_VALUES } from "./operation-store.ts";
 
 export interface StoredSection {
   section: string;
@@ -114,6 +114,7 @@ export async function writeSections(
     added.push(written);
     known.set(section, written);
     return {
+      ...NO_VALUES,
       id: uuidv7(),
       operation: "core_update",
       section,
@@ -122,13 +123,6 @@ export async function writeSections(
       newValue: content,
       reason,
       actor: updatedBy,
-      refused: null,
-      episodeType: null,
-      importance: null,
-      memoryId: null,
-      restsOn: null,
-      resultsCount: null,
-      topResult: null,
       conversationId: from.conversationId,
       triggerMessageIds: from.triggerMessageIds,
     };

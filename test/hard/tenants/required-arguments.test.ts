@@ -83,7 +83,8 @@ function storeSignatures(): StoreSignature[] {
 /** What need not say whose data it touches, by the reason. */
 const OF_NO_TENANT: Record<string, string> = {
   "the connection that stores are made of": `Queryable.query Database.query Database.transaction Database.listen Database.close PooledDatabaseParts.listen
-    PooledDatabaseParts.afterClose toBossDatabase JobQueue.transaction inSnapshot queryRow readGathered GatheredRead.json GatheredRead.toResult`,
+    PooledDatabaseParts.afterClose toBossDatabase JobQueue.transaction inSnapshot queryRow readGathered GatheredRead.json GatheredRead.toResult TenantListParts.rows
+    TenantListParts.toItem`,
   "the schema": `migrate installJobQueue readColumns readSchemaVersion migrateFrom create openIndexTable hasIndexTable createSearchSchema dropIndexTable findIndexLevel listIndexNames`,
   "what nobody uses any more, of everybody": `listUnused`,
   "which index serves everybody": `retireIndex findIndexRecord ServingIndex.name ServingIndex.open EpisodeIndex.name EpisodeIndex.open`,

@@ -1,27 +1,13 @@
 import { describe, expect, test } from "@jest/globals";
 import type { ToolCall } from "../../../memory/agent/tool-schemas.ts";
 import type { RecalledEpisode } from "../../../memory/recall/recall-episodes.ts";
-import { TRIGGER, workingMemory } from "../../support/samples/sample-agent.ts";
+import { RECALLED, TRIGGER, workingMemory } from "../../support/samples/sample-agent.ts";
 
-const EPISODE: RecalledEpisode = {
-  id: "asked",
-  conversationId: "earlier",
-  userMessage: "I like green.",
-  assistantMessage: "Noted.",
-  messageIds: ["asked", "answered"],
-  externalIds: [],
-  createdAt: new Date("2024-01-30T12:00:00Z"),
-  score: 1.5,
-  similarity: 0.7,
-  episodeType: "preference",
-  importance: 0.8,
-  neighbours: [],
-};
 const search = (given: object): ToolCall => ({ name: "archival_search", arguments: given });
 
 describe("the memory agent corrects and deletes what a search has found", () => {
   const kept = (id: string, userMessage: string): RecalledEpisode => ({
-    ...EPISODE,
+    ...RECALLED,
     id,
     userMessage,
     assistantMessage: "",
@@ -29,7 +15,7 @@ describe("the memory agent corrects and deletes what a search has found", () => 
   });
   const correct = (given: object): ToolCall => ({ name: "archival_update", arguments: given });
   const remove = (given: object): ToolCall => ({ name: "archival_delete", arguments: given });
-  const found = [kept("one", "Likes tea."), EPISODE, kept("two", "Likes rum.")];
+  const found = [kept("one", "Likes tea."), RECALLED, kept("two", "Likes rum.")];
   async function searched() {
     const memory = workingMemory({ search: async () => found });
     return { memory, said: await memory.do(search({ query: "drinks" })) };

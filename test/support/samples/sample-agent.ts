@@ -2,6 +2,7 @@ import type { SectionWithLines } from "../../../stores/postgres/memory/core-memo
 import { inheritSources } from "../../../stores/postgres/memory/section-versions.ts";
 import type { ReadingResult } from "../../../stores/postgres/memory/unread-store.ts";
 import type { TurnToRead } from "../../../memory/agent/remember-turns.ts";
+import type { RecalledEpisode } from "../../../memory/recall/recall-episodes.ts";
 import type { ToolCall } from "../../../memory/agent/tool-schemas.ts";
 import type { SourceMessage } from "../../../memory/agent/section-drafts.ts";
 import { makeToolRunner, type ToolRunner, type ToolRunnerParts } from "../../../memory/agent/run-tool-calls.ts";
@@ -9,6 +10,22 @@ import { decided } from "./sample-reading.ts";
 import { idOf } from "./sample-window.ts";
 
 const NOON = new Date("2024-01-31T12:00:00.000Z");
+
+/** An exchange that a search of the archive finds. */
+export const RECALLED: RecalledEpisode = {
+  id: "asked",
+  conversationId: "earlier",
+  userMessage: "I like green.",
+  assistantMessage: "Noted.",
+  messageIds: ["asked", "answered"],
+  externalIds: [],
+  createdAt: new Date("2024-01-30T12:00:00Z"),
+  score: 1.5,
+  similarity: 0.7,
+  episodeType: "preference",
+  importance: 0.8,
+  neighbours: [],
+};
 
 /** A section at version 3, written by the agent at noon, its lines resting on nothing, unless `fields` say otherwise. */
 export function storedSection(fields: Partial<SectionWithLines> = {}): SectionWithLines {
