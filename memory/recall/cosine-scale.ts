@@ -1,7 +1,8 @@
 import type { Embedder } from "../../models/embedder.ts";
+import { neutralScale, type ScriptVector } from "../../models/neutral-scale.ts";
 import type { SearchHit } from "../../stores/search/search-index.ts";
 import { NEUTRAL_SENTENCES } from "../../text/neutral-sentences.ts";
-import { type Script, scriptOf } from "../../text/script-of.ts";
+import { scriptOf } from "../../text/script-of.ts";
 
 /** How near hits are to one question. */
 export interface CosineScale {
@@ -18,13 +19,6 @@ type ScaleParts = Pick<Embedder, "embedPassages" | "favoursScripts" | "minSimila
 /** In standard deviations: as many unrelated questions find nothing as with a least cosine of 0.86 for E5. See docs/decisions/0041. */
 const NEAR = 2;
 const DEFAULT_MIN_COSINE = 0.5;
-const MIN_DEVIATION = 1e-3;
-
-const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
-
-function product(one: readonly number[], other: readonly number[]): number {
-  return one.reduce((sum, value, place) => sum + value * (other[place] ?? 0), 0);
-}
 
 /**
  * Counts cosines within a script, where the embedder favours the question's: in standard deviations above neutral sentences of the hit's own
@@ -35,7 +29,7 @@ export function makeCosineScale(embedder: ScaleParts, minCosine: number | undefi
     const near = minCosine ?? embedder.minSimilarity ?? DEFAULT_MIN_COSINE;
     return async () => ({ nearness: ({ score }) => score, near });
   }
-  let loading: Promise<{ script: Script; vector: number[] }[]> | null = null;
+  let loading: Promise<ScriptVector[]> | null = null;
 
   /** Nothing stops a call under way: a turn that cannot wait leaves its vectors to the next. */
   function loadNeutral() {
@@ -49,10 +43,8 @@ export function makeCosineScale(embedder: ScaleParts, minCosine: number | undefi
   void loadNeutral().catch(() => undefined); // the first search asks again
   return async function scaleCosines(question) {
     const length = Math.hypot(...question) || 1;
-    const neutral = (await loadNeutral()).map(({ script, vector }) => ({ script, cosine: product(question, vector) / length }));
-    const meanIn = (script: Script): number => meanOf(neutral.flatMap((one) => (one.script === script ? [one.cosine] : [])));
-    const means = { han: meanIn("han"), other: meanIn("other") };
-    const deviation = Math.max(MIN_DEVIATION, Math.sqrt(meanOf(neutral.map(({ script, cosine }) => (cosine - means[script]) ** 2))));
+    const direction = question.map((value) => value / length);
+    const { means, deviation } = neutralScale(direction, await loadNeutral());
     return {
       nearness: ({ score, script }) => (score - means[script]) / deviation,
       near: minCosine === undefined ? NEAR : (minCosine - Math.max(means.han, means.other)) / deviation,

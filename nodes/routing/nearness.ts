@@ -1,28 +1,23 @@
 import type { Embedder } from "../../models/embedder.ts";
+import { cosineOf, meanOf, neutralScale, type ScriptVector } from "../../models/neutral-scale.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { NEUTRAL_SENTENCES } from "../../text/neutral-sentences.ts";
-
-/** Questions are nearer to texts in their own script, so `isHan` says which that is. */
-interface TextVector {
-  vector: Float32Array;
-  isHan: boolean;
-}
+import { scriptOf } from "../../text/script-of.ts";
 
 /** The vectors of the neutral sentences, and of each base's description, keywords and titles. */
 export interface BaseVectors {
-  neutral: TextVector[];
-  bases: { prefix: string; texts: TextVector[] }[];
+  neutral: ScriptVector[];
+  bases: { prefix: string; texts: ScriptVector[] }[];
 }
 
-const HAN = /\p{Script=Han}/u;
 const MAX_TITLES = 32;
 
 function baseTexts({ description, keywords, titles = [] }: KnowledgeBase): string[] {
   return [description, keywords.join(", "), ...titles.slice(0, MAX_TITLES)].filter((text) => text.trim() !== "");
 }
 
-function toTextVector(text: string, vector: readonly number[] = []): TextVector {
-  return { vector: Float32Array.from(vector), isHan: HAN.test(text) };
+function toVector(text: string, vector: readonly number[] = []): ScriptVector {
+  return { vector: Float32Array.from(vector), script: scriptOf(text) };
 }
 
 /**
@@ -34,7 +29,7 @@ export function makeBaseVectors(
   capacity = 256,
 ): (tenantId: string, bases: readonly KnowledgeBase[]) => Promise<BaseVectors> {
   /** Least recently used first, by tenant and texts. */
-  const cache = new Map<string, Promise<TextVector[]>>();
+  const cache = new Map<string, Promise<ScriptVector[]>>();
 
   function embedMissing(groups: readonly { key: string; texts: readonly string[] }[]): void {
     const missing = groups.filter(({ key }) => !cache.has(key));
@@ -44,13 +39,13 @@ export function makeBaseVectors(
     for (const group of missing) {
       const start = end;
       end += group.texts.length;
-      const vectors = call.then((all) => group.texts.map((text, index) => toTextVector(text, all[start + index])));
+      const vectors = call.then((all) => group.texts.map((text, index) => toVector(text, all[start + index])));
       vectors.catch(() => cache.get(group.key) === vectors && cache.delete(group.key)); // the next turn asks again
       cache.set(group.key, vectors);
     }
   }
 
-  function touch(key: string): Promise<TextVector[]> {
+  function touch(key: string): Promise<ScriptVector[]> {
     const vectors = cache.get(key) ?? Promise.resolve([]);
     cache.delete(key);
     cache.set(key, vectors);
@@ -83,7 +78,6 @@ interface Spread {
 const NEAREST_TEXTS = 2;
 const MIN_DEVIATION = 1e-3;
 
-const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 const rootMeanSquare = (values: readonly number[]): number => Math.sqrt(meanOf(values.map((value) => value ** 2)));
 
 function spreadOf(values: readonly number[]): Spread {
@@ -91,26 +85,17 @@ function spreadOf(values: readonly number[]): Spread {
   return { mean, deviation: rootMeanSquare(values.map((value) => value - mean)) };
 }
 
-function cosine(one: ArrayLike<number>, other: ArrayLike<number>): number {
-  let sum = 0;
-  for (let index = 0; index < one.length; index++) sum += (one[index] ?? 0) * (other[index] ?? 0);
-  return sum;
-}
-
 /** Scores texts by their cosine to the vector, in standard deviations above neutral sentences of the same script. */
-function makeScorer(vector: ArrayLike<number>, neutral: readonly TextVector[]): (texts: readonly TextVector[]) => number {
-  const spreadIn = (isHan: boolean): Spread =>
-    spreadOf(neutral.filter((sentence) => sentence.isHan === isHan).map((sentence) => cosine(vector, sentence.vector)));
-  const [han, other] = [spreadIn(true), spreadIn(false)];
-  const unit = Math.max(MIN_DEVIATION, rootMeanSquare([han.deviation, other.deviation]));
+function makeScorer(vector: ArrayLike<number>, neutral: readonly ScriptVector[]): (texts: readonly ScriptVector[]) => number {
+  const { means, deviation } = neutralScale(vector, neutral);
   return (texts) => {
-    const scores = texts.map((text) => (cosine(vector, text.vector) - (text.isHan ? han : other).mean) / unit);
+    const scores = texts.map((text) => (cosineOf(vector, text.vector) - means[text.script]) / deviation);
     return meanOf(scores.sort((one, another) => another - one).slice(0, NEAREST_TEXTS));
   };
 }
 
 /** Cached by the array of a base's vectors. */
-const neutralSpreads = new WeakMap<readonly TextVector[], Spread>();
+const neutralSpreads = new WeakMap<readonly ScriptVector[], Spread>();
 
 /** What neutral sentences score with each base, each measured against the others. */
 function loadNeutralSpreads({ neutral, bases }: BaseVectors): Spread[] {

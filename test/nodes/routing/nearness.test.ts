@@ -18,12 +18,12 @@ describe("the vectors of the bases", () => {
     const { embedder, load } = loading();
     const loaded = await load("t", [base("a"), base("b", { titles: ["第一章"] })]);
     expect(embedder.passages).toEqual([[...NEUTRAL_SENTENCES, "about a", "one, two", "about b", "one, two", "第一章"]]);
-    expect(loaded.bases.map(({ prefix, texts }) => [prefix, texts.map(({ isHan }) => isHan)])).toEqual([
-      ["a", [false, false]],
-      ["b", [false, false, true]],
+    expect(loaded.bases.map(({ prefix, texts }) => [prefix, texts.map(({ script }) => script)])).toEqual([
+      ["a", ["other", "other"]],
+      ["b", ["other", "other", "han"]],
     ]);
     const [expected] = await makeRecordingEmbedder().embedPassages(["第一章"]);
-    expect([...(loaded.bases[1]?.texts[2]?.vector ?? [])]).toEqual([...Float32Array.from(expected ?? [])]);
+    expect(Array.from(loaded.bases[1]?.texts[2]?.vector ?? [])).toEqual([...Float32Array.from(expected ?? [])]);
     expect((await load("t", [base("b", { titles: ["第一章"] })])).bases[0]?.texts).toBe(loaded.bases[1]?.texts);
     expect(embedder.passages).toHaveLength(1);
   });
