@@ -116,7 +116,7 @@ export function makeGenerateAgent({
     runtime.note?.({ first_token_ms: firstTokenMs, agent: agent.name, tool_calls: progress.called.length, error: error?.code ?? null });
     return {
       ...answerUpdate(state, answerId, answer?.text ?? ""),
-      usage: progress.usage,
+      usage: progress.usage.context_limit === null ? null : progress.usage, // null: the model was not asked
       cost: isPriced(agent) ? costOf(prices(), progress.usage) : null,
       receipt: prompt?.receipt ?? null,
       toolCalls: progress.called.length,

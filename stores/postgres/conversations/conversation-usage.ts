@@ -5,14 +5,15 @@ import { ownedValues } from "../database/sql-parts.ts";
 
 /**
  * SQL: a common table expression `used` of what a turn's outcome tells of its tokens. It has no row when the model was not asked or failed
- * before it said anything, nor when this outcome is stored already. Both arguments are places of values.
+ * before it said anything, nor when this outcome is stored already. A turn of an agent has several prompts: the last one is known by its
+ * ratio. Both arguments are places of values.
  */
 export const usedSql = (outcome: string, turnId: string): string => `
 used as (
   select (usage->>'prompt_tokens')::bigint as prompt, (usage->>'completion_tokens')::bigint as completion,
     coalesce((usage->>'cached_tokens')::bigint, 0) as cached, (cost->>'input_usd')::float8 as input, (cost->>'output_usd')::float8 as output,
     case when usage->>'context_limit' is not null
-      then jsonb_build_object('tokens', usage->'prompt_tokens', 'limit', usage->'context_limit', 'parts', parts) end as last_prompt
+      then jsonb_build_object('tokens', round((usage->>'usage_ratio')::numeric * (usage->>'context_limit')::numeric), 'limit', usage->'context_limit', 'parts', parts) end as last_prompt
   from (select ${outcome}::jsonb->'usage' as usage, ${outcome}::jsonb->'cost' as cost, ${outcome}::jsonb->'receipt'->'prompt_tokens' as parts) told
   where usage->>'prompt_tokens' is not null and not ((usage->>'estimated')::boolean and usage->>'completion_tokens' = '0')
     and not exists (select from turns where id = ${turnId} and ended_at is not null)

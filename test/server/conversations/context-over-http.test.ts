@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { tmpdir } from "node:os";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { callApi, postJson } from "../../support/clients/api-client.ts";
+import { callApi, postJson, putJson } from "../../support/clients/api-client.ts";
 import { beginTurn, contentOf } from "../../support/clients/event-client.ts";
 import { cancelTurn } from "../../support/clients/turn-client.ts";
 import { useTestPostgres } from "../../support/databases/databases.ts";
@@ -62,6 +62,16 @@ describe("the context of a conversation", () => {
         sources: { context_window: "server", prices: "file", capabilities: "file" },
       },
     ]);
+  });
+
+  test("has the last prompt of an agent that called tools, and the tokens of all its prompts", async () => {
+    await putJson(`${url()}/api/v1/agents/counter`, { description: "Counts", tools: ["calculate"] });
+    let asked = 0;
+    model.answer(() => (asked++ < 2 ? { toolCalls: [{ name: "calculate", arguments: { expression: `${asked}+1` } }] } : { tokens: ["3"] }));
+    const body = { user_id: "ada", session_id: "counted", message: "count", agent: "counter" };
+    const { json: done } = await postJson<TurnResult>(`${url()}/api/v1/chat`, body);
+    expect(done.usage).toMatchObject({ prompt_tokens: 300, usage_ratio: 0.0362 });
+    expect(await context(done.conversation_id)).toMatchObject({ prompt_tokens: 300, usage_ratio: 0.0362, remaining_tokens: 2_764 - 100 });
   });
 
   test("grows with every turn of any process, outlives them, and done tells of its own turn", async () => {
