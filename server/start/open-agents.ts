@@ -10,7 +10,6 @@ import { makeMemoryTools } from "../../agents/tools/memory-tools.ts";
 import { todoWrite } from "../../agents/tools/todo-write.ts";
 import { makeSavedMemoryStore } from "../../stores/postgres/memory/saved-memory-store.ts";
 import type { Agent, AgentSpecInput } from "../../turn/agent.ts";
-import { TURN_DEFAULTS } from "../../turn/context.ts";
 import type { Config } from "./config.ts";
 import type { Memory } from "./open-memory.ts";
 import type { Models } from "./open-models.ts";
@@ -48,7 +47,7 @@ function builtInTools(config: Config, stores: Stores, memory: Memory): AgentTool
       sections: memory.sections,
     }),
     ...(episodic
-      ? [makeKnowledgeSearch({ find: episodic.findPassages, catalog: stores.knowledgeBases, limit: TURN_DEFAULTS.passages })]
+      ? [makeKnowledgeSearch({ find: episodic.findPassages, catalog: stores.knowledgeBases, limit: config.KNOWLEDGE_TOP_K })]
       : []),
   ];
 }
