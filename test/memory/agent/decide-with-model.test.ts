@@ -120,8 +120,8 @@ describe("deciding with a model over a socket", () => {
     const decided = decide(memory, { timeouts: { ...PATIENT, ...timeouts } });
     await expect(decided).rejects.toMatchObject({ name: "AppError", code, message: expect.not.stringMatching(/moved|secret/) });
     expect(memory.result()).toEqual(nothingDecided([PROFILE]));
+    await waitUntil("the connection to close", () => server.seen.length > 0 && server.seen.every(({ aborted }) => aborted));
     expect(server.seen).toHaveLength(1);
-    await waitUntil("the connection to close", () => server.seen.every(({ aborted }) => aborted));
   });
 
   // LangChain completes the JSON of a call that was cut.

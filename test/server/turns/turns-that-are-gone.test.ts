@@ -32,16 +32,16 @@ describe("erasing while a turn with a key is answered", () => {
   ])("leaves nothing of it by its %s: neither rows, nor in memory, nor under its key", async (_what, pathOf) => {
     const { model, here, there, both } = running;
     const release = model.hold(["I live in Zanzibar too."]);
-    const asked = ask();
+    const asked = await ask();
     await model.untilAsked();
-    const followed = ask(there);
+    const followed = await ask(there); // before the erasure: behind it, the key would begin another turn
     const erase = async (path: string) => (await callApi(`${there.url}/api/v1/${path}`, { method: "DELETE" })).status;
     expect(await erase(await pathOf())).toBe(200);
     release();
-    const { turnId } = await asked;
+    const { turnId } = asked;
     for (const turn of [asked, followed]) {
       const message = expect.stringContaining("was deleted") as unknown;
-      expect(contentOf((await (await turn).ended).events, "error")).toMatchObject({ code: "turn_superseded", message });
+      expect(contentOf((await turn.ended).events, "error")).toMatchObject({ code: "turn_superseded", message });
     }
 
     const keyHash = createHash("sha256").update(key).digest("base64url");

@@ -12,13 +12,13 @@ values (gen_random_uuid(), $1, 'trips', $2, 'text/plain', 'indexed', now(), now(
 describeOnBothDatabases("the catalog of knowledge bases in two processes", (open) => {
   const opened = useOpened(open);
 
-  /** A store like that of another process, and for each of its listings whether the bases were sent. */
+  /** A store like that of another process, and for each of its listings whether the rows were sent. */
   function openStore() {
     const sent: boolean[] = [];
     const database = interceptStatements(opened, async (_statement, run) => {
       const rows = await run();
-      const [{ 0: answer }] = rows as [{ 0: { bases: unknown } }];
-      sent.push(answer.bases !== null);
+      const [{ 0: answer }] = rows as [{ 0: { rows: unknown } }];
+      sent.push(answer.rows !== null);
       return rows;
     });
     const store = makeKnowledgeBaseStore(database);
