@@ -7,10 +7,11 @@ import type { Measured } from "./support/results.ts";
 
 /** Per cent. */
 const GOAL = { right: { atLeast: 90 }, wrong: { atMost: 2 } };
-const HALVES: readonly [name: string, isIn: (talk: Talk) => boolean][] = [
+const SETS: readonly [name: string, isIn: (talk: Talk) => boolean][] = [
   ["all", () => true],
-  ["the half that rules were tuned on", ({ half }) => half === "tuned"],
-  ["the held-out half", ({ half }) => half === "held out"],
+  ["the half that rules were tuned on", ({ set }) => set === "tuned"],
+  ["the held-out half", ({ set }) => set === "held out"],
+  ["the third set", ({ set }) => set === "third"],
 ];
 
 type Verdict = "right" | "wrong" | "left";
@@ -49,7 +50,7 @@ async function run({ rounds }: { rounds: number }, progress: Progress): Promise<
     times.push([((performance.now() - began) * 1_000) / talks.length]);
   }
   const added = (question: string, { recent }: Talk): string => completeQuestion(question, recent).slice(question.length).trim();
-  const figures = HALVES.flatMap(([name, isIn]) => {
+  const figures = SETS.flatMap(([name, isIn]) => {
     const chosen = talks.filter(isIn);
     const wholes = chosen.flatMap((talk) => (talk.whole === null ? [] : [judge(added(talk.whole, talk), { holds: [], holdsNot: [""] })]));
     return figuresOf(

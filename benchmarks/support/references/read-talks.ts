@@ -1,11 +1,11 @@
 import { readFile } from "node:fs/promises";
 import type { RecentMessage } from "../../../memory/recall/complete-question.ts";
 
-/** A conversation of english.txt or chinese.txt. */
+/** A conversation of one of the files beside this one. */
 export interface Talk {
   language: "English" | "Chinese";
-  /** Rules were tuned on every other conversation; the others are only counted. */
-  half: "tuned" | "held out";
+  /** Rules were tuned on every other conversation of the first two files. */
+  set: "tuned" | "held out" | "third";
   recent: RecentMessage[];
   /** Points back. */
   question: string;
@@ -15,19 +15,16 @@ export interface Talk {
   whole: string | null;
 }
 
-const LANGUAGES = { English: "english.txt", Chinese: "chinese.txt" } as const;
+const FILES: readonly [file: string, language: Talk["language"], sets: readonly Talk["set"][]][] = [
+  ["english.txt", "English", ["tuned", "held out"]],
+  ["chinese.txt", "Chinese", ["tuned", "held out"]],
+  ["third-english.txt", "English", ["third"]],
+  ["third-chinese.txt", "Chinese", ["third"]],
+];
 const MARKED_LINE = /^(?<mark>[UA?+=-]): (?<text>.*)$/u;
 
-function readTalk(block: string, position: number, language: Talk["language"]): Talk {
-  const talk: Talk = {
-    language,
-    half: position % 2 === 0 ? "tuned" : "held out",
-    recent: [],
-    question: "",
-    holds: [],
-    holdsNot: [],
-    whole: null,
-  };
+function readTalk(block: string, set: Talk["set"], language: Talk["language"]): Talk {
+  const talk: Talk = { language, set, recent: [], question: "", holds: [], holdsNot: [], whole: null };
   for (const line of block.split("\n")) {
     const { mark, text = "" } = MARKED_LINE.exec(line)?.groups ?? {};
     const last = talk.recent.at(-1);
@@ -43,9 +40,9 @@ function readTalk(block: string, position: number, language: Talk["language"]): 
 
 /** All conversations of both languages. */
 export async function readTalks(): Promise<Talk[]> {
-  const read = async ([language, file]: [string, string]): Promise<Talk[]> => {
+  const read = async ([file, language, sets]: (typeof FILES)[number]): Promise<Talk[]> => {
     const [, ...blocks] = (await readFile(new URL(file, import.meta.url), "utf8")).trim().split("\n\n");
-    return blocks.map((block, position) => readTalk(block, position, language as Talk["language"]));
+    return blocks.map((block, position) => readTalk(block, sets[position % sets.length] ?? "tuned", language));
   };
-  return (await Promise.all(Object.entries(LANGUAGES).map(read))).flat();
+  return (await Promise.all(FILES.map(read))).flat();
 }
