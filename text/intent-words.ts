@@ -100,6 +100,7 @@ export const INTENT_WORDS = {
     chinese: [
       "(?<!我的?)第(?<number>\\d|[一二三四五六七八九十])[个条点项款家本部种位首道](?=[是呢怎多在叫贵便好有吗要行更能可会夏冬大用安？?，,。！]|$|选项|方案|建议|推荐|菜|地方|步)",
       "(?<!我的?)(?<end>最后|倒数第)一[个条点项款家本部种位首道](?=[是呢怎多在叫贵便好有吗要行更能可会大用安？?，,。！]|$|选项|方案|建议|推荐|菜|地方|步)|(?<end>前者|后者)|(?<end>前面那|前一|后一)[个种家](?!人)",
+      "(?<end>最后|最先)[那这]一?[个条点项款家本部种位首道台](?!\\p{Script=Han}{0,4}叫什么)|^(?<number>[1-9])(?=[是要怎能会多贵有的])",
       "你(?<end>最后|最先|一开始)(?:说|提|讲|推荐)[到过的]{0,2}(?:那|这)?(?:[个条点项款家本部种位首道]|办法|方法|方案|建议|$)",
     ],
   },
@@ -117,11 +118,13 @@ export const INTENT_WORDS = {
     english: [
       "(?:^|[,;] |\\b(?:is|was|were|are|did|does|do|about|of|with|from|to|for|at|in|on|by|like|know|remember|and|buy|visit|read|watch|try|find|call|make|take|use|get) )(?:that|those|these|this) (?!(?:second|minute|hour|day|night|morning|evening|weekend|week|month|year|time|spring|summer|autumn|fall|winter|way|kind|sort|many|much|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\\b)(?!(?:i|we|you|he|she|it|they|my|our|the|is|was|one|ones|things?)\\b|i['’])(?<word>[a-z'’-]{3,20})\\b(?! (?:i|we|you|he|she|they|my|our|in|on|at|from|last|when|who|which)\\b)",
       "the (?:one|ones) (?:about|by|with|from|in|at|near|for|of|on) (?:the |a |an )?(?<word>[\\w'’-]{2,20})",
+      "^(?:ok(?:ay)?,? )?(?:so,? )?(?:(?:going |coming )?back to|about|regarding) (?:the|that|your|those) (?<word>[\\w'’-]{3,20})(?=[:,])",
       "the (?!(?:only|other|same|right|wrong|next|best|new|big) )(?<word>[\\w'’-]{3,20}) ones?\\b(?! (?:i|we|who|that) )",
     ],
     chinese: [
       "(?<!我|我们)(?<word>\\p{Script=Han}{1,6}?)的(?:那|这)[个家部本款件种条位座首道只张间](?!\\p{Script=Han}{0,4}叫什么)",
-      "(?:^|，)(?<word>\\p{Script=Han}{2,4})的话",
+      "(?:^|，)(?<word>\\p{Script=Han}{2,4})的话|^(?:说回|回到|再说)(?<word>\\p{Script=Han}{1,6})(?=，|$)",
+      "(?:^|，)(?![我你您他她它请这那])(?<word>\\p{Script=Han}{2,4})[那这][个家部本款件种台辆条座首道张间](?=[是叫在的有多几怎续价要能会贵好吗呢，]|$|\\p{Script=Han}{1,4}(?:怎么样|如何|多少|是谁|吗|呢)$)",
       "(?<!的)[那这](?:[个位家部本首款件种座条只张间道份场门台辆趟段幅]|几[个位家部本])(?!月|周|星期|礼拜|季|年|时候|世界|问题|学期|暑假|寒假|国家|城市生活)(?<word>\\p{Script=Han}{0,6}?)(?=$|[是叫在的有多几怎什哪谁吗呢吧贵好要需开可能会和跟也还真该应适？?，,。！ ])",
     ],
   },
@@ -130,6 +133,7 @@ export const INTENT_WORDS = {
     english: [
       "^(?:and|or|but|so|ok(?:ay)?|then),? (?!what|when|where|who|how|which|why|do|does|did|is|are|was|were|can|could|will|would|i\\b)\\S{1,30}(?: (?!what|when|where|who|how|which|why|do|does|did|is|are|was|were|can|could|will|would|i\\b)\\S{1,30}){0,3}$|^(?:what|how) about \\S{1,30}(?: \\S{1,30}){0,4}$",
       "^(?:and )?(?:why|how|how so|where|when|who|how much|how long|how many|how come|which one|which ones|why not|what else|anything else|then what|and then|such as|like what|for example)(?: exactly| then)?$",
+      "which of (?:the (?:two|three|four|five)|them|these|those)|^(?:no|nope|sorry)[,.]? (?:i (?:meant?|was asking|asked)|not)",
       "^(?:please )?(?:tell me more|say more|go on|more details?|continue|elaborate|explain more|more)(?: please)?$|^which (?:one )?(?:is|was|of them|would) [^,]{2,30}$",
       "(?:you|i|we) (?:just|have just) \\w{1,20}|(?:what|as) you (?:just )?(?:mentioned|said|suggested|wrote)|above",
       "(?:is|was|does|did|will|would|can|could|about|like|after|before|with|for|of|than|do) (?:that|this|those|these)(?=$|[?.!,]| (?:work|mean|cost|take|help|happen|look|sound|matter|compare|true|right|too|so|again|instead|possible|good|better|expensive|far|open|legal|safe|normal))",
@@ -139,6 +143,7 @@ export const INTENT_WORDS = {
       "^(?:那么?|然后|所以)?(?!我|有|在|要不要)[^？?，。什么怎哪谁几多]{1,8}呢$|^那[^，。什么怎哪谁]{1,10}呢$|^(?:那|然后|还有|后来)?呢$",
       "^(?:为什么|为啥|怎么说|怎么会|然后呢|后来呢|还有吗|还有呢|还有别的吗|详细(?:说说|一点|点)|具体(?:点|一点|说说|呢)|继续|接着说|展开(?:讲讲|说说)|多少钱|在哪(?:里|儿)?|什么时候|是谁|哪一?[个种](?:更?好|更?便宜|贵|更?适合…)?|怎么样|比如|举个例子|哪[个种](?:更|适合)…)(?:呢|吗|啊|吧)?$",
       "^(?:很|太|更)?(?:贵|远|近|难|冷|热|好吃|好看|好用|便宜|开门|安全|方便|收费)[吗呢]$|刚才|刚刚|方才|(?:上面|前面)(?:说|提|讲|列|的|那|这)|(?<!我)之前(?:说|提|讲)[到的]",
+      "[这那](?:东西|玩意儿?|件?事儿?)|哪[个种款](?:更?好|更?合适)?$|^(?:不是|不对|不)，我",
       "(?:^|[，。])怎么\\p{Script=Han}{1,2}$|(?:^|[，。])在?哪[儿里]?(?:能|可以)?\\p{Script=Han}{1,3}$|这[样么](?:做|说|弄|吃|用)?(?=[可能会合行好算贵对是]|$|吗)",
       "^(?:换|买|修|做|吃|用)?一[副局集盘张台把份趟次](?=大概|要|多|得|一般|能)",
     ],

@@ -3,6 +3,7 @@ import { isSmallTalk } from "../../text/small-talk.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
 import { asks } from "../../text/telling-or-asking.ts";
 import { findReference, type Pointer } from "./find-reference.ts";
+import { takesUp, withoutRemarks, wordsOf } from "./stands-alone.ts";
 
 export interface RecentMessage {
   role: "user" | "assistant";
@@ -24,17 +25,22 @@ const MAX_CHARACTERS = 4_000;
 const WORD = /\p{Script=Han}{1,2}|[^\s\p{Script=Han}]+/gu;
 const NAME = /(?<=[\p{Ll}\d,;:."] )["“]?\p{Lu}\p{L}|^["“]|《|「|“/u;
 const LONGEST_DEFINITE = 60;
-const DEFINITE = /\bthe (?<word>[a-z]{3,20})\b(?! (?:of|that|which|who|when|where|[ai]|my|we)\b)(?= [a-z]|[?.!]|$)/;
+const DEFINITE =
+  /\bthe (?!(?:best|worst|most|least|only|same|next|last|first|main|right|other)\b)(?<word>[a-z]{3,20})\b(?! (?:of|that|which|who|when|where|[ai]|my|we)\b)(?= [a-z]|[?.!]|$)/g;
 const OWN_OR_NAMED = /\b(?:my|our|your|his|her|their)\b|(?!^)\b\p{Lu}\p{L}|\p{Script=Han}/u;
 /** "The Reintal is long" */
 const OF_ONE =
-  /^(?!(?:It|This|That|They|There|He|She|You|I|Both|Each|All|One)\b)(?:The )?["“]?\p{Lu}[^\s,.]{0,20}(?: [^\s,.]{1,20}){0,4} (?:is|are|has|have|takes?|costs?|was|does|will|needs?)\b/u;
+  /^(?!(?:It|This|That|They|There|He|She|You|I|Both|Each|All|One)\b)(?:The )?["“]?\p{Lu}[^\s,.]{0,20}(?: [^\s,.]{1,20}){0,4} (?:is|are|has|have|takes?|costs?|was|does|will|needs?|can|could|suits?)\b/u;
 
 /** Adds at most 60 words of the last two exchanges to a question that points back: "that director you mentioned", "第二个呢", "and him?". */
 export function completeQuestion(question: string, recent: readonly RecentMessage[]): string {
-  const pointer = findReference(question) ?? findDefinite(question);
-  if (pointer === null) return question;
-  const words = firstWords(referents(pointer, recent.slice(-MESSAGES)).join(" "), MAX_WORDS);
+  const said = recent.slice(-MESSAGES);
+  const asked = withoutRemarks(question);
+  const pointer = findReference(question) ?? findReference(asked) ?? findDefinite(asked, said);
+  const words = firstWords(
+    (pointer === null ? takenUp(asked, said) : referents(pointer, said, wordsOf(asked, said).said)).join(" "),
+    MAX_WORDS,
+  );
   return words === "" ? question : `${question} ${words}`;
 }
 
@@ -44,12 +50,16 @@ export function isSureOf(question: string, recent: readonly RecentMessage[]): bo
   return pointer === null || pointer.to === "topic" || findSaid(pointer, recent.slice(-MESSAGES)).length > 0;
 }
 
-/** "Does the bus have Wi-Fi?": a question without a name, about a thing that may have been said. */
-function findDefinite(question: string): Pointer | null {
+/** "Does the bus have Wi-Fi?": a question without a name, about a thing that was said. */
+function findDefinite(question: string, recent: readonly RecentMessage[]): Pointer | null {
   if (question.length > LONGEST_DEFINITE || OWN_OR_NAMED.test(question)) return null;
-  const word = DEFINITE.exec(question)?.groups?.["word"];
+  const words = [...question.matchAll(DEFINITE)].flatMap(({ groups }) => groups?.["word"] ?? []);
+  const word = words.find((one) => partsWith(one, recent).length > 0);
   return word === undefined ? null : { to: "thing", word, wasSaid: true };
 }
+
+/** Characters of a sentence that has one of several things and nothing else. */
+const LONGEST_CHINESE_OPTION = 12;
 
 /** Two Chinese characters count as one word. */
 function firstWords(text: string, count: number): string {
@@ -116,17 +126,26 @@ function goesOn(asked: string, [before, answered]: readonly string[]): boolean {
 }
 
 /** What was talked about, latest first: the last exchange, and those before it as long as each goes on with the one before. */
-function topic(recent: readonly RecentMessage[]): string[] {
+function topic(recent: readonly RecentMessage[], words: readonly string[] = []): string[] {
   const parts: string[] = [];
   const last = recent.findLastIndex(({ role }) => role === "user");
   for (let place = last; place >= 0 && place > last - 2 * EXCHANGES; place -= 2) {
     const [asked = [], answer = []] = [recent[place], recent[place + 1]].map((message) => (message ? sentencesOf(message) : []));
+    const shared = answer.find((sentence) => words.some((word) => hasThing(sentence, word)));
     const named = answer.find((sentence) => NAME.test(sentence)) ?? (place === last ? answer[0] : undefined);
-    parts.push(...(named === undefined ? [] : [named]), ...asked.slice(0, 2));
+    parts.push(...[named, shared].filter((sentence) => sentence !== undefined), ...asked.slice(0, 2));
     const before = recent.slice(Math.max(0, place - 2), place).map(({ content }) => content.slice(0, MAX_CHARACTERS));
     if (!goesOn(asked.join(" "), before)) break;
   }
   return [...new Set(parts)].map((part) => firstWords(part, MAX_WORDS_OF_PART));
+}
+
+/** For a question that points at nothing by a word, and cannot be understood alone. */
+function takenUp(question: string, recent: readonly RecentMessage[]): string[] {
+  const words = recent.length === 0 || !asks(question) ? null : takesUp(question, recent);
+  if (words === null) return [];
+  const having = words.flatMap((word) => partsWith(word, recent)).map((part) => firstWords(part, MAX_WORDS_OF_PART));
+  return [...new Set([...having.slice(0, PARTS), ...topic(recent)])];
 }
 
 function findSaid(pointer: Exclude<Pointer, { to: "topic" }>, recent: readonly RecentMessage[]): string[] {
@@ -135,16 +154,17 @@ function findSaid(pointer: Exclude<Pointer, { to: "topic" }>, recent: readonly R
   return item === undefined ? [] : [item];
 }
 
-function referents(pointer: Pointer, recent: readonly RecentMessage[]): string[] {
-  if (pointer.to === "topic") return topic(recent);
+function referents(pointer: Pointer, recent: readonly RecentMessage[], words: readonly string[]): string[] {
+  if (pointer.to === "topic") return topic(recent, words);
   const said = findSaid(pointer, recent);
-  return said.length > 0 || pointer.to === "item" || pointer.wasSaid ? said : topic(recent);
+  const isOneOfSeveral = alternatives(recent.at(-1)?.content.slice(0, MAX_CHARACTERS) ?? "").length > 1;
+  return said.length > 0 || pointer.to === "item" || pointer.wasSaid || isOneOfSeveral ? said : topic(recent, words);
 }
 
 function itemAt(position: number, recent: readonly RecentMessage[]): string | undefined {
   const messages = recent.toReversed().map(({ content }) => content.slice(0, MAX_CHARACTERS));
   const lists = [...messages.map(listItems), ...messages.map(alternatives)];
-  return lists.find((items) => items.length > 1)?.at(position);
+  return lists.find((items) => items.length > Math.max(1, position))?.at(position);
 }
 
 /** "Oak is hard. Walnut is dark.", "可以叫年糕，或者叫芝麻": what is said of one after the other. */
@@ -155,11 +175,15 @@ function alternatives(message: string): string[] {
   for (const several of [sentences, message.split(/[，；。]/u)].map((parts) => parts.filter(isOneOf)))
     if (several.length > 1) return several;
   const parts = sentences.map((sentence) => sentence.split(sentence.includes("；") ? "；" : "，"));
-  return parts.find(({ length }) => length > 1) ?? [];
+  return (
+    parts.find(({ length }) => length > 1) ??
+    (sentences.length > 2 && sentences.every(({ length }) => length <= LONGEST_CHINESE_OPTION) ? sentences : [])
+  );
 }
 
 const MARKED = /^\s*(?:[-*•·]|\(?\d{1,2}[.)、:：]|（\d{1,2}）|[①-⑩]|第?[一二三四五六七八九十]{1,2}[、，,.：:])\s*(\S.*)$/u;
-const INLINE_MARK = /(?:^|[\s:：;；,，。])(?:\(?[1-9][.)、]|（[1-9]）|[①-⑩])\s*/gu;
+const INLINE_MARK =
+  /(?:^|[\s:：;；,，。])(?:\(?[1-9][.)、]|（[1-9]）|[①-⑩]|(?:step|option|tip|number) [1-9][,:.]|第[一二三四五六七八九]步?[，、：,:])\s*/giu;
 /** Characters of an item in a series. */
 const LONGEST_ENGLISH = 40;
 const LONGEST_CHINESE = 20;
@@ -172,9 +196,12 @@ function chineseSeries(stretch: string): string[] {
   return items.some(Boolean) && first !== "" ? [first.slice(-LONGEST_CHINESE), ...items] : [];
 }
 
+/** ", Paris and Oslo", but not "simple and cheap, so it sells". */
+const LAST_JOINED = /, (?:[^,]{2,40},? )?(?:and|or) [^,]{2,}$/u;
+
 /** "Rome, Paris and Oslo": short parts between commas. */
 function englishSeries(stretch: string): string[] {
-  if (!stretch.includes(", ")) return [];
+  if (!LAST_JOINED.test(stretch)) return [];
   const parts = stretch.split(/,? (?:and|or) |, (?:and |or )?/u);
   const others = parts.slice(parts.findLastIndex((part) => part.length < 2 || part.length > LONGEST_ENGLISH) + 1);
   const before = parts[parts.length - others.length - 1] ?? "";

@@ -18,10 +18,12 @@ const FIRST = /^(?:former|前者|最先|一开始|前面那|first)$/i;
 
 const PRONOUN = /\b(?<pronoun>he|him|his|she|hers?|they|them|theirs?|it|its|there)\b/i;
 const ANTECEDENT =
-  /(?:\b(?:my|our|your|the|a|an|this|that|his|her|their|some|any|every|which|\w+['’]s) \w+|(?!^)\b\p{Lu}\p{L}+|^(?:Is|Does|Did|Was|Has|Can|Will|When|Where|How|Why)\S* \p{Lu}\p{L}+)/u;
+  /(?:\b(?:[Mm]y|[Oo]ur|[Yy]our|[Tt]he|[Aa]n?|[Tt]his|[Tt]hat|[Hh]is|[Hh]er|[Tt]heir|[Ss]ome|[Aa]ny|[Ee]very|[Ww]hich|\w+['’]s) \w+|(?!^)\b\p{Lu}\p{L}+|^(?:Is|Does|Did|Was|Has|Can|Will|When|Where|How|Why)\S* \p{Lu}\p{L}+)/u;
+/** Of these a he or a she is none: "any tips for her". */
+const NO_PERSON = /\b(?:[Ss]ome|[Aa]ny|[Ee]very|[Ww]hich) \w+/g;
 const EMPTY_IT =
   /\b(?:is|was|will|would|does|did|can|could)(?:n['’]t)? it (?:be )?(?:\w+ ){1,3}(?:to|that|if|for)\b|\bit (?:take|cost|mean|matter)s? to\b|\b(?:time|day|date|year|season) (?:is|was) it\b|\b(?:is|was|will|does|did) it (?:be )?(?:rain|snow|cold|hot|warm|sunny|windy|late|early|dark)|\bwhat is it like\b/i;
-const THERE_AT_END = /\bthere\s*(?:[?.!,]|$|now|today|again|too)/i;
+const THERE_AT_END = /\bthere\s*(?:[?.!,]|$|now|today|again|too|from|by|with|on)/i;
 const PLACE =
   /\b(?:in|at|to|from|near|of|the|my|our) (?:\p{Lu}\p{L}+|\w+ (?:shop|store|restaurant|hotel|school|office|house|home|city|town|place|gym|park|country|island|beach))|\b(?:my|our|the) (?:shop|store|restaurant|hotel|school|office|house|city|town|gym|park|island|beach)\b/u;
 const THERE_IS =
@@ -47,12 +49,13 @@ function pointsByPronoun(question: string): boolean {
   if (!pronoun || EMPTY_IT.test(question)) return false;
   const before = question.slice(0, pronoun.index);
   if (/there/i.test(pronoun[0])) return THERE_AT_END.test(question) && !THERE_IS.test(question) && !PLACE.test(before);
-  return !ANTECEDENT.test(before);
+  return !ANTECEDENT.test(/^(?:he|him|his|she|hers?)$/i.test(pronoun[0]) ? before.replace(NO_PERSON, "") : before);
 }
 
 /** Reads an English or Chinese question; null when it points at nothing said before. */
 export function findReference(question: string): Pointer | null {
-  const text = question.normalize("NFKC").replace(/\s+/g, " ").trim();
+  const plain = question.normalize("NFKC").replace(/\s+/g, " ").trim();
+  const text = HAN.test(plain) ? plain.replaceAll(",", "，") : plain;
   if (text === "" || text.length > LONGEST) return null;
   const asked = text.replace(/[ ?？!！.。]{1,9}$/u, "");
   const words = HAN.test(text) ? 0 : asked.split(" ").length;

@@ -18,10 +18,16 @@ const hotels = talk(
 const chinese = talk("周末看什么电影好？", "可以看《饮食男女》。导演是李安，他出生在屏东。女主角是吴倩莲。");
 const dishes = talk("成都有什么好吃的？", "推荐三样：\n1、麻婆豆腐，陈麻婆家最好\n2、钟水饺，甜辣口\n3、兔头，要会啃");
 
+const laptops = talk("Can you suggest a laptop?", "The Zenbook 14 is light and quiet. The Dell XPS 16 has a larger screen and costs less.");
+const tea = talk("咖啡机怎么除垢", "水箱加柠檬酸和水，放一半，等二十分钟，再冲两遍。");
+const dinner = talk("周六八个人吃饭做什么好", "火锅最省事。烤羊排有气氛。咖喱可以提前一天做。");
+
 /** Questions, " | " between two. */
 const WHOLE = `What is my dog called? | Where does my sister live and what does she do? | When did Anna say that she would visit?
   | Is it possible to cancel my gym contract? | What time is it? | Is there a pharmacy near my home?
   | What was that film we watched last summer in Rome? | What did I do on that Monday in May? | Hello | 我上次看的那部电影叫什么 | 这个周末我有什么安排
+  | what is photosynthesis | how many litres are in a gallon | is aspirin ok for dogs | Where was the Treaty of Tordesillas signed?
+  | Why did Marta leave her job? | 苹果树几年能结果 | 《南京条约》的主要内容是什么 | 从上海怎么去黄山 | 我喜欢哪些音乐
   | 我的钥匙呢？ | 公司那边的会议是几点 | 我还有其他爱好吗 | 我可以问这个问题吗`;
 
 /** What is added to the question; empty when it stays as it is. */
@@ -57,6 +63,25 @@ describe("completeQuestion", () => {
     ["第二个是什么味道", dishes, "钟水饺"],
     ["最后一个要怎么吃", dishes, "兔头"],
     ["那里冷吗", dishes, "成都"],
+    ["Interesting. Tell me more.", films, "Bong"],
+    ["Cool! Is there another?", films, "films"],
+    ["whats the battery life of the dell", laptops, "XPS"],
+    ["Which of the two is lighter?", laptops, "Zenbook"],
+    ["no, I meant smaller ones", laptops, "laptop"],
+    ["and how much memory?", laptops, "laptop"],
+    ["back to the laptop: is it heavy?", [...laptops, ...hotels], "Zenbook"],
+    ["How long should I keep option 2?", talk("Options?", "Step 1: a savings account. Step 2: an index fund."), "index fund"],
+    ["What about the second?", talk("Rest?", "It is simple and cheap, so try it. You may read, swim, or sleep."), "swim"],
+    ["Any tips on how she could relax?", talk("My daughter Ines has an exam.", "Good luck to her!"), "Ines"],
+    ["How do we get there from Porto?", hotels, "Lisbon"],
+    ["谁拍的", chinese, "饮食男女"],
+    ["好看吗", chinese, "饮食男女"],
+    ["用白醋行不行", tea, "除垢"],
+    ["这东西贵不贵", tea, "咖啡机"],
+    ["不是，我要快一点的", tea, "除垢"],
+    ["说回咖啡机，多久一次", [...tea, ...dinner], "柠檬酸"],
+    ["就最后那个吧，要买什么", dinner, "咖喱"],
+    ["钟水饺那家远吗", dishes, "钟水饺"],
   ])("%j points back", (question, recent, expected) => expect(added(question, recent)).toContain(expected));
 
   test.each(WHOLE.split("|").map((question) => question.trim()))("%j stays as it is", (question) => {
