@@ -9,6 +9,7 @@ import {
   readContentType,
   unreadable,
   UnreadableReason,
+  type DocumentPart,
 } from "./document.ts";
 import type { Chunk } from "./split-document.ts";
 
@@ -24,10 +25,12 @@ export interface WorkerTask {
   type: DocumentType;
   charset: string | null;
   limits: DocumentLimits;
+  /** Whether it is cut into chunks. */
+  isCut: boolean;
 }
 
 /** `cause` is the error as text, for the log: errors lose their class between threads. */
-export type WorkerAnswer = { chunks: Chunk[] } | { reason: string; cause: string };
+export type WorkerAnswer = { parts: DocumentPart[] } | { chunks: Chunk[] } | { reason: string; cause: string };
 
 /**
  * Parses a document into chunks, in a worker thread. Throws AppError `unsupported_media_type` or `document_unreadable`, or the signal's
@@ -38,12 +41,27 @@ export async function parseDocument(
   signal: AbortSignal,
   changed: Partial<DocumentLimits> = {},
 ): Promise<Chunk[]> {
+  const answer = await readInWorker(document, signal, { changed, isCut: true });
+  return "chunks" in answer ? answer.chunks : [];
+}
+
+/** The same, uncut. */
+export async function readDocument(document: UploadedDocument, signal: AbortSignal): Promise<DocumentPart[]> {
+  const answer = await readInWorker(document, signal, { changed: {}, isCut: false });
+  return "parts" in answer ? answer.parts : [];
+}
+
+async function readInWorker(
+  document: UploadedDocument,
+  signal: AbortSignal,
+  { changed, isCut }: { changed: Partial<DocumentLimits>; isCut: boolean },
+): Promise<WorkerAnswer> {
   const { bytes, contentType, title } = document;
   const limits = { ...DOCUMENT_LIMITS, ...changed };
   assertSize(document, limits);
-  const answer = await runParseWorker({ bytes: new Uint8Array(bytes), ...readContentType(contentType), limits }, signal);
+  const answer = await runParseWorker({ bytes: new Uint8Array(bytes), ...readContentType(contentType), limits, isCut }, signal);
   if ("reason" in answer) throw unreadable(answer.reason, { title, cause: answer.cause });
-  return answer.chunks;
+  return answer;
 }
 
 const WORKER_FILE = packageFile(import.meta.url.endsWith(".ts") ? "memory/parsing/parse-worker.ts" : "dist/parse-worker.js");

@@ -6,12 +6,13 @@ import { type DocumentPart, UnreadableReason } from "./document.ts";
 import { splitDocument } from "./split-document.ts";
 
 /** The thread that reads one document and answers once. */
-const answer = await readDocument(workerData as WorkerTask)
-  .then(async (parts): Promise<WorkerAnswer> => ({ chunks: await splitDocument(parts) }))
+const task = workerData as WorkerTask;
+const answer = await readAll(task)
+  .then(async (parts): Promise<WorkerAnswer> => (task.isCut ? { chunks: await splitDocument(parts) } : { parts }))
   .catch((error: unknown): WorkerAnswer => ({ reason: reasonOf(error), cause: inspect(error) }));
 parentPort?.postMessage(answer);
 
-async function readDocument(task: WorkerTask): Promise<DocumentPart[]> {
+async function readAll(task: WorkerTask): Promise<DocumentPart[]> {
   const { characters } = task.limits;
   checkContent(task.bytes, task.type, task.charset);
   const read = await readParts(task);

@@ -4,10 +4,13 @@ import { loadAgentFiles, parseAgent } from "../../agents/load-agent-files.ts";
 import type { ToolHooks } from "../../agents/run-tool-call.ts";
 import type { AgentTool, ToolSource } from "../../agents/tool.ts";
 import { calculate } from "../../agents/tools/calculate.ts";
+import { makeConversationSearch } from "../../agents/tools/conversation-search.ts";
 import { makeCurrentTime } from "../../agents/tools/current-time.ts";
 import { makeKnowledgeSearch } from "../../agents/tools/knowledge-search.ts";
 import { makeMemoryTools } from "../../agents/tools/memory-tools.ts";
 import { todoWrite } from "../../agents/tools/todo-write.ts";
+import { makeWebFetch } from "../../agents/tools/web-fetch.ts";
+import { makeFindMessages } from "../../memory/recall/find-messages.ts";
 import { makeSavedMemoryStore } from "../../stores/postgres/memory/saved-memory-store.ts";
 import type { Agent, AgentSpecInput } from "../../turn/agent.ts";
 import type { Config } from "./config.ts";
@@ -47,8 +50,12 @@ function builtInTools(config: Config, stores: Stores, memory: Memory): AgentTool
       sections: memory.sections,
     }),
     ...(episodic
-      ? [makeKnowledgeSearch({ find: episodic.findPassages, catalog: stores.knowledgeBases, limit: config.KNOWLEDGE_TOP_K })]
+      ? [
+          makeKnowledgeSearch({ find: episodic.findPassages, catalog: stores.knowledgeBases, limit: config.KNOWLEDGE_TOP_K }),
+          makeConversationSearch(makeFindMessages({ index: episodic.index, messages: stores.messages })),
+        ]
       : []),
+    ...(config.WEB_FETCH ? [makeWebFetch()] : []),
   ];
 }
 

@@ -160,6 +160,9 @@ const prompt = {
     .optional()
     .describe("A file of JavaScript with handlers that answer for knowledge bases, like `./handlers.js`: see docs/memory.md. Unset: none."),
   AGENTS_DIR: z.string().optional().describe("A folder of agents for all tenants, one `NAME.json` each. Unset: none besides `assistant`."),
+  WEB_FETCH: onOrOff(false).describe(
+    "Whether agents may read pages of the internet, with the tool `web_fetch`. Only public addresses are reached.",
+  ),
   TIME_ZONE: timeZone.default("UTC").describe('The time zone in which "yesterday" and "last Tuesday" are understood.'),
   CONTEXT_TOKEN_BUDGET: wholeNumber(256)
     .optional()

@@ -3,12 +3,11 @@ import { describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import type { ToolHooks } from "../../../agents/run-tool-call.ts";
 import { fromLangChainTool } from "../../../agents/tool.ts";
-import type { TurnEvent } from "../../../turn/events.ts";
-import type { ChatRequestBody, ScriptedToolCall } from "../../servers/model-server.ts";
-import { callApi, postJson, putJson } from "../../support/clients/api-client.ts";
-import { beginTurn, postTurn } from "../../support/clients/event-client.ts";
+import type { ChatRequestBody } from "../../servers/model-server.ts";
+import { callApi, postJson } from "../../support/clients/api-client.ts";
+import { beginTurn } from "../../support/clients/event-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { useServiceWithModel } from "../../support/services/service-with-model.ts";
+import { calls, useAgentService } from "./agent-service.ts";
 
 let runs = 0;
 let release: (() => void) | undefined;
@@ -26,14 +25,8 @@ const hooks: ToolHooks = {
   },
   after: ({ output }) => output.replace("tea", "green tea"),
 };
-const opened = useServiceWithModel(
-  {
-    MEMORY_MODEL: "test-memory",
-    SUMMARY_MODEL: "test-memory",
-    ENABLE_CORE_MEMORY: "true",
-    ENABLE_EPISODIC_MEMORY: "true",
-    EMBEDDING_MODEL: "built-in",
-  },
+const { opened, follow, makeAgent, chats, ask } = useAgentService(
+  {},
   {
     extras: {
       tools: [fromLangChainTool(order)],
@@ -42,37 +35,6 @@ const opened = useServiceWithModel(
     },
   },
 );
-
-/** The model calls what the script says for the n-th request of a turn; with a text it answers. */
-function follow(...script: (ScriptedToolCall[] | string)[]): void {
-  let asked = 0;
-  opened.model.answer((body) => {
-    if (body.model !== "test-chat") return { tokens: ["nothing"] };
-    if (!body.tools && typeof script[asked] !== "string" && asked > 0) return { tokens: ["from what there is"] };
-    const next = script[Math.min(asked++, script.length - 1)] ?? "nothing";
-    return typeof next === "string" ? { tokens: [next] } : { toolCalls: next };
-  });
-}
-
-async function makeAgent(name: string, spec: object): Promise<void> {
-  const { status } = await putJson(`${opened.url}/api/v1/agents/${name}`, { description: "Helps", ...spec });
-  expect(status).toBeLessThan(300);
-}
-
-const chats = () => opened.model.seen.filter(({ body: { model } }) => model === "test-chat");
-
-let sessions = 0;
-async function ask(agent: string, message: string, sessionId = `agents-${sessions++}`) {
-  const { events, headers } = await postTurn(opened.url, { user_id: "ada", session_id: sessionId, message, agent });
-  type ContentOf<Status> = Extract<TurnEvent, { status: Status }>["content"];
-  const of = <Status extends TurnEvent["status"]>(status: Status): ContentOf<Status>[] =>
-    events.flatMap(({ data }) => (data.status === status ? [data.content as ContentOf<Status>] : []));
-  const turnId = headers.get("x-turn-id") ?? "";
-  const { json } = await callApi<{ steps: Record<string, unknown>[] }>(`${opened.url}/api/v1/turns/${turnId}/steps`);
-  return { events: events.map(({ data }) => data.status), of, steps: json.steps, turnId, done: of("done")[0] };
-}
-
-const calls = (name: string, given: unknown, id?: string): ScriptedToolCall => ({ name, arguments: given, ...(id ? { id } : {}) });
 
 describe("a turn of an agent", () => {
   test("shows each call and its result, keeps them as steps and answers from them", async () => {
@@ -186,29 +148,6 @@ describe("a turn of an agent", () => {
       ["worker", "tool", "calculate"],
       ["boss", "model", "test-chat"],
     ]);
-  });
-
-  test("saves and finds memories of its user, and shows its plan", async () => {
-    await makeAgent("keeper", { tools: ["memory_*", "core_memory_update", "todo_write"] });
-    const items = [{ content: "Remember", status: "in_progress" }];
-    follow(
-      [calls("todo_write", { items }, "a"), calls("memory_save", { content: "The boat is called Nautilus.", importance: 0.9 }, "b")],
-      [calls("core_memory_update", { section: "goals", content: "Wants to sail round the world." }, "c")],
-      "Kept.",
-    );
-    const { of, done } = await ask("keeper", "remember my boat");
-    expect(of("plan")).toEqual([{ items }]);
-    expect(of("tool_result").every(({ ok }) => ok)).toBe(true);
-    await postJson(`${opened.url}/api/v1/conversations/${done?.conversation_id}/settle`, undefined);
-    follow([calls("memory_search", { query: "What is the boat called?" })], "Nautilus.");
-    const found = await ask("keeper", "What is my boat called?");
-    expect(found.of("tool_result")[0]?.output).toContain("The boat is called Nautilus.");
-    const { json } = await callApi<{ sections: { section: string; content: string; updated_by: string }[] }>(
-      `${opened.url}/api/v1/users/ada/core-memory`,
-    );
-    expect(json.sections).toContainEqual(
-      expect.objectContaining({ section: "goals", content: "Wants to sail round the world.", updated_by: "agent" }),
-    );
   });
 
   test("is chosen by its keywords", async () => {

@@ -1,0 +1,14 @@
+import ipaddr from "ipaddr.js";
+
+/** Addresses of the internet. All others of IPv6 are of a machine, a network or a translation to IPv4. */
+const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
+/** Public by its number, but each machine at Azure reaches its host's own service there. */
+const OF_THE_HOST = new Set(["168.63.129.16"]);
+
+/** Whether an IP address is one of the internet: of no machine, no private network, no test and no tunnel. */
+export function isPublicAddress(address: string): boolean {
+  if (!ipaddr.isValid(address)) return false;
+  const parsed = ipaddr.process(address); // an IPv4-mapped address is that of IPv4
+  if (parsed.range() !== "unicast" || OF_THE_HOST.has(parsed.toString())) return false;
+  return parsed.kind() === "ipv4" || parsed.match(GLOBAL_IPV6);
+}

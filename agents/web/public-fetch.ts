@@ -1,0 +1,54 @@
+import { lookup as lookUp } from "node:dns/promises";
+import { isIP, type LookupFunction } from "node:net";
+import { isPublicAddress } from "./public-address.ts";
+
+/** A name or an address that nobody may be sent to. */
+export class AddressRefused extends Error {
+  override readonly name = "AddressRefused";
+  constructor(host: string) {
+    super(`"${host.slice(0, 100)}" does not lead to a public address of the internet.`);
+  }
+}
+
+export interface PublicFetchParts {
+  /** All addresses of a name. Default: those of the machine's resolver. */
+  resolve?: (name: string) => Promise<{ address: string; family: number }[]>;
+  /** Default: isPublicAddress. */
+  isAllowed?: (address: string) => boolean;
+}
+
+/**
+ * A `fetch` that reaches public addresses only. It is the connection that checks: each one looks its name up once, and goes to one of the
+ * addresses that were checked, so that neither a redirect nor a name that changes its address leads elsewhere. Rejects with a TypeError
+ * whose cause is AddressRefused.
+ */
+export async function makePublicFetch({
+  resolve = (name) => lookUp(name, { all: true }),
+  isAllowed = isPublicAddress,
+}: PublicFetchParts = {}): Promise<typeof fetch> {
+  const { Agent, buildConnector, fetch: fetchWith } = await import("undici");
+
+  const lookUpChecked: LookupFunction = (name, { all }, callback) => {
+    resolve(name).then(
+      (addresses) => {
+        const [first] = addresses;
+        // One private address among public ones is refused, too: nobody could tell which would be taken.
+        if (!first || !addresses.every(({ address }) => isAllowed(address))) return callback(new AddressRefused(name), "", 0);
+        if (all) return callback(null, addresses);
+        callback(null, first.address, first.family);
+      },
+      (error: Error) => callback(error, "", 0),
+    );
+  };
+  const connect = buildConnector({ lookup: lookUpChecked });
+  const dispatcher = new Agent({
+    pipelining: 0, // no connection is used twice
+    connect(options, callback) {
+      // An address is not looked up.
+      if (isIP(options.hostname) !== 0 && !isAllowed(options.hostname)) return callback(new AddressRefused(options.hostname), null);
+      connect(options, callback);
+    },
+  });
+  return ((input: Parameters<typeof fetchWith>[0], init?: Parameters<typeof fetchWith>[1]) =>
+    fetchWith(input, { ...init, dispatcher })) as unknown as typeof fetch;
+}
