@@ -1,4 +1,5 @@
-import { type ConversationGraph, createConversationGraph } from "../graph/create-conversation-graph.ts";
+import type { ConversationGraph } from "../graph/build-graph.ts";
+import { createConversationGraph } from "../graph/create-conversation-graph.ts";
 import { startTurn } from "../graph/start-turn.ts";
 import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
 import { waitUntilSettled } from "../memory/jobs/wait-until-settled.ts";

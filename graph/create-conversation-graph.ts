@@ -2,6 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { type AnswerTimeouts, DEFAULT_TIMEOUTS } from "../models/deadlines.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { contextTokenBudget } from "../models/openai-chat-model.ts";
+import { buildGraph, type ConversationGraph, type Nodes } from "./build-graph.ts";
 import { makeGenerateRag } from "../nodes/generate-rag.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
@@ -13,7 +14,6 @@ import { makeHistory } from "../nodes/history.ts";
 import { makePersist } from "../nodes/persist.ts";
 import { type KnowledgeHandlers, makeGenerateKb, makeKnowledgeHandlers } from "../nodes/generate-kb.ts";
 import { makeGenerateAgent } from "../nodes/generate-agent.ts";
-import { agentLoop } from "../nodes/agent/agent-loop.ts";
 import { type AgentCatalog, NO_AGENTS } from "../agents/agent-catalog.ts";
 import type { ToolHooks } from "../agents/run-tool-call.ts";
 import type { ToolSource } from "../agents/tool.ts";
@@ -21,7 +21,6 @@ import { makeStepStore } from "../stores/postgres/agents/step-store.ts";
 import type { Agent } from "../turn/agent.ts";
 import { makeRetrieve } from "../nodes/retrieve.ts";
 import { makeRoute, type RouteParts } from "../nodes/route.ts";
-import { looksOnly } from "../nodes/routing/route-by-words.ts";
 import { type KnowledgeCatalog, makeFixedKnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import { makeCoreMemoryStore } from "../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../stores/postgres/database/database.ts";
@@ -29,10 +28,7 @@ import { makeEpisodeStore } from "../stores/postgres/memory/episode-store.ts";
 import { makeTurnRecordStore } from "../stores/postgres/conversations/turn-record-store.ts";
 import { makeTurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { makeWindowStore } from "../stores/postgres/conversations/window-store.ts";
-import { TURN_DEFAULTS, TurnContext } from "../turn/context.ts";
-import { END, START, StateGraph } from "@langchain/langgraph";
-import { instrumented, type Node } from "../nodes/node.ts";
-import { ConversationState } from "../turn/state.ts";
+import { TURN_DEFAULTS } from "../turn/context.ts";
 
 /** The parts of a graph. The caller opens and closes them. */
 export interface ConversationGraphParts {
@@ -97,20 +93,57 @@ export interface AgentParts {
   toolTimeoutMs?: number;
 }
 
-/** Compiles the graph of a turn. Run it with `startTurn`, `invoke` or `stream`. */
-export function createConversationGraph(parts: ConversationGraphParts): ConversationGraph {
-  const { database, chatModel, leaseMs = TURN_DEFAULTS.leaseMs, observer = NOOP_OBSERVER } = parts;
+/** What only reads: the nodes before the model, what `history` loads, and how long a prompt may be. */
+export function makeReading(parts: ConversationGraphParts) {
+  const { database, chatModel, agents, observer = NOOP_OBSERVER } = parts;
   const { historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
-  const episodes = parts.episodes ?? null;
+  const { episodes = null, coreMemory = {}, questionModel = null } = parts;
   const scope = episodes?.scope ?? TURN_DEFAULTS.scope;
-  const findPassages = parts.documents?.find ?? null;
-  const passages = parts.documents?.topK ?? TURN_DEFAULTS.passages;
-  const coreMemory = parts.coreMemory === undefined ? {} : parts.coreMemory;
-  const questionModel = parts.questionModel ?? null;
-  const turns = makeTurnStore(database);
   const budget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
   const tokenBudget = typeof budget === "number" ? () => budget : budget;
-  const { agents } = parts;
+  return {
+    tokenBudget,
+    loading: {
+      windows: makeWindowStore(database),
+      historyWindow,
+      tokenBudget,
+      useSummary: summary !== null,
+      episodes: episodes && makeEpisodeStore(database),
+      scope,
+      foresee: episodes?.recall.foresee,
+    },
+    route: makeRoute({
+      ...parts.routing,
+      observer,
+      knowledge: parts.knowledge ?? makeFixedKnowledgeCatalog([]),
+      ...(agents ? { agents: agents.catalog } : {}),
+    }),
+    coreMemory: makeCoreMemory({
+      coreMemory: coreMemory && makeCoreMemoryStore(database),
+      timeoutMs: coreMemory?.timeoutMs ?? TURN_DEFAULTS.memoryReadTimeoutMs,
+    }),
+    retrieve: makeRetrieve({
+      recall: episodes?.recall ?? (async () => ({ episodes: [], degraded: false })),
+      findPassages: parts.documents?.find ?? null,
+      rewrite:
+        questionModel &&
+        makeRewriteQuestion(questionModel.model, { timeoutMs: TURN_DEFAULTS.memoryReadTimeoutMs, ...questionModel, observer }),
+      passages: parts.documents?.topK ?? TURN_DEFAULTS.passages,
+      topK: episodes?.topK ?? TURN_DEFAULTS.topK,
+      scope,
+      timeoutMs: episodes?.timeoutMs ?? TURN_DEFAULTS.memoryReadTimeoutMs,
+    }),
+  };
+}
+
+/** Compiles the graph of a turn. Run it with `startTurn`, `invoke` or `stream`. */
+export function createConversationGraph(parts: ConversationGraphParts): ConversationGraph {
+  const { database, chatModel, agents, leaseMs = TURN_DEFAULTS.leaseMs, observer = NOOP_OBSERVER } = parts;
+  const { historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
+  const findPassages = parts.documents?.find ?? null;
+  const passages = parts.documents?.topK ?? TURN_DEFAULTS.passages;
+  const turns = makeTurnStore(database);
+  const { tokenBudget, loading, ...reading } = makeReading(parts);
   const chatModelOf = (agent: Agent | null): BaseChatModel => (agent && agents?.chatModelOf?.(agent)) ?? chatModel;
   const answering = { turns, leaseMs, timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS };
   const generateRag = makeGenerateRag({
@@ -123,39 +156,8 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   });
   const handlers = parts.handlers ?? makeKnowledgeHandlers();
   const nodes: Nodes = {
-    route: makeRoute({
-      ...parts.routing,
-      observer,
-      knowledge: parts.knowledge ?? makeFixedKnowledgeCatalog([]),
-      ...(agents ? { agents: agents.catalog } : {}),
-    }),
-    history: makeHistory({
-      turns,
-      records: makeTurnRecordStore(database),
-      windows: makeWindowStore(database),
-      historyWindow,
-      tokenBudget,
-      useSummary: summary !== null,
-      episodes: episodes && makeEpisodeStore(database),
-      scope,
-      foresee: episodes?.recall.foresee,
-      leaseMs,
-    }),
-    coreMemory: makeCoreMemory({
-      coreMemory: coreMemory && makeCoreMemoryStore(database),
-      timeoutMs: coreMemory?.timeoutMs ?? TURN_DEFAULTS.memoryReadTimeoutMs,
-    }),
-    retrieve: makeRetrieve({
-      recall: episodes?.recall ?? (async () => ({ episodes: [], degraded: false })),
-      findPassages,
-      rewrite:
-        questionModel &&
-        makeRewriteQuestion(questionModel.model, { timeoutMs: TURN_DEFAULTS.memoryReadTimeoutMs, ...questionModel, observer }),
-      passages,
-      topK: episodes?.topK ?? TURN_DEFAULTS.topK,
-      scope,
-      timeoutMs: episodes?.timeoutMs ?? TURN_DEFAULTS.memoryReadTimeoutMs,
-    }),
+    ...reading,
+    history: makeHistory({ ...loading, turns, records: makeTurnRecordStore(database), leaseMs }),
     generateRag,
     generateAgent: makeGenerateAgent({
       ...answering,
@@ -177,57 +179,11 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       leaseMs,
       layers: {
         summary: summary && { ...summary, historyWindow },
-        episodes: episodes !== null,
-        coreMemory: coreMemory !== null,
+        episodes: (parts.episodes ?? null) !== null,
+        coreMemory: parts.coreMemory !== null,
         titles: parts.titles ?? false,
       },
     }),
   };
   return buildGraph(nodes, observer);
 }
-
-/** The steps of a turn. */
-export interface Nodes {
-  route: Node;
-  history: Node;
-  coreMemory: Node;
-  retrieve: Node;
-  generateRag: Node;
-  generateKb: Node;
-  generateAgent: Node;
-  /** Whether the knowledge base has a handler of its own. */
-  hasHandler: (kbPrefix: string) => boolean;
-  persist: Node;
-}
-
-export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
-  const { route, history, coreMemory, retrieve, generateRag, generateKb, generateAgent, hasHandler, persist } = nodes;
-  const chooseGenerator = (state: ConversationState): "generate_agent" | "generate_kb" | "generate_rag" => {
-    if (state.agent) return state.agent.tools.length > 0 && state.continued === null ? "generate_agent" : "generate_rag";
-    const isAnswerable = state.error === null && (state.retrievalResults.length > 0 || !looksOnly(state));
-    // A handler answers questions; it cannot go on with an answer.
-    return isAnswerable && state.continued === null && hasHandler(state.kbPrefix) ? "generate_kb" : "generate_rag";
-  };
-  return new StateGraph(ConversationState, TurnContext)
-    .addNode("route", instrumented("route", route, observer))
-    .addNode("history", instrumented("history", history, observer))
-    .addNode("core_memory", instrumented("core_memory", coreMemory, observer))
-    .addNode("retrieve", instrumented("retrieve", retrieve, observer))
-    .addNode("generate_rag", instrumented("generate_rag", generateRag, observer))
-    .addNode("generate_kb", instrumented("generate_kb", generateKb, observer))
-    .addNode("generate_agent", instrumented("generate_agent", generateAgent, observer), { subgraphs: [agentLoop] })
-    .addNode("persist", instrumented("persist", persist, observer))
-    .addEdge(START, "route")
-    .addEdge(START, "history")
-    .addEdge(START, "core_memory")
-    .addEdge(["route", "history", "core_memory"], "retrieve")
-    .addConditionalEdges("retrieve", chooseGenerator, ["generate_agent", "generate_kb", "generate_rag"])
-    .addEdge("generate_agent", "persist")
-    .addEdge("generate_kb", "persist")
-    .addEdge("generate_rag", "persist")
-    .addEdge("persist", END)
-    .compile({ name: "conversation" });
-}
-
-/** A compiled LangGraph graph over ConversationState. */
-export type ConversationGraph = ReturnType<typeof buildGraph>;

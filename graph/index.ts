@@ -45,7 +45,7 @@ export { watchedDatabase } from "../stores/postgres/database/database-decorators
 export { migrate } from "../stores/postgres/database/migrate.ts";
 export { openEmbeddedPostgres } from "../stores/postgres/database/open-embedded-postgres.ts";
 export { openPostgres } from "../stores/postgres/database/open-postgres.ts";
-export type { ConversationGraph } from "./create-conversation-graph.ts";
+export type { ConversationGraph } from "./build-graph.ts";
 export { type AgentParts, createConversationGraph, type ConversationGraphParts } from "./create-conversation-graph.ts";
 export { startTurn, type RunningTurn, type TurnInput, type TurnOptions } from "./start-turn.ts";
 export { ConversationState, type AgentType, type ConversationUpdate, type Receipt, type RouteDecision, type Usage } from "../turn/state.ts";

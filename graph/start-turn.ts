@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { AppError, toAppError } from "../errors/app-error.ts";
 import type { TurnKey, OnBusy, TurnContext, TurnProgress } from "../turn/context.ts";
-import type { ConversationGraph } from "./create-conversation-graph.ts";
+import type { ConversationGraph } from "./build-graph.ts";
 import { makeEventLog } from "./event-log.ts";
 import { millisecondsSince, type NodeEvent, type Notice, type TurnEvent } from "../turn/events.ts";
 import type { AgentType, Attachment, ConversationState, Usage } from "../turn/state.ts";

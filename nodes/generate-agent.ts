@@ -1,6 +1,4 @@
 import { v7 as uuidv7 } from "uuid";
-import type { AgentCatalog } from "../agents/agent-catalog.ts";
-import { type AgentTool, type ToolSource, toolsOf } from "../agents/tool.ts";
 import { toAppError } from "../errors/app-error.ts";
 import { modelName } from "../models/model-name.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
@@ -11,10 +9,8 @@ import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import { type AgentTurn, modelStep, runAgent, startProgress } from "./agent/agent-run.ts";
-import { makeAskAgent } from "./agent/ask-agent.ts";
-import { toolTokens } from "./agent/fit-loop.ts";
-import { groupByQuestion, withSteps } from "./agent/window-with-steps.ts";
-import { answerUpdate, promptNotices, promptOf } from "./generate-rag.ts";
+import { agentPromptOf, type AgentPromptParts, readForAgent } from "./agent/agent-prompt.ts";
+import { answerUpdate, promptNotices } from "./generate-rag.ts";
 import type { AssembledPrompt } from "./prompt/assemble-prompt.ts";
 import type { Node } from "./node.ts";
 import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
@@ -22,10 +18,8 @@ import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
 type SharedParts = Pick<AgentTurn, "chatModelOf" | "steps" | "hooks" | "timeouts" | "toolTimeoutMs" | "observer">;
 
 /** `toolTimeoutMs`: milliseconds that a call may take. */
-export interface GenerateAgentParts extends SharedParts {
+export interface GenerateAgentParts extends SharedParts, Omit<AgentPromptParts, "steps"> {
   turns: TurnStore;
-  catalog: AgentCatalog;
-  tools: ToolSource;
   leaseMs: number;
   /** Of the service, for every turn. */
   instructions: string;
@@ -61,18 +55,10 @@ export function makeGenerateAgent({
   const { steps, chatModelOf } = shared;
   const isPriced = (agent: Agent): boolean => modelName(chatModelOf(agent)) === modelName(chatModelOf(null));
 
-  /** The tools that the agent may see, with the one that asks its subagents. */
-  async function loadTools(agent: Agent, tenantId: string, available: readonly AgentTool[]): Promise<(turn: AgentTurn) => AgentTool[]> {
-    const own = toolsOf(agent, available);
-    const known = agent.subagents.length > 0 ? await catalog.list(tenantId) : [];
-    const subagents = known.filter(({ name }) => agent.subagents.includes(name) && name !== agent.name);
-    return (turn) => (subagents.length > 0 ? [...own, makeAskAgent(turn, subagents, available)] : own);
-  }
-
   return async function generateAgent(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { agent } = state;
     if (state.error || !agent) return { ...answerUpdate(state, "", ""), partialAnswer: true };
-    const { tenantId, userId, conversationId, turnId, currentMessageId, recentMessages } = state;
+    const { tenantId, userId, conversationId, turnId, currentMessageId } = state;
     const held = { tenantId, userId, conversationId, turnId };
     const progress = startProgress();
     const tokenBudget = findBudget();
@@ -87,21 +73,15 @@ export function makeGenerateAgent({
     const { prompt, answer, error } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, async (signal) => {
       let prompt: AssembledPrompt | null = null; // until the model is asked
       try {
-        const questionIds = [...recentMessages.filter(({ role }) => role === "user").map(({ id }) => id), currentMessageId];
-        const [available, before] = await Promise.all([
-          toolSource({ tenantId, userId }),
-          retryWhileUnreachable(() => steps.ofQuestions(held, questionIds), signal),
-        ]);
-        const earlier = before.filter(({ questionId }) => questionId === currentMessageId);
+        const reading = await readForAgent({ catalog, tools: toolSource, steps }, { state, agent, signal });
+        const earlier = reading.steps.filter(({ questionId }) => questionId === currentMessageId);
         const turn: AgentTurn = { ...shared, tokenBudget, held, messageId: currentMessageId, runtime, signal, earlier, progress };
-        const tools = (await loadTools(agent, tenantId, available))(turn);
-        const schemas = toolTokens(tools);
-        prompt = promptOf(state, instructions, Math.max(0, tokenBudget - schemas));
+        const tools = reading.toolsFor((subagent, given) => runAgent(turn, subagent, given, { onToken: () => undefined }));
+        const assembled = agentPromptOf(state, reading, { tools, instructions, tokenBudget });
+        prompt = assembled.prompt;
         const { windowIsWhole } = state;
         for (const content of promptNotices(prompt, { windowIsWhole, tokenBudget })) emit(runtime, { status: "notice", content });
-        const room = tokenBudget - schemas - prompt.tokens;
-        const messages = withSteps(prompt.messages, groupByQuestion(before, questionIds), { currentMessageId, room });
-        const answer = await runAgent(turn, agent, { prompt: messages, tools }, { answerId, onToken });
+        const answer = await runAgent(turn, agent, { prompt: assembled.messages, tools }, { answerId, onToken });
         await retryWhileUnreachable(() => steps.begin(held, [modelStep(turn, agent, answer)]), signal); // its text is the message
         progress.steps++;
         return { prompt, answer, error: answer.error };

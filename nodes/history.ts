@@ -1,16 +1,12 @@
 import { v7 as uuidv7 } from "uuid";
 import { AppError, toAppError } from "../errors/app-error.ts";
-import type { ContinuedAnswer, ConversationState, ConversationSummary, ConversationUpdate, WindowMessage } from "../turn/state.ts";
+import type { ContinuedAnswer, ConversationState, ConversationUpdate } from "../turn/state.ts";
 import { emit, type OnBusy, type TurnRuntime } from "../turn/context.ts";
 import { failedTurnOutcome } from "../turn/outcome.ts";
-import type { Recall } from "../memory/recall/recall-episodes.ts";
 import { estimateTokens } from "../text/tokens.ts";
-import type { EpisodeStore } from "../stores/postgres/memory/episode-store.ts";
-import type { StoredSummary } from "../stores/postgres/memory/summary-store.ts";
 import type { TurnRecordStore } from "../stores/postgres/conversations/turn-record-store.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
-import type { PromptMessage } from "../stores/postgres/conversations/message-store.ts";
-import type { LoadedWindow, WindowStore } from "../stores/postgres/conversations/window-store.ts";
+import { type LoadedHistory, type LoadHistoryParts, makeLoadHistory, toHistory } from "./load-history.ts";
 import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -18,34 +14,14 @@ import { abortable } from "../models/deadlines.ts";
 import { ReplyLost } from "../stores/postgres/database/storage-errors.ts";
 import type { BeginTurn, BegunTurn, ContinuedAnswer as StoredAnswer } from "../stores/postgres/conversations/recover-turn.ts";
 
-export interface HistoryParts {
+export interface HistoryParts extends LoadHistoryParts {
   turns: TurnStore;
   records: Pick<TurnRecordStore, "interrupt">;
-  windows: WindowStore;
-  /** Least number of completed messages in the window; those that no summary covers come on top. */
-  historyWindow: number;
-  tokenBudget: () => number;
-  useSummary: boolean;
-  /** Null: the layer is off. */
-  episodes: Pick<EpisodeStore, "checkRecallable"> | null;
-  /** Recalls from all conversations of the user, or from this one only. */
-  scope: "user" | "conversation";
-  /** Embeds the message early when a search will follow. */
-  foresee?: Recall["foresee"];
   leaseMs: number;
-}
-
-function toWindowMessage({ id, role, content, tokenCount, createdAt }: PromptMessage): WindowMessage {
-  return { id, role, content, tokenCount, createdAt: createdAt.toISOString() };
 }
 
 function toContinued({ answerId, text, completed, citations }: StoredAnswer): ContinuedAnswer {
   return { answerId, text, completed, citations };
-}
-
-function toConversationSummary({ text, version, coveredMessageCount, coveredThrough }: StoredSummary): ConversationSummary {
-  const { createdAt, id } = coveredThrough;
-  return { text, version, coveredMessageCount, coveredThrough: { createdAt: createdAt.toISOString(), messageId: id } };
 }
 
 /**
@@ -54,24 +30,16 @@ function toConversationSummary({ text, version, coveredMessageCount, coveredThro
  * or `storage_unavailable`; then nothing is stored or held.
  */
 export function makeHistory(parts: HistoryParts): Node {
-  const { turns, records, windows, historyWindow, tokenBudget, useSummary, episodes, scope, foresee, leaseMs } = parts;
+  const { turns, records, historyWindow, useSummary, episodes, leaseMs } = parts;
+  const loader = makeLoadHistory(parts);
   const line = makeKeyedQueue();
-
-  /** Whether other conversations have episodes to recall. Runs beside the begin of the turn, so that the embedder starts early. */
-  async function lookForEpisodes({ tenantId, userId, sessionId, message }: ConversationState, signal?: AbortSignal): Promise<boolean> {
-    if (!episodes) return false;
-    const look = await episodes.checkRecallable({ tenantId, userId }, sessionId);
-    const elsewhere = look.elsewhere && scope === "user";
-    if (elsewhere || (useSummary && look.isSummarised)) foresee?.(message, signal);
-    return elsewhere;
-  }
 
   return async function history(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, sessionId, message, continues, remember } = state;
     const { context } = runtime;
     const turnId = context?.turnId ?? uuidv7();
     const owner = { tenantId, userId };
-    const looking = lookForEpisodes(state, context?.signal);
+    const looking = loader.lookForEpisodes(state, context?.signal);
     looking.catch(() => undefined); // awaited below, when the turn has begun
     const { conversationId, messageId, newest, continued } = await beginTurn(
       { turns, records, line },
@@ -91,19 +59,14 @@ export function makeHistory(parts: HistoryParts): Node {
     const conversation = { ...owner, conversationId };
     const held = { ...conversation, turnId };
     let isRetry = false;
-    const load = (): Promise<[LoadedWindow, boolean]> => {
-      const look = isRetry ? lookForEpisodes(state, context?.signal) : looking;
+    const loadOnce = (): Promise<LoadedHistory> => {
+      const look = isRetry ? loader.lookForEpisodes(state, context?.signal) : looking;
       isRetry = true;
-      const window = { ...conversation, exceptMessageId: messageId, atLeast: historyWindow, maxTokens: tokenBudget(), useSummary };
-      return Promise.all([windows.load(window, newest ?? undefined), look]);
+      return loader.load({ ...conversation, exceptMessageId: messageId }, look, newest ?? undefined);
     };
     try {
-      const [{ summary, messages, isWhole, lastErasure }, hasOtherEpisodes] = await withLease(
-        { turns, leaseMs },
-        held,
-        context?.signal,
-        (signal) => retryWhileUnreachable(load, signal),
-      );
+      const loaded = await withLease({ turns, leaseMs }, held, context?.signal, (signal) => retryWhileUnreachable(loadOnce, signal));
+      const { summary, messages, isWhole, hasOtherEpisodes } = loaded;
       runtime.note?.({
         window_messages: messages.length,
         window_is_whole: isWhole,
@@ -116,12 +79,7 @@ export function makeHistory(parts: HistoryParts): Node {
         conversationId,
         currentMessageId: messageId,
         ...(continued ? { message: continued.question, continued: toContinued(continued) } : {}),
-        recentMessages: messages.filter(({ id }) => id !== continued?.answerId).map(toWindowMessage),
-        windowIsWhole: isWhole,
-        lastErasure,
-        conversationSummary: summary && toConversationSummary(summary),
-        // Of this conversation only what is older than the window can be recalled.
-        hasEpisodes: episodes !== null && (hasOtherEpisodes || summary !== null || !isWhole),
+        ...toHistory(loaded, episodes !== null, continued?.answerId),
       };
     } catch (error) {
       // The message is stored and the run ends here: release the conversation at once.

@@ -1,7 +1,7 @@
 import { isCommand } from "@langchain/langgraph";
 import { asyncExitHook } from "exit-hook";
 import { AppError } from "../errors/app-error.ts";
-import type { ConversationGraph } from "../graph/create-conversation-graph.ts";
+import type { ConversationGraph } from "../graph/build-graph.ts";
 import { parseConfig, readEnvironment } from "./start/config.ts";
 import { openGraph, type OpenGraph } from "./start/open-graph.ts";
 import { type StudioThread, toTurnInput } from "./studio-input.ts";

@@ -1,16 +1,19 @@
-import { HumanMessage, SystemMessage } from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import { ToolError } from "../../agents/run-tool-call.ts";
 import type { AgentTool } from "../../agents/tool.ts";
 import { toolsOf } from "../../agents/tool.ts";
+import type { ModelAnswer } from "../../models/stream-answer.ts";
 import type { Agent } from "../../turn/agent.ts";
-import { type AgentTurn, runAgent } from "./agent-run.ts";
 
 const SYSTEM_PROMPT = "You do one task for another assistant, which reads your answer. You see nothing of its conversation.";
 
+/** Runs a subagent in the turn. */
+export type RunSubagent = (agent: Agent, given: { prompt: BaseMessage[]; tools: readonly AgentTool[] }) => Promise<ModelAnswer>;
+
 /** The tool by which an agent gives a task to one of its subagents. A subagent has its own tools, permissions and limits, and asks no other. */
-export function makeAskAgent(turn: AgentTurn, agents: readonly Agent[], available: readonly AgentTool[]): AgentTool {
+export function makeAskAgent(run: RunSubagent, agents: readonly Agent[], available: readonly AgentTool[]): AgentTool {
   const names = agents.map(({ name }) => name);
   const list = agents.map(({ name, description }) => `${name}: ${description}`).join("\n");
   return {
@@ -24,7 +27,7 @@ export function makeAskAgent(turn: AgentTurn, agents: readonly Agent[], availabl
         if (!agent) throw new ToolError("unknown_agent", `There is no agent "${name}".`, `Ask one of these: ${names.join(", ")}.`);
         const instructions = [SYSTEM_PROMPT, ...(agent.instructions ? [agent.instructions] : [])].join("\n\n");
         const prompt = [new SystemMessage(instructions), new HumanMessage(task)];
-        const { text, error } = await runAgent(turn, agent, { prompt, tools: toolsOf(agent, available) }, { onToken: () => undefined });
+        const { text, error } = await run(agent, { prompt, tools: toolsOf(agent, available) });
         if (error) throw error;
         return text;
       },

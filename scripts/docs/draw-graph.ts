@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { buildGraph } from "../../graph/create-conversation-graph.ts";
+import { buildGraph } from "../../graph/build-graph.ts";
 import type { Node } from "../../nodes/node.ts";
 
 const PAGE = fileURLToPath(new URL("../../docs/architecture.md", import.meta.url));

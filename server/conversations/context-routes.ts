@@ -3,14 +3,27 @@ import { z } from "zod";
 import { shareOf } from "../../models/facts/prompt-budget.ts";
 import { readConversationUsage } from "../../stores/postgres/conversations/conversation-usage.ts";
 import { Cost, PromptTokens } from "../../turn/state.ts";
+import { callerOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { modelNames } from "../start/open-models.ts";
-import { findConversation } from "./conversation-routes.ts";
+import { assertNotTooLong, chatMessage, ChatRequest } from "../turns/open-turn.ts";
+import { abortSignalOnClose } from "../http/event-stream.ts";
+import { parseRequest, parseUuid } from "../http/parse-request.ts";
+import { conversationNotFound } from "./conversation-routes.ts";
+import { NextPrompt, toNextPrompt } from "./next-prompt.ts";
 
 /** Shares of the limit: people are warned; there is no room for much more. */
 const WARNED = 0.8;
 const SATURATED = 0.92;
+
+const ContextQuery = z.object({
+  message: chatMessage
+    .optional()
+    .describe("What the user would say next: the answer then has `next_prompt`. No model is asked and nothing stored."),
+  agent: ChatRequest.shape.agent,
+  kb_prefix: ChatRequest.shape.kb_prefix,
+});
 
 const Context = z.object({
   model: z.string().describe("The model of the next turn."),
@@ -26,6 +39,7 @@ const Context = z.object({
   parts: PromptTokens.nullable().describe("Of the last prompt, estimated. Null before the first."),
   warned: z.boolean().describe(`The last prompt took ${WARNED * 100} % of the limit or more.`),
   saturated: z.boolean().describe(`It took ${SATURATED * 100} % or more.`),
+  next_prompt: NextPrompt.optional().describe("With `message`: what its prompt would be made of."),
 });
 
 export const contextOperations = operationGroup({
@@ -33,17 +47,29 @@ export const contextOperations = operationGroup({
   schemas: { Context },
   routes: {
     getContext: route("GET /api/v1/conversations/:id/context", "How full the context of a conversation is, and what its turns have used", {
+      query: ContextQuery,
       answer: Context,
-      errors: ["not_found"],
+      errors: ["not_found", "message_too_long"],
     }),
   },
 });
 
-export function contextRoutes({ config, stores, promptLimit }: AppParts): Router {
+export function contextRoutes({ config, stores, promptLimit, previewPrompt }: AppParts): Router {
   return makeRouter(contextOperations, {
     async getContext(request, response) {
-      const conversation = await findConversation(stores.conversations, request, response);
-      const used = await readConversationUsage(stores.database, conversation);
+      const { message, agent, kb_prefix } = parseRequest(ContextQuery, request.query);
+      const conversationId = parseUuid("conversation id", request.params["id"]);
+      const caller = callerOf(response);
+      const found = await stores.conversations.find(caller, conversationId);
+      if (!found) throw conversationNotFound(conversationId);
+      const { userId, sessionId } = found;
+      const conversation = { tenantId: caller.tenantId, userId, conversationId };
+      if (message !== undefined) assertNotTooLong("message", [message], config.MAX_MESSAGE_CHARS);
+      const asked = { ...conversation, sessionId, requestedAgent: agent, requestedKbPrefix: kb_prefix };
+      const [used, next] = await Promise.all([
+        readConversationUsage(stores.database, conversation),
+        message === undefined ? null : previewPrompt({ ...asked, message }, abortSignalOnClose(response)),
+      ]);
       const { tokens, limit, parts } = used.lastPrompt ?? { tokens: 0, limit: promptLimit(), parts: null };
       const ratio = shareOf(tokens, limit);
       response.json({
@@ -60,6 +86,7 @@ export function contextRoutes({ config, stores, promptLimit }: AppParts): Router
         parts,
         warned: ratio >= WARNED,
         saturated: ratio >= SATURATED,
+        ...(next ? { next_prompt: toNextPrompt(next) } : {}),
       });
     },
   });

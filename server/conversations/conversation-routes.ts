@@ -187,7 +187,8 @@ export function conversationRoutes({ stores, memory }: AppParts): Router {
   });
 }
 
-const conversationNotFound = (conversationId: string): AppError => new AppError("not_found", `There is no conversation ${conversationId}.`);
+export const conversationNotFound = (conversationId: string): AppError =>
+  new AppError("not_found", `There is no conversation ${conversationId}.`);
 
 /** Throws AppError `not_found`, also for one that is not the caller's. */
 export async function conversationOfCaller(conversations: ConversationStore, id: string, response: Response): Promise<OwnedConversation> {

@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
+import type { PreviewPrompt } from "../../graph/preview-prompt.ts";
 import type { IdentityParts } from "../auth/authenticate.ts";
 import type { Limits } from "../limits/open-limits.ts";
 import type { HealthChecks } from "../observe/health-routes.ts";
@@ -21,6 +22,7 @@ export interface AppParts {
   facts: ModelFactsSource;
   /** The most tokens of a prompt. */
   promptLimit: () => number;
+  previewPrompt: PreviewPrompt;
   agents: Agents;
   turns: Turns;
   limits: Limits;

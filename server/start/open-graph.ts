@@ -1,4 +1,6 @@
-import { type ConversationGraph, createConversationGraph } from "../../graph/create-conversation-graph.ts";
+import type { ConversationGraph } from "../../graph/build-graph.ts";
+import { type ConversationGraphParts, createConversationGraph } from "../../graph/create-conversation-graph.ts";
+import { makePreviewPrompt, type PreviewPrompt } from "../../graph/preview-prompt.ts";
 import type { RunJobsParts } from "../../memory/jobs/run-jobs.ts";
 import { type MemoryJobsParts, runMemoryJobs } from "../../memory/jobs/run-memory-jobs.ts";
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
@@ -15,6 +17,7 @@ import { openStores, type Stores } from "./open-stores.ts";
 
 export interface OpenGraph {
   graph: ConversationGraph;
+  previewPrompt: PreviewPrompt;
   stores: Stores;
   models: Models;
   memory: Memory;
@@ -41,14 +44,14 @@ function sharedSettings(config: Config, { database }: Stores, { timeouts }: Mode
   return { database, historyWindow, summary: config.ENABLE_SUMMARY ? { minMessages, updateDelta } : null, timeouts };
 }
 
-function createGraph(
+function partsOfGraph(
   config: Config,
-  { stores, models, memory, agents, facts, promptLimit }: Omit<OpenGraph, "graph" | "close">,
+  { stores, models, memory, agents, facts, promptLimit }: Omit<OpenGraph, "graph" | "previewPrompt" | "close">,
   { observer, handlers }: { observer: Observer; handlers: KnowledgeHandlers | undefined },
-): ConversationGraph {
+): ConversationGraphParts {
   const { MEMORY_READ_TIMEOUT_MS: timeoutMs } = config;
   const episodic = memory.episodes?.memory ?? null;
-  return createConversationGraph({
+  return {
     ...sharedSettings(config, stores, models),
     observer,
     chatModel: models.chat ?? new OfflineChatModel(),
@@ -65,7 +68,7 @@ function createGraph(
     contextTokenBudget: promptLimit,
     prices: () => facts.of(modelNames(config).chat).prices,
     leaseMs: config.TURN_LEASE_MS,
-  });
+  };
 }
 
 /** Starts the jobs, too. Throws AppError when the database cannot be opened, or does not go with the configuration. */
@@ -85,7 +88,7 @@ export async function openGraph(
   const facts = openModelFacts(config, onModelAssumed);
   opening.defer(() => facts.close());
   const promptLimit = makePromptLimit(config, facts);
-  const graph = createGraph(config, { stores, models, memory, agents, facts, promptLimit }, { observer, handlers });
+  const parts = partsOfGraph(config, { stores, models, memory, agents, facts, promptLimit }, { observer, handlers });
   const jobs = await runMemoryJobs({
     ...sharedSettings(config, stores, models),
     ...watching,
@@ -99,5 +102,10 @@ export async function openGraph(
   });
   opening.defer(() => jobs.stop(JOBS_GRACE_MS));
   const opened = opening.move();
-  return { graph, stores, models, memory, agents, facts, promptLimit, close: () => opened.disposeAsync() };
+  return {
+    graph: createConversationGraph(parts),
+    previewPrompt: makePreviewPrompt(parts),
+    ...{ stores, models, memory, agents, facts, promptLimit },
+    close: () => opened.disposeAsync(),
+  };
 }

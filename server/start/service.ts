@@ -1,5 +1,5 @@
 import type { RequestListener } from "node:http";
-import type { ConversationGraph } from "../../graph/create-conversation-graph.ts";
+import type { ConversationGraph } from "../../graph/build-graph.ts";
 import type { TurnInput } from "../../graph/start-turn.ts";
 import type { TurnResult } from "../../turn/events.ts";
 

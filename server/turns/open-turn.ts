@@ -1,7 +1,7 @@
 import type { Request, Response } from "express";
 import type { Logger } from "pino";
 import { AppError } from "../../errors/app-error.ts";
-import type { ConversationGraph } from "../../graph/create-conversation-graph.ts";
+import type { ConversationGraph } from "../../graph/build-graph.ts";
 import { type LastEvent, type RunningTurn, startTurn, type TurnInput } from "../../graph/start-turn.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { OnBusy, KeyTaken, type TurnKey } from "../../turn/context.ts";

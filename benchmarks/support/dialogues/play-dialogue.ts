@@ -2,7 +2,7 @@ import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { startTurn } from "../../../graph/start-turn.ts";
-import type { ConversationGraph } from "../../../graph/create-conversation-graph.ts";
+import type { ConversationGraph } from "../../../graph/build-graph.ts";
 import { waitUntilSettled } from "../../../memory/jobs/wait-until-settled.ts";
 import type { JobOverview } from "../../../stores/jobs/job-overview.ts";
 import { type PromptMessage, tokensInCommon, tokensOfMessage, tokensOfPrompt } from "./count-tokens.ts";

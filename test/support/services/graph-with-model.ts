@@ -1,5 +1,6 @@
 import { beforeEach, expect } from "@jest/globals";
-import { type ConversationGraph, type ConversationGraphParts, createConversationGraph } from "../../../graph/create-conversation-graph.ts";
+import type { ConversationGraph } from "../../../graph/build-graph.ts";
+import { type ConversationGraphParts, createConversationGraph } from "../../../graph/create-conversation-graph.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { type RunningTurn, startTurn, type TurnInput, type TurnOptions } from "../../../graph/start-turn.ts";

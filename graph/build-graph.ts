@@ -1,0 +1,58 @@
+import { END, START, StateGraph } from "@langchain/langgraph";
+import { agentLoop } from "../nodes/agent/agent-loop.ts";
+import { instrumented, type Node } from "../nodes/node.ts";
+import { looksOnly } from "../nodes/routing/route-by-words.ts";
+import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
+import { TurnContext } from "../turn/context.ts";
+import { ConversationState } from "../turn/state.ts";
+
+/** The steps of a turn. */
+export interface Nodes {
+  route: Node;
+  history: Node;
+  coreMemory: Node;
+  retrieve: Node;
+  generateRag: Node;
+  generateKb: Node;
+  generateAgent: Node;
+  /** Whether the knowledge base has a handler of its own. */
+  hasHandler: (kbPrefix: string) => boolean;
+  persist: Node;
+}
+
+/** The node that answers; `hasHandler`: whether the knowledge base has a handler of its own. */
+export function chooseGenerator(
+  state: ConversationState,
+  hasHandler: (kbPrefix: string) => boolean,
+): "generate_agent" | "generate_kb" | "generate_rag" {
+  if (state.agent) return state.agent.tools.length > 0 && state.continued === null ? "generate_agent" : "generate_rag";
+  const isAnswerable = state.error === null && (state.retrievalResults.length > 0 || !looksOnly(state));
+  // A handler answers questions; it cannot go on with an answer.
+  return isAnswerable && state.continued === null && hasHandler(state.kbPrefix) ? "generate_kb" : "generate_rag";
+}
+
+export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
+  const { route, history, coreMemory, retrieve, generateRag, generateKb, generateAgent, hasHandler, persist } = nodes;
+  return new StateGraph(ConversationState, TurnContext)
+    .addNode("route", instrumented("route", route, observer))
+    .addNode("history", instrumented("history", history, observer))
+    .addNode("core_memory", instrumented("core_memory", coreMemory, observer))
+    .addNode("retrieve", instrumented("retrieve", retrieve, observer))
+    .addNode("generate_rag", instrumented("generate_rag", generateRag, observer))
+    .addNode("generate_kb", instrumented("generate_kb", generateKb, observer))
+    .addNode("generate_agent", instrumented("generate_agent", generateAgent, observer), { subgraphs: [agentLoop] })
+    .addNode("persist", instrumented("persist", persist, observer))
+    .addEdge(START, "route")
+    .addEdge(START, "history")
+    .addEdge(START, "core_memory")
+    .addEdge(["route", "history", "core_memory"], "retrieve")
+    .addConditionalEdges("retrieve", (state) => chooseGenerator(state, hasHandler), ["generate_agent", "generate_kb", "generate_rag"])
+    .addEdge("generate_agent", "persist")
+    .addEdge("generate_kb", "persist")
+    .addEdge("generate_rag", "persist")
+    .addEdge("persist", END)
+    .compile({ name: "conversation" });
+}
+
+/** A compiled LangGraph graph over ConversationState. */
+export type ConversationGraph = ReturnType<typeof buildGraph>;

@@ -1,0 +1,163 @@
+import { StateGraph, START, END } from "@langchain/langgraph";
+import { NO_AGENTS } from "../agents/agent-catalog.ts";
+import { AppError } from "../errors/app-error.ts";
+import { agentPromptOf, readForAgent } from "../nodes/agent/agent-prompt.ts";
+import { leaveOutOldOutputs, toolTokens } from "../nodes/agent/fit-loop.ts";
+import { usableCoreMemory } from "../nodes/core-memory.ts";
+import { makeKnowledgeHandlers } from "../nodes/generate-kb.ts";
+import { promptNotices, promptOf } from "../nodes/generate-rag.ts";
+import { makeReadHistory } from "../nodes/load-history.ts";
+import type { AssembledPrompt } from "../nodes/prompt/assemble-prompt.ts";
+import type { OwnedConversation } from "../stores/owner.ts";
+import { makeStepStore } from "../stores/postgres/agents/step-store.ts";
+import { ASSISTANT } from "../turn/agent.ts";
+import { TurnContext } from "../turn/context.ts";
+import type { Notice } from "../turn/events.ts";
+import { ConversationState, type Layer, type Receipt, type RouteDecision } from "../turn/state.ts";
+import { chooseGenerator } from "./build-graph.ts";
+import { type ConversationGraphParts, makeReading } from "./create-conversation-graph.ts";
+
+export interface PreviewRequest extends OwnedConversation {
+  sessionId: string;
+  message: string;
+  requestedAgent?: string | null;
+  requestedKbPrefix?: string | null;
+}
+
+/** What has no place in a prompt. `ids`: of what is known by name; `count` is null when nobody has counted. */
+export interface LeftOut {
+  part: "instructions" | "core_memory" | "summary" | "window" | "episodes" | "passages";
+  why: "no_room" | "summarised" | "switched_off" | "unavailable";
+  ids: string[];
+  count: number | null;
+}
+
+/** A prompt that is asked of no model. */
+export interface PromptPreview {
+  routeDecision: RouteDecision;
+  agent: string;
+  /** The most tokens of a prompt. */
+  limit: number;
+  degraded: Layer[];
+  leftOut: LeftOut[];
+  /** Null when the handler of a knowledge base would answer: it makes its own. */
+  prompt: {
+    /** Estimated, with `toolTokens` and `stepTokens`. */
+    tokens: number;
+    /** Of an agent: its tools, and what earlier turns did with them. */
+    toolTokens: number;
+    stepTokens: number;
+    receipt: Receipt;
+    /** Messages in the window. */
+    messageIds: string[];
+    /** Messages that are shortened. */
+    shortened: number;
+    notices: Notice[];
+  } | null;
+}
+
+export type PreviewPrompt = (request: PreviewRequest, signal?: AbortSignal) => Promise<PromptPreview>;
+
+const LAYERS = { summary: "summary", core_memory: "core_memory", episodic: "episodes", knowledge: "passages" } as const satisfies Record<
+  Layer,
+  LeftOut["part"]
+>;
+const SWITCHES = ["summary", "core_memory", "episodic"] as const;
+
+/** What a turn with this state knows of and its prompt does not have. */
+export function findLeftOut(state: ConversationState, { receipt, leftOut, instructions }: AssembledPrompt): LeftOut[] {
+  const whole = (part: LeftOut["part"], why: LeftOut["why"], count: number | null = null): LeftOut => ({ part, why, ids: [], count });
+  const named = (part: LeftOut["part"], ids: string[]): LeftOut => ({ part, why: "no_room", ids, count: ids.length });
+  const missing = (known: readonly { id: string }[], given: readonly { id: string }[]): string[] => {
+    const ids = new Set(given.map(({ id }) => id));
+    return known.map(({ id }) => id).filter((id) => !ids.has(id));
+  };
+  const off = state.agent?.memory ?? {};
+  const filled = off.core_memory === false ? [] : usableCoreMemory(state).filter(({ content }) => content.trim() !== "");
+  const sections = filled.filter(({ section }) => !receipt.core_memory.some((given) => given.section === section));
+  const found = [
+    named("instructions", instructions.cut),
+    named(
+      "core_memory",
+      sections.map(({ section }) => section),
+    ),
+    named(
+      "window",
+      state.recentMessages.slice(0, leftOut.messages).map(({ id }) => id),
+    ),
+    named("episodes", missing(state.episodicMemory, receipt.episodes)),
+    named("passages", missing(state.retrievalResults, receipt.passages)),
+  ].filter(({ ids }) => ids.length > 0);
+  const covered = receipt.summary?.covered_message_count ?? 0;
+  return [
+    ...(covered > 0 ? [whole("window", "summarised", covered)] : []),
+    ...(state.windowIsWhole ? [] : [whole("window", "no_room")]),
+    ...found,
+    ...SWITCHES.filter((layer) => off[layer] === false).map((layer) => whole(LAYERS[layer], "switched_off")),
+    ...state.degraded.map((layer) => whole(LAYERS[layer], "unavailable")),
+  ];
+}
+
+/**
+ * Makes the prompt that the next message of a conversation would have, with the nodes and functions of a turn. It asks no model, so a route
+ * or a question that only a model makes clear is left as rules and meaning have it; nothing is stored and the conversation is not taken.
+ */
+export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt {
+  const { instructions = "", agents, database, handlers = makeKnowledgeHandlers() } = parts;
+  const { tokenBudget, loading, route, coreMemory, retrieve } = makeReading({
+    ...parts,
+    routing: { ...parts.routing, routerModel: null },
+    questionModel: null,
+  });
+  const reading = new StateGraph(ConversationState, TurnContext.pick({ signal: true }))
+    .addNode("route", route)
+    .addNode("history", makeReadHistory(loading))
+    .addNode("core_memory", coreMemory)
+    .addNode("retrieve", retrieve)
+    .addEdge(START, "route")
+    .addEdge(START, "history")
+    .addEdge(START, "core_memory")
+    .addEdge(["route", "history", "core_memory"], "retrieve")
+    .addEdge("retrieve", END)
+    .compile({ name: "preview" });
+  const agentParts = { catalog: agents?.catalog ?? NO_AGENTS, tools: agents?.tools ?? (() => []), steps: makeStepStore(database) };
+
+  async function promptOfAgent(state: ConversationState, budget: number, signal: AbortSignal | undefined) {
+    if (!state.agent) throw new Error("only an agent has a loop");
+    const read = await readForAgent(agentParts, { state, agent: state.agent, signal });
+    const tools = read.toolsFor(() => Promise.reject(new Error("a preview asks no agent")));
+    const { prompt, messages } = agentPromptOf(state, read, { tools, instructions, tokenBudget: budget });
+    const schemas = toolTokens(tools);
+    const { tokens } = leaveOutOldOutputs(messages, budget - schemas);
+    return { prompt, toolTokens: schemas, stepTokens: Math.max(0, tokens - prompt.tokens) };
+  }
+
+  return async function previewPrompt(request, signal) {
+    const state = await reading.invoke(request, { context: { signal } });
+    if (state.error) throw new AppError(state.error.code, state.error.message);
+    const limit = tokenBudget();
+    const about = { routeDecision: state.routeDecision, agent: state.agent?.name ?? ASSISTANT, limit };
+    const generator = chooseGenerator(state, (kbPrefix) => handlers.find(kbPrefix) !== undefined);
+    if (generator === "generate_kb") return { ...about, degraded: state.degraded, leftOut: [], prompt: null };
+    const { prompt, toolTokens, stepTokens } =
+      generator === "generate_agent"
+        ? await promptOfAgent(state, limit, signal)
+        : { prompt: promptOf(state, instructions, limit), toolTokens: 0, stepTokens: 0 };
+    const leftOut = findLeftOut(state, prompt);
+    return {
+      ...about,
+      degraded:
+        prompt.leftOut.uncovered > 0 || !state.windowIsWhole ? [...new Set([...state.degraded, "summary" as const])] : state.degraded,
+      leftOut,
+      prompt: {
+        tokens: prompt.tokens + toolTokens + stepTokens,
+        toolTokens,
+        stepTokens,
+        receipt: prompt.receipt,
+        messageIds: state.recentMessages.slice(prompt.leftOut.messages).map(({ id }) => id),
+        shortened: prompt.shortened,
+        notices: promptNotices(prompt, { windowIsWhole: state.windowIsWhole, tokenBudget: limit }),
+      },
+    };
+  };
+}

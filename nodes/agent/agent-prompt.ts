@@ -1,0 +1,56 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { AgentCatalog } from "../../agents/agent-catalog.ts";
+import { type AgentTool, type ToolSource, toolsOf } from "../../agents/tool.ts";
+import type { StepOfQuestion, StepStore } from "../../stores/postgres/agents/step-store.ts";
+import type { Agent } from "../../turn/agent.ts";
+import type { ConversationState } from "../../turn/state.ts";
+import { promptOf } from "../generate-rag.ts";
+import type { AssembledPrompt } from "../prompt/assemble-prompt.ts";
+import { retryWhileUnreachable } from "../turn-lease.ts";
+import { makeAskAgent, type RunSubagent } from "./ask-agent.ts";
+import { toolTokens } from "./fit-loop.ts";
+import { groupByQuestion, withSteps } from "./window-with-steps.ts";
+
+export interface AgentPromptParts {
+  catalog: AgentCatalog;
+  tools: ToolSource;
+  steps: Pick<StepStore, "ofQuestions">;
+}
+
+/** What a turn of an agent reads before its model is asked. */
+export interface AgentReading {
+  /** Those that the agent may see, with the one that asks its subagents. */
+  toolsFor: (run: RunSubagent) => AgentTool[];
+  questionIds: string[];
+  /** Of these questions. */
+  steps: StepOfQuestion[];
+}
+
+export async function readForAgent(
+  { catalog, tools: toolSource, steps: store }: AgentPromptParts,
+  { state, agent, signal }: { state: ConversationState; agent: Agent; signal: AbortSignal | undefined },
+): Promise<AgentReading> {
+  const { tenantId, userId, conversationId, currentMessageId, recentMessages } = state;
+  const questionIds = [...recentMessages.filter(({ role }) => role === "user").map(({ id }) => id), currentMessageId];
+  const [available, steps, known] = await Promise.all([
+    toolSource({ tenantId, userId }),
+    retryWhileUnreachable(() => store.ofQuestions({ tenantId, userId, conversationId }, questionIds), signal),
+    agent.subagents.length > 0 ? catalog.list(tenantId) : [],
+  ]);
+  const own = toolsOf(agent, available);
+  const subagents = known.filter(({ name }) => agent.subagents.includes(name) && name !== agent.name);
+  return { toolsFor: (run) => (subagents.length > 0 ? [...own, makeAskAgent(run, subagents, available)] : own), questionIds, steps };
+}
+
+/** The prompt of an agent with these tools, and its messages with what earlier turns did. */
+export function agentPromptOf(
+  state: ConversationState,
+  { questionIds, steps }: AgentReading,
+  { tools, instructions, tokenBudget }: { tools: readonly AgentTool[]; instructions: string; tokenBudget: number },
+): { prompt: AssembledPrompt; messages: BaseMessage[] } {
+  const schemas = toolTokens(tools);
+  const prompt = promptOf(state, instructions, Math.max(0, tokenBudget - schemas));
+  const room = tokenBudget - schemas - prompt.tokens;
+  const { currentMessageId } = state;
+  return { prompt, messages: withSteps(prompt.messages, groupByQuestion(steps, questionIds), { currentMessageId, room }) };
+}

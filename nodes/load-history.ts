@@ -1,0 +1,90 @@
+import { v7 as uuidv7 } from "uuid";
+import type { Recall } from "../memory/recall/recall-episodes.ts";
+import type { OwnedConversation } from "../stores/owner.ts";
+import type { PromptMessage } from "../stores/postgres/conversations/message-store.ts";
+import type { LoadedWindow, NewestMessages, WindowStore } from "../stores/postgres/conversations/window-store.ts";
+import type { EpisodeStore } from "../stores/postgres/memory/episode-store.ts";
+import type { StoredSummary } from "../stores/postgres/memory/summary-store.ts";
+import type { ConversationState, ConversationSummary, ConversationUpdate, WindowMessage } from "../turn/state.ts";
+import type { Node } from "./node.ts";
+
+export interface LoadHistoryParts {
+  windows: WindowStore;
+  /** Least number of completed messages in the window; those that no summary covers come on top. */
+  historyWindow: number;
+  tokenBudget: () => number;
+  useSummary: boolean;
+  /** Null: the layer is off. */
+  episodes: Pick<EpisodeStore, "checkRecallable"> | null;
+  /** Recalls from all conversations of the user, or from this one only. */
+  scope: "user" | "conversation";
+  /** Embeds the message early when a search will follow. */
+  foresee?: Recall["foresee"];
+}
+
+export interface LoadedHistory extends LoadedWindow {
+  hasOtherEpisodes: boolean;
+}
+
+function toWindowMessage({ id, role, content, tokenCount, createdAt }: PromptMessage): WindowMessage {
+  return { id, role, content, tokenCount, createdAt: createdAt.toISOString() };
+}
+
+function toConversationSummary({ text, version, coveredMessageCount, coveredThrough }: StoredSummary): ConversationSummary {
+  const { createdAt, id } = coveredThrough;
+  return { text, version, coveredMessageCount, coveredThrough: { createdAt: createdAt.toISOString(), messageId: id } };
+}
+
+/** Loads what a turn knows of its conversation. */
+export function makeLoadHistory(parts: LoadHistoryParts) {
+  const { windows, historyWindow: atLeast, tokenBudget, useSummary, episodes, scope, foresee } = parts;
+  return {
+    /** Whether other conversations have episodes to recall. Runs beside the begin of the turn, so that the embedder starts early. */
+    async lookForEpisodes({ tenantId, userId, sessionId, message }: ConversationState, signal?: AbortSignal): Promise<boolean> {
+      if (!episodes) return false;
+      const look = await episodes.checkRecallable({ tenantId, userId }, sessionId);
+      const elsewhere = look.elsewhere && scope === "user";
+      if (elsewhere || (useSummary && look.isSummarised)) foresee?.(message, signal);
+      return elsewhere;
+    },
+
+    /** `newest` is what is known of the window already. */
+    async load(
+      conversation: OwnedConversation & { exceptMessageId: string },
+      look: Promise<boolean>,
+      newest?: NewestMessages,
+    ): Promise<LoadedHistory> {
+      const request = { ...conversation, atLeast, maxTokens: tokenBudget(), useSummary };
+      const [window, hasOtherEpisodes] = await Promise.all([windows.load(request, newest), look]);
+      return { ...window, hasOtherEpisodes };
+    },
+  };
+}
+
+/** The fields of the state; the answer that is continued is not in the window. */
+export function toHistory(
+  { summary, messages, isWhole, lastErasure, hasOtherEpisodes }: LoadedHistory,
+  usesEpisodes: boolean,
+  continuedId?: string,
+) {
+  return {
+    recentMessages: messages.filter(({ id }) => id !== continuedId).map(toWindowMessage),
+    windowIsWhole: isWhole,
+    lastErasure,
+    conversationSummary: summary && toConversationSummary(summary),
+    // Of this conversation only what is older than the window can be recalled.
+    hasEpisodes: usesEpisodes && (hasOtherEpisodes || summary !== null || !isWhole),
+  } satisfies ConversationUpdate;
+}
+
+/** What `history` gives, of the caller's `conversationId`, which it neither takes nor adds a message to. */
+export function makeReadHistory(parts: LoadHistoryParts): Node {
+  const loader = makeLoadHistory(parts);
+  return async function readHistory(state: ConversationState, { context }): Promise<ConversationUpdate> {
+    const { tenantId, userId, conversationId } = state;
+    const currentMessageId = uuidv7(); // of no stored message
+    const conversation = { tenantId, userId, conversationId, exceptMessageId: currentMessageId };
+    const loaded = await loader.load(conversation, loader.lookForEpisodes(state, context?.signal));
+    return { currentMessageId, ...toHistory(loaded, parts.episodes !== null) };
+  };
+}
