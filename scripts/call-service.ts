@@ -30,20 +30,25 @@ export async function callService({ url, key }: RunningService, address: string,
   throw new AppError("invalid_request", error ? `${error.code}: ${error.message}` : `${url} answers with status ${response.status}.`);
 }
 
-/**
- * The service that holds the embedded database, when that is why it cannot be opened, with a key of the tenant if one is named. Else
- * throws the error.
- */
-export async function serviceBehind(error: unknown, { DATA_DIR, API_KEYS }: Config, tenantId?: string): Promise<RunningService> {
-  const url = isFolderInUse(error) ? await readFile(path.join(DATA_DIR, SERVICE_URL_FILE), "utf8").catch(() => null) : null;
-  if (url === null) throw error;
+/** The strongest key of a tenant, of any without a name; undefined: there are no keys. Throws AppError `invalid_configuration`. */
+export function keyOf({ API_KEYS }: Pick<Config, "API_KEYS">, url: string, tenantId?: string): string | undefined {
   const keys = API_KEYS?.filter((each) => tenantId === undefined || each.tenantId === tenantId);
   if (keys?.length === 0 || (keys === undefined && tenantId !== undefined && tenantId !== ANYBODY.tenantId)) {
     const problem = `The service at ${url} has the database, and API_KEYS has no key of the tenant "${tenantId ?? ""}". Stop the service and run this again.`;
     throw new AppError("invalid_configuration", problem);
   }
-  const [strongest] = keys?.toSorted((one, other) => SCOPES.indexOf(other.scope) - SCOPES.indexOf(one.scope)) ?? [];
-  return { url, key: strongest?.key };
+  return keys?.toSorted((one, other) => SCOPES.indexOf(other.scope) - SCOPES.indexOf(one.scope))[0]?.key;
+}
+
+/**
+ * The service that holds the embedded database, when that is why it cannot be opened, with a key of the tenant if one is named. Else
+ * throws the error.
+ */
+export async function serviceBehind(error: unknown, config: Config, tenantId?: string): Promise<RunningService> {
+  const file = path.join(config.DATA_DIR, SERVICE_URL_FILE);
+  const url = isFolderInUse(error) ? await readFile(file, "utf8").catch(() => null) : null;
+  if (url === null) throw error;
+  return { url, key: keyOf(config, url, tenantId) };
 }
 
 export const userAddress = (userId: string, what: string): string => `/api/v1/users/${encodeURIComponent(userId)}/${what}`;

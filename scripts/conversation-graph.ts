@@ -26,6 +26,11 @@ const COMMANDS: Readonly<Record<string, { about: string; load: () => Promise<unk
   },
   restore: { about: "`restore FILE`: brings it back into an empty database", load: () => import("./restore.ts") },
   ingest: { about: "`ingest KB FOLDER`: adds documents to a knowledge base of the running service", load: () => import("./ingest.ts") },
+  mcp: {
+    about:
+      "`mcp --user ID`: a user's memory for an editor or assistant that speaks MCP over stdio; messages call it with npx, not with npm",
+    load: () => import("./mcp.ts"),
+  },
   chat: { about: "talks to the running service in the terminal", load: () => import("./chat.ts") },
 };
 

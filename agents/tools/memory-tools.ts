@@ -3,6 +3,7 @@ import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import { SECTION_CHARACTERS } from "../../memory/agent/tool-schemas.ts";
 import type { Recall, RecalledEpisode } from "../../memory/recall/recall-episodes.ts";
+import type { Owner } from "../../stores/owner.ts";
 import type { CoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
 import type { SavedMemoryStore } from "../../stores/postgres/memory/saved-memory-store.ts";
 import { shortenText } from "../../text/tokens.ts";
@@ -28,6 +29,19 @@ function describe({ createdAt, episodeType, importance, userMessage, assistantMe
   return [head, ...said.map((text) => shortenText(text, FOUND_TOKENS))].join("\n");
 }
 
+/** What the owner has said and been told, and what was saved of it, in words. Throws ToolError. */
+export async function searchMemory(
+  recall: Recall | null,
+  owner: Owner,
+  { query: question, limit, signal }: { query: string; limit: number; signal: AbortSignal | undefined },
+): Promise<string> {
+  if (!recall) throw new ToolError("memory_off", "Episodic memory is switched off.", "Answer without it.");
+  const { episodes, degraded } = await recall({ ...owner, question, limit, ...(signal ? { signal } : {}) });
+  if (degraded && episodes.length === 0)
+    throw new ToolError("index_unavailable", "Memory cannot be searched at the moment.", "Try again later, or answer without it.");
+  return episodes.length === 0 ? "Nothing was found." : episodes.map(describe).join("\n\n");
+}
+
 const text = (most: number) => z.string().trim().min(1).max(most);
 
 /** The tools that read and write what is remembered of the turn's user. */
@@ -38,13 +52,8 @@ export function makeMemoryTools({ recall, saved, coreMemory, sections }: MemoryT
     onlyReads: true,
     tool: tool(
       async ({ query, limit }, config: RunnableConfig) => {
-        if (!recall) throw new ToolError("memory_off", "Episodic memory is switched off.", "Answer without it.");
         const { tenantId, userId } = turnOf(config);
-        const signal = config.signal;
-        const { episodes, degraded } = await recall({ tenantId, userId, question: query, limit, ...(signal ? { signal } : {}) });
-        if (degraded && episodes.length === 0)
-          throw new ToolError("index_unavailable", "Memory cannot be searched at the moment.", "Try again later, or answer without it.");
-        return episodes.length === 0 ? "Nothing was found." : episodes.map(describe).join("\n\n");
+        return searchMemory(recall, { tenantId, userId }, { query, limit, signal: config.signal });
       },
       {
         name: "memory_search",

@@ -117,7 +117,7 @@ function titleOf({ title, firstAsked, firstMessage }: ListedConversation): strin
   return title ?? (firstWords(firstAsked ?? firstMessage ?? "") || null);
 }
 
-function toConversation(listed: ListedConversation) {
+export function toConversation(listed: ListedConversation) {
   const { id, sessionId, pinned, archived, metadata, messageCount, firstMessage, lastMessage, createdAt, updatedAt } = listed;
   return {
     id,

@@ -10,6 +10,7 @@ import { importRoutes } from "../conversations/import-routes.ts";
 import { documentRoutes } from "../knowledge/document-routes.ts";
 import { knowledgeRoutes } from "../knowledge/knowledge-routes.ts";
 import { countRequests, userInBody } from "../limits/rate-limits.ts";
+import { mcpRoutes } from "../mcp/mcp-routes.ts";
 import { coreMemoryRoutes } from "../memory/core-memory-routes.ts";
 import { episodeRoutes } from "../memory/episode-routes.ts";
 import { eraseRoutes } from "../memory/erase-routes.ts";
@@ -53,7 +54,8 @@ export function makeApp(parts: AppParts): Express {
     .use(securityHeaders(), ...(needsKey ? [] : [requireOwnHost(config.ALLOWED_HOSTS)]))
     .use(...(corsOrigins ? [allowOrigins(corsOrigins)] : []), refuseCrossSite({ corsOrigins, needsKey }))
     .use(healthRoutes(parts.health), pageRoutes()) // what needs no key
-    .use(authenticate(identity), countRequests(limits.rates), requireScope)
+    .use(authenticate(identity), countRequests(limits.rates))
+    .use(mcpRoutes(parts), requireScope)
     .use("/metrics", requireWholeTenant)
     .use(metricsRoute({ stores, health: parts.health, metrics: observing.metrics, log }))
     .use(openApiRoutes(() => buildDescription({ maxMessageChars, sections: memory.sections })))

@@ -34,7 +34,17 @@ export function allowOrigins(origins: readonly string[]): RequestHandler {
   return cors({
     origin: origins.includes("*") ? "*" : [...origins],
     methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
-    allowedHeaders: ["authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "last-event-id", "x-session-id"],
+    allowedHeaders: [
+      "authorization",
+      "content-type",
+      "idempotency-key",
+      "if-match",
+      "if-none-match",
+      "last-event-id",
+      "mcp-protocol-version",
+      "x-session-id",
+      "x-user-id",
+    ],
     exposedHeaders: ["etag", "location", "retry-after", "x-request-id", "x-turn-id"],
     maxAge: PREFLIGHT_MAX_AGE_S,
   });

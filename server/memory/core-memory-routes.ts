@@ -9,7 +9,7 @@ import type { AppParts } from "../http/app-parts.ts";
 import { pageQuery, parseRequest, storableText, toPageRequest, uuidField, wholeNumberField, callerId } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, jsonAnswer, jsonBody, time, next } from "../http/openapi/operation.ts";
 
-const SectionBody = z.strictObject({
+export const SectionBody = z.strictObject({
   content: storableText
     .refine((text) => text.trim() !== "", "is blank; DELETE removes a section")
     .refine((text) => [...text].length <= SECTION_CHARACTERS, `has more than ${SECTION_CHARACTERS} characters; shorten it`)
@@ -30,7 +30,7 @@ const actor = z.enum(["agent", "person", "import"]);
 const SectionAnswer = z.object({ section: z.string(), content: z.string(), version: z.int() });
 const MemoryLine = z.object({
   content: z.string(),
-  trigger_message_ids: z.array(z.uuid()).describe("The user's messages it rests on: erasing one takes it. None: a person wrote it."),
+  trigger_message_ids: z.array(z.uuid()).describe("Messages of the user that it rests on: erasing one takes it. None: a person or MCP."),
 });
 const CoreMemory = z.object({
   sections: z.array(SectionAnswer.extend({ updated_at: time, updated_by: actor, lines: z.array(MemoryLine) })),

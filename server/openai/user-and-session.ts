@@ -36,7 +36,7 @@ export function findUser(request: Request, caller: Caller, user: string | null |
   const found = header ?? body;
   if (found) return checkedId(found);
   if (caller === ANYBODY) return ONLY_USER;
-  const problem = "is missing; send whose memory to use as user in the body, or in the header X-OpenWebUI-User-Id or X-User-Id";
+  const problem = "is missing; send whose memory to use in the header X-User-Id or X-OpenWebUI-User-Id, or as user in the body";
   throw AppError.invalid([{ field: "user", problem }]);
 }
 

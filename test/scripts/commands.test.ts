@@ -43,6 +43,7 @@ test.each([
   ["export", /npm run export -- FILE/],
   ["ingest", /npm run ingest -- KB FOLDER/],
   ["jobs", /npm run jobs -- retry \[KIND\]/],
+  ["mcp", /npx conversation-graph mcp \[--user ID\]/],
   ["migrate", /npm run migrate/],
   ["reindex", /npm run reindex -- --drop-old/],
   ["restore", /npm run restore -- FILE/],

@@ -12,6 +12,7 @@ export const TAGS = {
   agents: "Who answers, with which tools, and what a turn did on the way.",
   knowledge: "Documents that turns can be routed to.",
   "OpenAI's protocol": "For front ends that speak it already.",
+  MCP: "For editors, desktop assistants and agents that speak the Model Context Protocol.",
   service: "Health, metrics, background jobs, this description.",
 } as const;
 type Tag = keyof typeof TAGS;

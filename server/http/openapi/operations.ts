@@ -11,6 +11,7 @@ import { episodeOperations } from "../../memory/episode-routes.ts";
 import { eraseOperations } from "../../memory/erase-routes.ts";
 import { exportOperations } from "../../memory/export-routes.ts";
 import { conversationJobOperations, jobOperations } from "../../memory/job-routes.ts";
+import { mcpOperations } from "../../mcp/mcp-routes.ts";
 import { healthOperations } from "../../observe/health-routes.ts";
 import { metricsOperations } from "../../observe/metrics.ts";
 import { modelOperations } from "../../observe/model-routes.ts";
@@ -39,6 +40,7 @@ export const GROUPS: readonly OperationGroup[] = [
   knowledgeOperations,
   documentOperations,
   openaiOperations,
+  mcpOperations,
   pageOperations,
   healthOperations,
   metricsOperations,

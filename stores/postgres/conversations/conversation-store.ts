@@ -53,7 +53,8 @@ export interface ConversationStore {
 
 const CONVERSATION = `id, user_id as "userId", session_id as "sessionId", message_count as "messageCount", created_at as "createdAt", updated_at as "updatedAt"`;
 
-const beginningSql = (order: "asc" | "desc", condition = ""): string => `(
+/** SQL: the beginning of the first or last message of a conversation. */
+export const beginningSql = (order: "asc" | "desc", condition = ""): string => `(
   select left(content, 120) from messages where conversation_id = conversations.id ${condition}
   order by messages.created_at ${order}, messages.id ${order} limit 1
 )`;

@@ -35,14 +35,15 @@ export interface SectionWithLines extends StoredSection {
   lines: readonly MemoryLine[];
 }
 
-/** A user's core memory; every edit by a person is a version and a memory operation. Edits throw AppError `stale_version`. */
+/** A user's core memory; every edit is a version and a memory operation. Edits throw AppError `stale_version`. */
 export interface CoreMemoryStore {
   /** The present sections by name, from one snapshot. */
   load(owner: Owner): Promise<LoadedCoreMemory>;
   loadLines(owner: Owner): Promise<SectionWithLines[]>;
   /** Keys of lines from these messages that a person removed for good. */
   leftOutByPeople(owner: Owner, messageIds: readonly string[]): Promise<Set<string>>;
-  put(owner: Owner, edit: SectionEdit & { content: string }): Promise<StoredSection>;
+  /** `actor`: default a person. An agent that writes without a turn rests on no message either. */
+  put(owner: Owner, edit: SectionEdit & { content: string; actor?: "person" | "agent" }): Promise<StoredSection>;
   /** As an agent writes it in its turn, upon this message of the user. */
   putForAgent(conversation: OwnedConversation, edit: { section: string; content: string; messageId: string }): Promise<StoredSection>;
   /** Adds a version without content; null when there is no such section. */
@@ -135,8 +136,9 @@ export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(dat
       return new Set([...linesByKey(before).keys()].filter((fact) => !now.has(fact)));
     },
 
-    async put(owner, { content, ...about }) {
-      const written = await edit(owner, about, async () => ({ content, reason: null, lineChange: null }));
+    async put(owner, { content, actor = "person", ...about }) {
+      const change = async () => ({ content, reason: null, lineChange: null });
+      const written = await edit(owner, about, change, { ...BY_A_PERSON, actor });
       if (!written) throw new Error("a section that was written has no version");
       return written;
     },

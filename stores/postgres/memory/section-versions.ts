@@ -5,7 +5,7 @@ import { type Actor, ALL_TRIGGERS } from "./operation-store.ts";
 /** A line of a section and its sources, messages of the user. */
 export interface MemoryLine {
   content: string;
-  /** It is erased with any of these messages. Empty: a person wrote it. */
+  /** It is erased with any of these messages. Empty: no message gave rise to it, as when a person wrote it. */
   triggerMessageIds: readonly string[];
   repeatedIn: readonly string[];
 }

@@ -1,6 +1,7 @@
-import type { OwnedConversation } from "../../owner.ts";
+import type { OwnedConversation, Owner } from "../../owner.ts";
 import type { Cursor } from "../../page.ts";
 import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "../conversations/message-store.ts";
+import { beginningSql } from "../conversations/conversation-store.ts";
 import { lockConversation } from "../conversations/locks.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
@@ -38,11 +39,22 @@ export interface SummaryBacklog {
   rewrites: number;
 }
 
+export interface ListedSummary {
+  conversationId: string;
+  /** Of the conversation; null: nobody has written one. */
+  title: string | null;
+  /** The beginning of what the user said first. */
+  firstAsked: string | null;
+  updatedAt: Date;
+}
+
 /** Reads and writes summaries. */
 export interface SummaryStore {
   find(conversation: OwnedConversation): Promise<StoredSummary | null>;
   /** One of the last versions; null when it is not stored. */
   findVersion(conversation: OwnedConversation, version: number): Promise<StoredSummary | null>;
+  /** Of the user's conversations, the newest first. */
+  latest(owner: Owner, limit: number): Promise<ListedSummary[]>;
   readBacklog(conversation: OwnedConversation, limit: number): Promise<SummaryBacklog>;
   /** False when version or `rewrites` have changed since, or the cover point would not move forward. */
   save(conversation: OwnedConversation, summary: SummaryToSave): Promise<boolean>;
@@ -80,6 +92,13 @@ const FIND = `select ${summaryJson("conversation_summaries")} as summary from co
 
 const FIND_VERSION = `
 select ${summaryJson("conversation_summary_versions")} as summary from conversation_summary_versions ${OF_OWNER} and summary_version = $4`;
+
+const LATEST = `
+select conversation_id as "conversationId", title, conversation_summaries.updated_at as "updatedAt",
+  ${beginningSql("asc", "and role = 'user'")} as "firstAsked"
+from conversation_summaries join conversations on conversations.id = conversation_id
+where tenant_id = $1 and user_id = $2 and summary <> ''
+order by conversation_summaries.updated_at desc, conversation_id limit $3`;
 
 const BACKLOG = `
 with current_summary as materialized (${SUMMARY_OF})
@@ -147,6 +166,8 @@ export function makeSummaryStore(database: Database): SummaryStore {
       const [row] = await database.query<{ summary: SummaryJson }>({ name: "summary-version", text: FIND_VERSION, values });
       return row ? toSummary(row.summary) : null;
     },
+
+    latest: ({ tenantId, userId }, limit) => database.query({ name: "summary-latest", text: LATEST, values: [tenantId, userId, limit] }),
 
     async readBacklog(conversation, limit) {
       const values = [...ownedValues(conversation), limit];

@@ -62,6 +62,7 @@ export const WRITES: Record<string, string> = {
   "POST /api/v1/chat": "what-everybody-reads: each has its own turn, with the same session and key as the others",
   "POST /api/v1/chat/stream": "turns-of-others",
   "POST /v1/chat/completions": "turns-of-others",
+  "POST /mcp": "what-everybody-reads: each recalls its own",
   "POST /api/v1/conversations/import": "what-everybody-reads: each has its own messages, with the same external ids as the others",
   "POST /api/v1/conversations/:id/settle": "what-everybody-reads: a foreign id",
   "PATCH /api/v1/conversations/:id": "what-everybody-reads: a foreign id",

@@ -41,6 +41,30 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     }
   }, 600_000);
 
+  test("each recalls its own and nothing of another over MCP, and no summary of another's conversation", async () => {
+    const victim = adaOf("acme");
+    for (const person of stage.people) {
+      const { secret: ofTenant } = documentOf(person.tenantId);
+      const foreign = person === victim ? adaOf("acm") : victim;
+      const messages: [method: string, params: object, secrets: string[]][] = [
+        ["tools/call", { name: "recall", arguments: { query: "town", limit: 20 } }, [person.secret]],
+        ["tools/call", { name: "core_memory_get", arguments: {} }, [person.secret]],
+        ["tools/call", { name: "list_conversations", arguments: { limit: 200 } }, [person.secret]],
+        ["tools/call", { name: "knowledge_search", arguments: { query: "the book" } }, [ofTenant]],
+        ["resources/read", { uri: "memory://core-memory" }, [person.secret]],
+        ["resources/list", {}, [person.secret]],
+        ["resources/read", { uri: `memory://conversations/${person.turn.conversation_id}/summary` }, [person.secret]],
+        ["resources/read", { uri: `memory://conversations/${foreign.turn.conversation_id}/summary` }, []],
+      ];
+      for (const [id, [method, params, secrets]] of messages.entries()) {
+        const message = { jsonrpc: "2.0", id, method, params };
+        const { status, text } = await postJson(`${stage.url}/mcp`, message, tokenOf(person.tenantId, person.userId));
+        const seen = { of: [person.tenantId, person.userId], method, params, status };
+        expect({ ...seen, secrets: secretsIn(text) }).toEqual({ ...seen, status: 200, secrets });
+      }
+    }
+  }, 300_000);
+
   test("what holds nothing of anybody holds nothing of anybody", async () => {
     for (const route of HOLDS_NOBODYS) {
       const address = addressOf({ method: "GET", path: route.replace("GET ", "") }, { file: "x" });

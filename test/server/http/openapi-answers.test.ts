@@ -141,6 +141,11 @@ describe("answers are what the description says", () => {
     await ask("getModel", { params: { id: "conversation-graph" } });
   });
 
+  test("over MCP", async () => {
+    await ask("callMcp", { body: { jsonrpc: "2.0", id: 1, method: "tools/list" } });
+    await ask("callMcp", { body: { jsonrpc: "2.0", id: "x", method: "no/such/method" } });
+  });
+
   test("about the service, and of what is deleted", async () => {
     for (const id of ["getHealth", "getReadiness", "getServiceHealth", "getStatus", "describeModels", "getApiDescription", "listJobs"])
       await ask(id);

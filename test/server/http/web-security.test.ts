@@ -92,7 +92,17 @@ describe("security headers", () => {
 
 describe("pages of other origins", () => {
   const CORS_HEADERS = ["allow-origin", "allow-methods", "allow-headers", "expose-headers"].map((name) => `access-control-${name}`);
-  const NAMES = ["authorization", "content-type", "idempotency-key", "if-match", "if-none-match", "last-event-id", "x-session-id"];
+  const NAMES = [
+    "authorization",
+    "content-type",
+    "idempotency-key",
+    "if-match",
+    "if-none-match",
+    "last-event-id",
+    "mcp-protocol-version",
+    "x-session-id",
+    "x-user-id",
+  ];
   const allowed = ({ headers }: { headers: globalThis.Headers }): string | null => headers.get("access-control-allow-origin");
   /** A browser's question whether a page may send this request. */
   function preflight({ url }: TestService, origin: string, path = "/api/v1/chat"): Promise<Response> {
