@@ -36,6 +36,7 @@ export const ERROR_CODES = {
   model_interrupted: { retryable: true },
   model_incomplete: { retryable: true },
   model_bad_response: { retryable: true },
+  model_malformed: { retryable: true },
   // memory: none of these fails a turn
   index_unavailable: { retryable: true },
   embedder_unavailable: { retryable: true },

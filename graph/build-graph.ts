@@ -27,8 +27,9 @@ export function chooseGenerator(
 ): "generate_agent" | "generate_kb" | "generate_rag" {
   if (state.agent) return state.agent.tools.length > 0 && state.continued === null ? "generate_agent" : "generate_rag";
   const isAnswerable = state.error === null && (state.retrievalResults.length > 0 || !looksOnly(state));
-  // A handler answers questions; it cannot go on with an answer.
-  return isAnswerable && state.continued === null && hasHandler(state.kbPrefix) ? "generate_kb" : "generate_rag";
+  // A handler answers questions in its own words; it cannot go on with an answer, and knows of no form.
+  const isAsked = state.continued === null && (state.modelOptions?.response_format ?? null) === null;
+  return isAnswerable && isAsked && hasHandler(state.kbPrefix) ? "generate_kb" : "generate_rag";
 }
 
 export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {

@@ -5,6 +5,7 @@ export { type AgentCatalog, makeAgentCatalog } from "../agents/agent-catalog.ts"
 export type { ToolHooks } from "../agents/run-tool-call.ts";
 export { type AgentTool, fromLangChainTool, type ToolSource, type ToolTurn } from "../agents/tool.ts";
 export type { Agent, AgentSpec, AgentSpecInput } from "../turn/agent.ts";
+export type { ModelOptions } from "../turn/model-options.ts";
 export { makeErase, type Erase, type EraseReceipt } from "../memory/erase/erase.ts";
 export { openEpisodicMemory, type EpisodicMemory, type EpisodicMemoryParts } from "../memory/episodes/open-episodic-memory.ts";
 export type { Recall, RecalledEpisode, RecallRequest } from "../memory/recall/recall-episodes.ts";

@@ -4,6 +4,7 @@ import type { TurnKey, OnBusy, TurnContext, TurnProgress } from "../turn/context
 import type { ConversationGraph } from "./build-graph.ts";
 import { makeEventLog } from "./event-log.ts";
 import { millisecondsSince, type NodeEvent, type Notice, type TurnEvent } from "../turn/events.ts";
+import type { ModelOptions } from "../turn/model-options.ts";
 import type { AgentType, Attachment, ConversationState, Usage } from "../turn/state.ts";
 import { toTurnResult, turnCancelled, turnOutcome } from "../turn/outcome.ts";
 
@@ -19,6 +20,8 @@ export interface TurnInput {
   attachments?: Attachment[];
   /** What the application tells the model in this turn, behind the service's own instructions. No memory; default: nothing. */
   instructions?: string;
+  /** How the model is called. Default: as the service or the agent has it. */
+  modelOptions?: ModelOptions;
   /** The conversation's last answer, as it is known: the turn goes on with it, and the stored answer grows. `message`: its question. */
   continues?: string | null;
   /** False: the turn is answered with memory and leaves none. Its messages are listed, and marked. Default true. */

@@ -4,6 +4,7 @@ import { AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors/app-error.ts";
 import { type ModelPurpose, NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
+import type { ModelOptions } from "../turn/model-options.ts";
 import { makeLoopDetector } from "../text/repeats-itself.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../text/tokens.ts";
 import { abortableItems, type AnswerTimeouts, startAnswerDeadlines } from "./deadlines.ts";
@@ -54,7 +55,10 @@ const incomplete = (purpose: string): AppError =>
 
 /** A model may spend all of its bound on thoughts, which are not shown. */
 function empty(purpose: string, cut: ModelAnswer["cut"]): AppError {
-  const what = cut === null ? "gave an empty answer. Try again" : "used up MAX_ANSWER_TOKENS before its first word. Raise it";
+  const what =
+    cut === null
+      ? "gave an empty answer. Try again"
+      : "used up its tokens before its first word. Raise MAX_ANSWER_TOKENS, or the request's max_tokens";
   return new AppError("model_incomplete", `The ${purpose} model ${what}.`);
 }
 
@@ -116,6 +120,8 @@ export interface AnswerRequest {
   watched?: ModelCallObserver | undefined;
   /** Tools that it may call. Default: none. */
   tools?: BindToolsInput[] | undefined;
+  /** What the turn asks of it. Default: as the model is made. */
+  modelOptions?: ModelOptions | undefined;
   onToken: (token: string) => void;
   onThought?: ((thought: string) => void) | undefined;
 }
@@ -133,14 +139,14 @@ export interface ModelAnswer {
 }
 
 async function attemptAnswer(request: AnswerRequest, purpose: ModelPurpose): Promise<ModelAnswer> {
-  const { model, prompt, timeouts, signal, callbacks, messageId, tools, onToken, onThought } = request;
+  const { model, prompt, timeouts, signal, callbacks, messageId, tools, modelOptions, onToken, onThought } = request;
   const answer: ModelAnswer = { text: "", toolCalls: [], usage: undefined, error: null, cut: null };
   const calls = makeCallCollector();
   const deadlines = startAnswerDeadlines(timeouts, signal);
   const loops = purpose === "chat" ? () => false : makeLoopDetector();
   let finishReason: unknown;
   try {
-    const chunks = streamChunks(model, prompt, { signal: deadlines.signal, tools, callbacks, messageId });
+    const chunks = streamChunks(model, prompt, { signal: deadlines.signal, tools, modelOptions, callbacks, messageId });
     for await (const chunk of abortableItems(chunks, deadlines.signal)) {
       if (chunk.thought !== undefined || chunk.toolCalls?.length) deadlines.tokenCame();
       if (chunk.thought !== undefined) onThought?.(chunk.thought);

@@ -3,6 +3,8 @@ import { BaseChatModel, type BindToolsInput } from "@langchain/core/language_mod
 import type { AIMessageChunk, BaseMessage, UsageMetadata } from "@langchain/core/messages";
 import type { ToolCallChunk } from "@langchain/core/messages/tool";
 import { v7 as uuidv7 } from "uuid";
+import type { ModelOptions } from "../turn/model-options.ts";
+import type { WithModelOptions } from "./streamed-completions.ts";
 
 /** A chunk of a streamed answer. */
 export interface AnswerChunk {
@@ -26,6 +28,8 @@ export interface StreamChunksOptions {
   signal: AbortSignal;
   /** What the model may call. Default: nothing. */
   tools?: BindToolsInput[] | undefined;
+  /** Default: as the model is made. */
+  modelOptions?: ModelOptions | undefined;
   /** Tracers or Studio's token stream. */
   callbacks?: Callbacks | undefined;
   /** The message id that callbacks see. Default: the model's own. */
@@ -59,13 +63,14 @@ function thoughtOf({ additional_kwargs: { reasoning_content: thought } }: AIMess
 export async function* streamChunks(
   model: BaseChatModel,
   prompt: BaseMessage[],
-  { signal, tools = [], callbacks, messageId }: StreamChunksOptions,
+  { signal, tools = [], modelOptions, callbacks, messageId }: StreamChunksOptions,
 ): AsyncGenerator<AnswerChunk, void> {
+  const options: { signal: AbortSignal } & WithModelOptions = modelOptions === undefined ? { signal } : { signal, modelOptions };
   const streamsItself = model._streamResponseChunks !== BaseChatModel.prototype._streamResponseChunks;
   if (!streamsItself || tools.length > 0 || hasHandlers(callbacks)) {
     const named = streamsItself && messageId !== undefined ? withMessageId(model, messageId) : model;
     const bound = tools.length > 0 ? (named.bindTools?.(tools) ?? named) : named;
-    for await (const message of await bound.stream(prompt, callbacks === undefined ? { signal } : { signal, callbacks })) {
+    for await (const message of await bound.stream(prompt, callbacks === undefined ? options : { ...options, callbacks })) {
       yield {
         text: message.text,
         thought: thoughtOf(message),
@@ -76,7 +81,7 @@ export async function* streamChunks(
     }
     return;
   }
-  for await (const { text, message, generationInfo } of model._streamResponseChunks(prompt, { signal })) {
+  for await (const { text, message, generationInfo } of model._streamResponseChunks(prompt, options)) {
     yield { text, usage: (message as AIMessageChunk).usage_metadata, finishReason: generationInfo?.["finish_reason"] };
   }
 }

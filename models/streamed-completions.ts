@@ -1,4 +1,5 @@
 import { ChatOpenAICompletions, OpenAIClient, wrapOpenAIClientError } from "@langchain/openai";
+import type { ModelOptions } from "../turn/model-options.ts";
 import type { EventSourceMessage } from "eventsource-parser";
 import { type PostAnswer, postForEvents } from "./post-for-events.ts";
 
@@ -11,9 +12,31 @@ type WholeRequest = OpenAIClient.Chat.ChatCompletionCreateParamsNonStreaming;
 /** Options of a call that only the SDK obeys. */
 const OPTIONS_OF_THE_SDK = ["headers", "query", "path", "timeout", "maxRetries", "idempotencyKey", "fetchOptions"] as const;
 
+/** An option of LangChain's calls by which a model of ours gets what one turn asks for. Other models ignore it. */
+export interface WithModelOptions {
+  modelOptions?: ModelOptions | undefined;
+}
+
 /** LangChain's completions with half the CPU: the OpenAI SDK names the address and the headers of a stream, but does not carry it. */
 export class StreamedCompletions extends ChatOpenAICompletions {
   #target: Promise<{ url: URL; headers: Record<string, string> }> | undefined;
+
+  /** LangChain takes most of these from the model alone. An answer is never longer than the model's own bound. */
+  override invocationParams(
+    options?: this["ParsedCallOptions"] & WithModelOptions,
+    extra?: { streaming?: boolean },
+  ): ReturnType<ChatOpenAICompletions["invocationParams"]> {
+    const params = super.invocationParams(options, extra);
+    const { max_tokens: asked, parallel_tool_calls, ...others } = options?.modelOptions ?? {};
+    const bound = "max_completion_tokens" in params ? "max_completion_tokens" : "max_tokens"; // reasoning models have the first
+    return {
+      ...params,
+      ...(others as Partial<typeof params>),
+      stream: params.stream ?? null,
+      ...(parallel_tool_calls !== undefined && params.tools ? { parallel_tool_calls } : {}), // refused without tools
+      ...(asked === undefined ? {} : { [bound]: Math.min(asked, params[bound] ?? Infinity) }),
+    };
+  }
 
   override completionWithRetry(request: StreamedRequest, options?: RequestOptions): Promise<AsyncIterable<Chunk>>;
   override completionWithRetry(request: WholeRequest, options?: RequestOptions): Promise<Completion>;

@@ -81,7 +81,8 @@ export function makeGenerateAgent({
         prompt = assembled.prompt;
         const { windowIsWhole } = state;
         for (const content of promptNotices(prompt, { windowIsWhole, tokenBudget })) emit(runtime, { status: "notice", content });
-        const answer = await runAgent(turn, agent, { prompt: assembled.messages, tools }, { answerId, onToken });
+        const answers = { answerId, modelOptions: state.modelOptions ?? undefined, onToken };
+        const answer = await runAgent(turn, agent, { prompt: assembled.messages, tools }, answers);
         await retryWhileUnreachable(() => steps.begin(held, [modelStep(turn, agent, answer)]), signal); // its text is the message
         progress.steps++;
         return { prompt, answer, error: answer.error };

@@ -10,7 +10,8 @@ import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { costOf, shareOf } from "../models/facts/prompt-budget.ts";
 import type { AnswerTimeouts } from "../models/deadlines.ts";
 import { estimateTokens } from "../text/tokens.ts";
-import { type ModelAnswer, streamAnswer } from "../models/stream-answer.ts";
+import { formedAnswer } from "../models/formed-answer.ts";
+import type { ModelAnswer } from "../models/stream-answer.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { type AssembledPrompt, assemblePrompt } from "./prompt/assemble-prompt.ts";
@@ -123,9 +124,10 @@ export function makeGenerateRag(parts: GenerateRagParts): Node {
     let firstTokenMs: number | null = null;
     const answerId = continued?.answerId ?? uuidv7();
     const answer = await withLease({ turns, leaseMs }, { tenantId, userId, conversationId, turnId }, runtime.context?.signal, (signal) =>
-      streamAnswer({
+      formedAnswer({
         model: chatModelOf(state.agent),
         prompt: prompt.messages,
+        modelOptions: state.modelOptions ?? undefined,
         timeouts,
         signal,
         callbacks: runtime.callbacks,

@@ -9,7 +9,8 @@ import { AppError } from "../../errors/app-error.ts";
 import { shareOf } from "../../models/facts/prompt-budget.ts";
 import type { AnswerTimeouts } from "../../models/deadlines.ts";
 import { modelName } from "../../models/model-name.ts";
-import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
+import { formedAnswer } from "../../models/formed-answer.ts";
+import type { ModelAnswer } from "../../models/stream-answer.ts";
 import type { AskedCall } from "../../models/stream-chunks.ts";
 import type { Observer } from "../../observe/observer.ts";
 import type { HeldTurn } from "../../stores/postgres/conversations/recover-turn.ts";
@@ -18,6 +19,7 @@ import { estimateTokens } from "../../text/tokens.ts";
 import type { Agent, PermissionAction } from "../../turn/agent.ts";
 import { emit, type TurnRuntime } from "../../turn/context.ts";
 import { millisecondsSince } from "../../turn/events.ts";
+import type { ModelOptions } from "../../turn/model-options.ts";
 import { NO_CONTEXT, type TurnUsage } from "../../turn/state.ts";
 import { retryWhileUnreachable } from "../turn-lease.ts";
 import { agentLoop, type AgentRun, recursionLimit } from "./agent-loop.ts";
@@ -111,6 +113,8 @@ export function modelStep({ progress, chatModelOf }: AgentTurn, agent: Agent, an
 export interface AgentAnswers {
   /** The id of the stored answer, for Studio. */
   answerId?: string;
+  /** What the turn asks of the model. */
+  modelOptions?: ModelOptions | undefined;
   onToken: (token: string) => void;
 }
 
@@ -119,7 +123,7 @@ export async function runAgent(
   turn: AgentTurn,
   agent: Agent,
   { prompt, tools }: { prompt: BaseMessage[]; tools: readonly AgentTool[] },
-  { answerId, onToken }: AgentAnswers,
+  { answerId, modelOptions, onToken }: AgentAnswers,
 ): Promise<ModelAnswer> {
   const { held, runtime, signal, steps, progress, chatModelOf } = turn;
   const { limits } = agent;
@@ -171,8 +175,9 @@ export async function runAgent(
     async ask(messages, { withTools }) {
       progress.askedAt = performance.now();
       const fitting = leaveOutOldOutputs(messages, turn.tokenBudget - schemas);
-      const answer = await streamAnswer({
+      const answer = await formedAnswer({
         model: chatModelOf(agent),
+        modelOptions,
         prompt: fitting.messages,
         tools: withTools ? tools.map(({ tool }) => tool) : undefined,
         timeouts: turn.timeouts,

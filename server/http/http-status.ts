@@ -34,6 +34,7 @@ export const HTTP_STATUS = {
   model_interrupted: 503,
   model_incomplete: 503,
   model_bad_response: 503,
+  model_malformed: 503,
   index_unavailable: 503,
   embedder_unavailable: 503,
   storage_unavailable: 503,

@@ -6,6 +6,7 @@ import type { Usage } from "../../turn/state.ts";
 import type { AnswerTimeouts } from "../../models/deadlines.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
+import type { ModelOptions } from "../../turn/model-options.ts";
 import type { Observer } from "../../observe/observer.ts";
 import { assertNotTooLong } from "../turns/open-turn.ts";
 import type { Permit } from "../limits/admission.ts";
@@ -25,6 +26,7 @@ interface TaskRequest {
   task: FrontEndTask;
   messages: CompletionMessage[];
   structured: StructuredAnswer | null;
+  modelOptions: ModelOptions;
   signal: AbortSignal;
 }
 
@@ -59,13 +61,14 @@ export function answerTask(
   permit: Permit,
 ): AsyncGenerator<CompletionEvent[], void> {
   const log = makeEventLog<CompletionEvent>();
-  const { task, messages, structured, signal } = request;
+  const { task, messages, structured, modelOptions, signal } = request;
   const say = (text: string): void => log.append({ kind: "text", text });
 
   async function ask(asked: CompletionMessage[]): Promise<ModelAnswer> {
     if (model) {
       const watched = { observer, purpose: "task" as const };
-      return streamAnswer({ model, prompt: asked.map(toMessage), timeouts, signal, watched, onToken: structured ? () => undefined : say });
+      const onToken = structured ? () => undefined : say;
+      return streamAnswer({ model, prompt: asked.map(toMessage), modelOptions, timeouts, signal, watched, onToken });
     }
     const text = offlineTaskAnswer(task, messages, structured);
     if (!structured) say(text);

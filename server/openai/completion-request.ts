@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { isTooDeep, TOO_DEEP } from "../http/parse-request.ts";
+import { responseFormatField, samplingFields } from "./sampling.ts";
 
 /** Front ends send far less. */
 const MAX_MESSAGES = 10_000;
@@ -63,9 +64,8 @@ export const CompletionBody = z.looseObject(
       .nullish(),
     tool_choice: z.union([z.string(), z.looseObject({ function: named.optional() })], "must be a text or an object").nullish(),
     function_call: z.union([z.string(), named], "must be a text or an object").nullish(),
-    response_format: z
-      .looseObject({ type: z.string(), json_schema: z.looseObject({ schema: anySchema }).optional() }, "must be an object with a type")
-      .nullish(),
+    ...samplingFields,
+    response_format: responseFormatField,
   },
   "must be a JSON object with model and messages",
 );
@@ -82,7 +82,7 @@ export interface AskedTurn {
 
 /**
  * What the last message asks for. Throws AppError `invalid_request` when it is neither the user's nor the assistant's behind one of the
- * user, is more than text, or wants another answer than text.
+ * user, is more than text, or wants calls of tools.
  */
 export function readAsked({ messages, tool_choice, function_call, response_format }: CompletionRequest): AskedTurn {
   const refuse = (field: string, problem: string): never => {
@@ -92,9 +92,6 @@ export function readAsked({ messages, tool_choice, function_call, response_forma
     refuse("tool_choice", "must be auto or none: answers here are texts, never calls of tools");
   if (function_call && function_call !== "auto" && function_call !== "none")
     refuse("function_call", "must be auto or none: answers here are texts, never calls of functions");
-  const form = response_format?.type ?? "text";
-  if (form !== "text")
-    refuse("response_format", `"${form.slice(0, MAX_QUOTED)}" is not known here: answers are free text; use text or leave it out`);
   const place = `messages.${messages.length - 1}`;
   const field = `${place}.content`;
   const last = messages.at(-1);
@@ -104,6 +101,8 @@ export function readAsked({ messages, tool_choice, function_call, response_forma
   if (types) refuse(field, `has parts of type ${types}; only text is read here, remove them`);
   if (last.text.trim() === "") refuse(field, "is blank; send what the user said");
   if (last.role === "user") return { message: last.text, field };
+  if ((response_format?.type ?? "text") !== "text")
+    refuse("response_format", "is of no use for an answer that is gone on with; leave it out");
   const asked = messages.findLast(({ role, text }) => role === "user" && text.trim() !== "");
   if (!asked) return refuse("messages", "has an answer to go on with, and nothing of the user before it; send the user's message, too");
   return { message: asked.text, continues: last.text, field };
@@ -126,7 +125,7 @@ function structured(schema: unknown, tool: string | null): StructuredAnswer {
 
 /** Null when any text will do. */
 export function wantedStructure({ response_format, tools, tool_choice }: CompletionRequest): StructuredAnswer | null {
-  if (response_format?.type === "json_schema") return structured(response_format.json_schema?.schema, null);
+  if (response_format?.type === "json_schema") return structured(response_format.json_schema.schema, null);
   const isForced = tool_choice === "required" || (typeof tool_choice === "object" && tool_choice !== null);
   const wanted = typeof tool_choice === "object" ? tool_choice?.function?.name : undefined;
   const tool = tools?.find(({ function: candidate }) => candidate && (wanted === undefined || candidate.name === wanted))?.function;

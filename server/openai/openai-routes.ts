@@ -20,6 +20,7 @@ import {
 } from "./completion-stream.ts";
 import { CompletionBody, type CompletionRequest, readAsked, wantedStructure } from "./completion-request.ts";
 import { detectFrontEndTask, type FrontEndTask } from "./front-end-task.ts";
+import { toResponseFormat, toSampling } from "./sampling.ts";
 import { claimedUser, findSession, findUser } from "./user-and-session.ts";
 import { systemAttachments, systemInstructions, unwrapMessage } from "./wrapped-message.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
@@ -73,7 +74,7 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
 
   async function startTask(request: Request, response: Response, task: FrontEndTask, body: CompletionRequest): Promise<Answering> {
     const { tenantId, userId } = callerOf(response);
-    const asked = { task, messages: body.messages, structured: wantedStructure(body) };
+    const asked = { task, messages: body.messages, structured: wantedStructure(body), modelOptions: toSampling(body) };
     assertTaskFits(asked, maxMessageChars);
     turns.registry.assertOpen();
     const permit = await limits.admitTask({ tenantId, userId: userId ?? claimedUser(request) });
@@ -88,6 +89,9 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
     const instructions = systemInstructions(body.messages);
     assertNotTooLong("messages", [message, ...attachments.map(({ text }) => text)], maxMessageChars);
     assertNotTooLong("messages", [instructions], maxMessageChars);
+    const response_format = toResponseFormat(body.response_format, "response_format.json_schema.schema");
+    const form = response_format ? { response_format, stream: body.stream === true } : {};
+    const modelOptions = { ...toSampling(body), ...form };
     const asked = {
       user_id: findUser(request, callerOf(response), body.user),
       session_id: findSession(request, body),
@@ -98,6 +102,7 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
     const source = await turns.open(request, response, parseChatRequest(asked, maxMessageChars), {
       ...(attachments.length > 0 ? { attachments } : {}),
       ...(instructions === "" ? {} : { instructions }),
+      ...(Object.keys(modelOptions).length === 0 ? {} : { modelOptions }),
       ...(continues === undefined ? {} : { continues }),
     });
     const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)), field);

@@ -27,6 +27,7 @@ export const MODEL_ERRORS = [
   "model_interrupted",
   "model_incomplete",
   "model_bad_response",
+  "model_malformed",
 ] as const satisfies readonly ErrorCode[];
 
 export const START_ERRORS = [

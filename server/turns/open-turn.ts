@@ -5,6 +5,7 @@ import type { ConversationGraph } from "../../graph/build-graph.ts";
 import { type LastEvent, type RunningTurn, startTurn, type TurnInput } from "../../graph/start-turn.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { OnBusy, KeyTaken, type TurnKey } from "../../turn/context.ts";
+import type { ModelOptions } from "../../turn/model-options.ts";
 import { AGENT_NAME } from "../../turn/agent.ts";
 import { AgentType, type Attachment, type Usage } from "../../turn/state.ts";
 import { callerOf } from "../auth/caller.ts";
@@ -114,8 +115,15 @@ interface Beside {
   attachments?: Attachment[];
   /** Longer than a field of a ChatRequest may be. */
   instructions?: string;
+  modelOptions?: ModelOptions;
   /** See TurnInput. */
   continues?: string;
+}
+
+/** A retry may read along or not. */
+function whatIsBeside({ modelOptions, ...beside }: Beside): object {
+  if (modelOptions === undefined) return beside;
+  return { ...beside, modelOptions: { ...modelOptions, stream: undefined } };
 }
 
 export interface TurnsParts {
@@ -210,7 +218,7 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
           : await openIdempotent({
               owner,
               keyHash,
-              bodyHash: hashBody({ ...whatIsAsked(body), ...beside }),
+              bodyHash: hashBody({ ...whatIsAsked(body), ...whatIsBeside(beside) }),
               waits,
               start: (key) => start(input, { onBusy, key }),
             });

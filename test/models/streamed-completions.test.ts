@@ -2,7 +2,8 @@ import { HumanMessage } from "@langchain/core/messages";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
-import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
+import { type AnswerRequest, type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
+import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 import type { ChatRequestBody } from "../servers/model-server.ts";
 import { readJson, startHttpServer } from "../servers/http-server.ts";
 import { PATIENT } from "../support/services/use-model-server.ts";
@@ -42,8 +43,9 @@ const WHOLE = delta("Grüße, ") + delta("世界 😀") + delta("", "stop") + DO
 const stream = (response: ServerResponse): ServerResponse => response.writeHead(200, { "content-type": "text/event-stream" });
 
 describe.each(WAYS_TO_STREAM)("the chat model, %s", (_way, modelOf) => {
-  const ask = (path = "/v1"): Promise<ModelAnswer> =>
+  const ask = (path = "/v1", beside: Partial<AnswerRequest> = {}): Promise<ModelAnswer> =>
     streamAnswer({
+      ...beside,
       model: modelOf(server.origin + path),
       prompt: [new HumanMessage("Hello!")],
       timeouts: PATIENT,
@@ -60,6 +62,20 @@ describe.each(WAYS_TO_STREAM)("the chat model, %s", (_way, modelOf) => {
         body: { model: "test-chat", stream: true, messages: [{ role: "user", content: "Hello!" }] },
       },
     ]);
+  });
+
+  test.each([
+    ["", undefined],
+    [" beside tools", [{ type: "function", function: { name: "map", parameters: { type: "object", properties: {} } } }]],
+  ])("sends what a turn asks of the model%s", async (_beside, tools) => {
+    answer = (response) => stream(response).end(WHOLE);
+    const sampling = { temperature: 0, top_p: 0.5, stop: ["\n"], seed: 7, presence_penalty: 1, frequency_penalty: -1 };
+    const form = { reasoning_effort: "low", response_format: { type: "json_object" as const } };
+    await ask("/v1", { tools, modelOptions: { ...sampling, ...form, max_tokens: 9, parallel_tool_calls: false, stream: false } });
+    const { body } = asked.at(-1) ?? {};
+    expect(body).toMatchObject({ ...sampling, ...form, max_tokens: 9, stream: true });
+    expect({ ...body }).toEqual(expect.objectContaining(tools ? { tools, parallel_tool_calls: false } : {}));
+    if (!tools) expect(body).not.toHaveProperty("parallel_tool_calls");
   });
 
   test.each([
@@ -129,6 +145,21 @@ describe("the chat model", () => {
       await read(modelAt(`${server.origin}/v1`));
       return new Set(asked.map(({ port }) => port)).size < asked.length;
     });
+  });
+
+  test.each([
+    ["test-chat", 100, 9, { max_tokens: 9 }],
+    ["test-chat", 100, 900, { max_tokens: 100 }],
+    ["o3-mini", undefined, 900, { max_completion_tokens: 900 }],
+  ])("bounds an answer of %s, %p tokens at most, that shall have %i", async (model, maxTokens, max_tokens, sent) => {
+    answer = (response) => stream(response).end(WHOLE);
+    const bounded = createOpenAIChatModel({ model, baseUrl: `${server.origin}/v1`, maxTokens });
+    await Array.fromAsync(await bounded.stream("Hello!", { modelOptions: { max_tokens } } as object));
+    const { max_tokens: most, max_completion_tokens: mostOfAll } = (asked.at(-1)?.body ?? {}) as {
+      max_tokens?: number;
+      max_completion_tokens?: number;
+    };
+    expect({ max_tokens: most, max_completion_tokens: mostOfAll }).toEqual(sent);
   });
 
   test("leaves a call to the SDK that has an option of the SDK", async () => {

@@ -30,6 +30,7 @@ export const enErrors = {
   model_interrupted: "The connection to the model was lost.",
   model_incomplete: "The model did not finish its answer.",
   model_bad_response: "The model returned an error.",
+  model_malformed: "The model did not answer in the form that was asked for.",
   index_unavailable: "The search index is unavailable or switched off.",
   embedder_unavailable: "The embedding model is unavailable.",
   storage_unavailable: "The database cannot be reached.",

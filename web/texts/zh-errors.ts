@@ -32,6 +32,7 @@ export const zhErrors: Texts["errors"] = {
   model_interrupted: "与模型的连接中断。",
   model_incomplete: "模型没有完成回答。",
   model_bad_response: "模型返回了错误。",
+  model_malformed: "模型没有按要求的格式回答。",
   index_unavailable: "搜索索引不可用或已关闭。",
   embedder_unavailable: "嵌入模型不可用。",
   storage_unavailable: "无法连接到数据库。",

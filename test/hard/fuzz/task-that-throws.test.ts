@@ -13,6 +13,7 @@ test("a front end's task that throws ends its answer with an error, and gives it
     task: "title" as const,
     messages: [{ role: "user" as const, text: "x", otherParts: [] }],
     structured: { schema, properties: [], tool: null },
+    modelOptions: {},
     signal: new AbortController().signal,
   };
   const model = new FakeListChatModel({ responses: ["x"] });

@@ -151,7 +151,6 @@ describe("completions with the official client", () => {
     ["a spoken answer", { modalities: ["text", "audio"] }, "modalities.1"],
     ["a tool that must be called", { tools: [{ type: "function", function: { name: "x" } }], tool_choice: "required" }, "tool_choice"],
     ["one tool that must be called", { tool_choice: { type: "function", function: { name: "x" } } }, "tool_choice"],
-    ["JSON as the answer", { response_format: { type: "json_object" } }, "response_format"],
     ["a user that is no text", { user: 7 }, "user"],
     ["a user that is too long", { user: "x".repeat(201) }, "user"],
     ["no model", { model: undefined }, "model"],
