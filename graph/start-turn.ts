@@ -26,6 +26,10 @@ export interface TurnInput {
   continues?: string | null;
   /** False: the turn is answered with memory and leaves none. Its messages are listed, and marked. Default true. */
   remember?: boolean;
+  /** False: both messages are deleted when the turn ends. Go with `remember: false`. Default true. */
+  store?: boolean;
+  /** Facts of the request that are kept with the turn's outcome. Default: none. */
+  asked?: Record<string, unknown> | null;
   /** Adds the `execution_log` events. Default false. */
   debug?: boolean;
   /** Default: null, that of the knowledge base. */

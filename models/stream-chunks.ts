@@ -82,7 +82,8 @@ export async function* streamChunks(
     return;
   }
   for await (const { text, message, generationInfo } of model._streamResponseChunks(prompt, options)) {
-    yield { text, usage: (message as AIMessageChunk).usage_metadata, finishReason: generationInfo?.["finish_reason"] };
+    const chunk = message as AIMessageChunk;
+    yield { text, thought: thoughtOf(chunk), usage: chunk.usage_metadata, finishReason: generationInfo?.["finish_reason"] };
   }
 }
 

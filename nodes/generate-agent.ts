@@ -1,4 +1,3 @@
-import { v7 as uuidv7 } from "uuid";
 import { toAppError } from "../errors/app-error.ts";
 import { modelName } from "../models/model-name.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
@@ -63,7 +62,7 @@ export function makeGenerateAgent({
     const progress = startProgress();
     const tokenBudget = findBudget();
     const began = progress.askedAt;
-    const answerId = uuidv7();
+    const answerId = turnId;
     let firstTokenMs: number | null = null;
     const onToken = (content: string): void => {
       firstTokenMs ??= millisecondsSince(began);

@@ -1,5 +1,4 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { v7 as uuidv7 } from "uuid";
 import { AppError, toAppError } from "../errors/app-error.ts";
 import { type ConversationState, type ConversationUpdate, NO_CONTEXT, type Passage } from "../turn/state.ts";
 import { millisecondsSince } from "../turn/events.ts";
@@ -146,11 +145,11 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
       emit(runtime, { status: "notice", content: { code: "handler_failed", message: notice } });
       const update = await generateRag(state, runtime);
       const { answer = "", answerMessageId } = update as Partial<ConversationState>;
-      return { ...update, ...answerUpdate(state, answerMessageId ?? uuidv7(), said + answer) };
+      return { ...update, ...answerUpdate(state, answerMessageId ?? turnId, said + answer) };
     }
     const tokens = estimateTokens(text);
     return {
-      ...answerUpdate(state, uuidv7(), text),
+      ...answerUpdate(state, turnId, text),
       usage: { ...NO_CONTEXT, prompt_tokens: 0, completion_tokens: tokens, total_tokens: tokens, estimated: true },
       receipt: {
         summary: null,

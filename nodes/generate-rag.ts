@@ -1,7 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
-import { v7 as uuidv7 } from "uuid";
 import type { ConversationState, ConversationUpdate, TurnUsage, WindowMessage } from "../turn/state.ts";
 import type { Agent } from "../turn/agent.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
@@ -122,7 +121,7 @@ export function makeGenerateRag(parts: GenerateRagParts): Node {
     for (const content of promptNotices(prompt, { windowIsWhole, tokenBudget })) emit(runtime, { status: "notice", content });
     const began = performance.now();
     let firstTokenMs: number | null = null;
-    const answerId = continued?.answerId ?? uuidv7();
+    const answerId = continued?.answerId ?? turnId;
     const answer = await withLease({ turns, leaseMs }, { tenantId, userId, conversationId, turnId }, runtime.context?.signal, (signal) =>
       formedAnswer({
         model: chatModelOf(state.agent),
@@ -137,6 +136,7 @@ export function makeGenerateRag(parts: GenerateRagParts): Node {
           firstTokenMs ??= millisecondsSince(began);
           emit(runtime, { status: "token", content });
         },
+        onThought: (content) => emit(runtime, { status: "thought", content }),
       }),
     );
     if (answer.error) runtime.context?.onError?.(answer.error);

@@ -39,15 +39,19 @@ export interface PersistParts {
 
 /**
  * Stores the answer, the outcome and the jobs of the turn and releases the conversation, all or nothing. While Postgres is unreachable it
- * tries again, and holds the conversation.
+ * tries again, and holds the conversation. Of a turn that is not to be stored it deletes the message instead.
  */
 export function makePersist({ turns, leaseMs, layers }: PersistParts): Node {
   return async function persist(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId } = state;
+    const held = { tenantId, userId, conversationId, turnId };
+    if (!state.store) {
+      await withLease({ turns, leaseMs }, held, undefined, () => retryWhileUnreachable(() => turns.takeBack(held)));
+      return { answerMessageId: null };
+    }
     const answer = toAnswer(state);
     const jobs = jobsAfterTurn(layers, state);
     const toStore = turnOutcome(state, runtime.context?.progress?.());
-    const held = { tenantId, userId, conversationId, turnId };
     const outcome = await withLease({ turns, leaseMs }, held, undefined, () =>
       retryWhileUnreachable(() => turns.finish(held, answer, jobs, toStore)),
     );

@@ -30,6 +30,8 @@ export interface TurnOutcome {
   timings: TurnTimings;
   degraded: Layer[];
   notices: Notice[];
+  /** What the caller had kept of its request. */
+  asked?: Record<string, unknown>;
   /** Undefined in outcomes of earlier versions. */
   agent?: string;
   tool_calls?: number;
@@ -59,6 +61,9 @@ export const turnDeleted = (): AppError =>
 /** In the `metadata` of the messages of a turn that leaves no memory. */
 export const NOT_REMEMBERED = { remember: false } as const;
 
+/** Begins the session ids that the service makes for turns without a conversation. */
+export const ONCE = "once-";
+
 /** Studio has no `progress`. */
 function turnTimings(nodes: Record<string, number>, progress: TurnProgress | undefined): TurnTimings {
   return {
@@ -83,6 +88,7 @@ export function turnOutcome(state: ConversationState, progress: TurnProgress | u
     timings: turnTimings(state.timings, progress),
     degraded: state.degraded,
     notices: progress?.notices ?? [],
+    ...(state.asked ? { asked: state.asked } : {}),
     agent: state.agent?.name ?? ASSISTANT,
     tool_calls: state.toolCalls,
     steps: state.steps,

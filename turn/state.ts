@@ -153,6 +153,8 @@ export const ConversationState = new StateSchema({
   modelOptions: ModelOptions.nullable().default(null), // caller: how the model is called in this turn
   continues: z.string().nullable().default(null), // caller: the last answer, to go on with it
   remember: z.boolean().default(true), // caller: false for a turn that leaves no memory
+  store: z.boolean().default(true), // caller: false for a turn whose messages are deleted at its end
+  asked: z.record(z.string(), z.unknown()).nullable().default(null), // caller: of its request, to be kept with its outcome
   debug: z.boolean().default(false), // caller
   agentType: AgentType.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one that is used
   requestedKbPrefix: z.string().nullable().default(null), // caller

@@ -29,7 +29,7 @@ export function callerOf(response: Response): Caller {
 
 export const tenantOf = (response: Response): string => callerOf(response).tenantId;
 
-export const canActFor = ({ userId }: Caller, owner: string): boolean => userId === null || userId === owner;
+export const canActFor = ({ userId }: Pick<Caller, "userId">, owner: string): boolean => userId === null || userId === owner;
 
 const READING = new Set(["GET", "HEAD"]);
 

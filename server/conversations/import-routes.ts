@@ -168,8 +168,8 @@ export function importRoutes({ config, stores, memory, limits, heartbeatMs }: Ap
         const conversation = { tenantId: tenantOf(response), userId, sessionId };
         const run = async (onProgress: (progress: ImportProgress) => void): Promise<ImportResult> => {
           const asked = { ...conversation, messages, jobKinds: memory.jobKinds, onProgress };
-          const { conversationId, ...counts } = await stores.imports.import(asked);
-          return { conversation_id: conversationId, ...counts, invalid };
+          const { conversationId, imported, skipped, exchanges } = await stores.imports.import(asked);
+          return { conversation_id: conversationId, imported, skipped, exchanges, invalid };
         };
         if (request.accepts(["application/json", "text/event-stream"]) === "text/event-stream") {
           return streamProgress(response, { total: messages.length, heartbeatMs }, run);

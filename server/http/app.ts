@@ -22,6 +22,8 @@ import { modelRoutes } from "../observe/model-routes.ts";
 import { statusRoutes } from "../observe/status-routes.ts";
 import { watchRequests } from "../observe/open-observing.ts";
 import { openaiRoutes } from "../openai/openai-routes.ts";
+import { openaiConversationRoutes } from "../openai/responses/conversation-routes.ts";
+import { responseRoutes } from "../openai/responses/response-routes.ts";
 import { pageRoutes } from "../page/page-routes.ts";
 import { chatRoutes } from "../turns/chat-routes.ts";
 import { turnRoutes } from "../turns/turn-routes.ts";
@@ -59,7 +61,7 @@ export function makeApp(parts: AppParts): Express {
     .use("/metrics", requireWholeTenant)
     .use(metricsRoute({ stores, health: parts.health, metrics: observing.metrics, log }))
     .use(openApiRoutes(() => buildDescription({ maxMessageChars, sections: memory.sections })))
-    .use(openaiRoutes(parts))
+    .use(openaiRoutes(parts), responseRoutes(parts), openaiConversationRoutes(parts))
     .use(importRoutes(parts), knowledgeRoutes(parts), documentRoutes(parts)) // with body limits of their own
     .use("/api/v1", requireJson, readJson(maxBodyBytes), limits.rates.ofUser(userInBody))
     .use(

@@ -42,27 +42,30 @@ export async function writeWithBackpressure(response: ServerResponse, text: stri
 export interface ServerSentEvent {
   /** The client sends the last one back as Last-Event-ID. */
   id?: string;
+  /** Its name. */
+  event?: string;
   /** One line. */
   data: string;
 }
 
-const toFrame = ({ id, data }: ServerSentEvent): string => `${id === undefined ? "" : `id: ${id}\n`}data: ${data}\n\n`;
+const toFrame = ({ id, event, data }: ServerSentEvent): string =>
+  `${id === undefined ? "" : `id: ${id}\n`}${event === undefined ? "" : `event: ${event}\n`}data: ${data}\n\n`;
 
 export interface EventStreamOptions {
   /** Milliseconds between comments that keep proxies from closing a quiet stream. */
   heartbeatMs: number;
   headers?: Record<string, string>;
   /** Sent before the first event or heartbeat. */
-  opening?: ServerSentEvent;
+  opening?: readonly ServerSentEvent[];
 }
 
 /** Disposing of it stops its heartbeat. https://html.spec.whatwg.org/multipage/server-sent-events.html */
-export function openEventStream(response: ServerResponse, { heartbeatMs, headers = {}, opening }: EventStreamOptions) {
-  /** Returns the frame that opens the stream. */
+export function openEventStream(response: ServerResponse, { heartbeatMs, headers = {}, opening = [] }: EventStreamOptions) {
+  /** Returns the frames that open the stream. */
   function begin(): string {
     if (response.headersSent) return "";
     response.writeHead(200, { ...headers, ...EVENT_STREAM_HEADERS });
-    return opening ? toFrame(opening) : "";
+    return opening.map(toFrame).join("");
   }
   const heartbeat = setInterval(() => {
     if (!response.destroyed && !response.writableNeedDrain) response.write(`${begin()}: heartbeat\n\n`);

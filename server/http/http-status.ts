@@ -2,6 +2,7 @@ import type { ErrorCode } from "../../errors/error-codes.ts";
 
 export const HTTP_STATUS = {
   invalid_request: 400,
+  previous_response_not_found: 400,
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,

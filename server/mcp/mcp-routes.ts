@@ -51,7 +51,7 @@ export function mcpRoutes(parts: AppParts): Router {
       async (request, response) => {
         const message = parseRequest(McpMessage, request.body);
         const caller = callerOf(response);
-        const owner = { tenantId: caller.tenantId, userId: findUser(request, caller, undefined) };
+        const owner = { tenantId: caller.tenantId, userId: findUser(request, caller) };
         const { answerMessage } = await import("./answer-message.ts"); // the SDK is loaded by the first message
         const { status, text } = await answerMessage(parts, message, {
           owner,

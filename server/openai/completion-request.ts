@@ -54,6 +54,7 @@ export const CompletionBody = z.looseObject(
     stream: onOff,
     stream_options: z.looseObject({ include_usage: onOff }, "must be an object").nullish(),
     user: z.string("must be a string").nullish(),
+    safety_identifier: z.string("must be a string").nullish().describe("The user, where `user` is missing."),
     metadata: z.record(z.string(), z.unknown(), "must be an object").nullish(),
     n: z.literal(1, "must be 1: a conversation goes on with one answer").nullish(),
     modalities: z.array(z.literal("text", "must be text: answers are texts only"), "must be an array").nullish(),

@@ -9,6 +9,7 @@ import { openEventStream, type ServerSentEvent } from "../http/event-stream.ts";
 /** The events of an answer. The last is one `end` or `error`. */
 export type CompletionEvent =
   | { kind: "text"; text: string }
+  | { kind: "thought"; text: string }
   | { kind: "tool_call"; call: z.infer<typeof calledTool> }
   | { kind: "end"; finishReason: "stop" | "length" | "tool_calls"; usage: Usage }
   | { kind: "error"; error: AppError };
@@ -22,6 +23,8 @@ function ofTurn(event: TurnEvent, field: string): CompletionEvent[] {
   switch (event.status) {
     case "token":
       return [{ kind: "text", text: event.content }];
+    case "thought":
+      return [{ kind: "thought", text: event.content }];
     case "done":
       return [{ kind: "end", finishReason: event.content.completed && !event.content.cut ? "stop" : "length", usage: event.content.usage }];
     case "error":
@@ -29,7 +32,6 @@ function ofTurn(event: TurnEvent, field: string): CompletionEvent[] {
     case "route_decision":
     case "execution_log":
     case "notice":
-    case "thought":
     case "tool_call":
     case "tool_result":
     case "plan":
@@ -58,6 +60,7 @@ export const Completion = z.object({
         role: z.literal("assistant"),
         content: z.string().nullable(),
         refusal: z.null(),
+        reasoning_content: z.string().optional().describe("Reasoning, where the model's server sends it."),
         tool_calls: z.array(toolCall).optional(),
       }),
       logprobs: z.null(),
@@ -78,6 +81,7 @@ export const CompletionChunk = z.object({
       delta: z.object({
         role: z.literal("assistant").optional(),
         content: z.string().optional(),
+        reasoning_content: z.string().optional(),
         tool_calls: z.array(toolCall.extend({ index: z.int() })).optional(),
       }),
       logprobs: z.null(),
@@ -103,11 +107,13 @@ function makeCompletionFrames({ id, model, created }: CompletionFacts, includeUs
   const delta = (content: Choice["delta"], finish_reason: Choice["finish_reason"] = null): ServerSentEvent =>
     chunk([{ index: 0, delta: content, logprobs: null, finish_reason }]);
   return {
-    opening: delta({ role: "assistant", content: "" }),
+    opening: [delta({ role: "assistant", content: "" })],
     of(event: CompletionEvent): ServerSentEvent[] {
       switch (event.kind) {
         case "text":
           return [delta({ content: event.text })];
+        case "thought":
+          return [delta({ reasoning_content: event.text })];
         case "tool_call":
           return [delta({ tool_calls: [{ index: 0, ...toToolCall(event.call, id) }] })];
         case "end":
@@ -122,13 +128,16 @@ function makeCompletionFrames({ id, model, created }: CompletionFacts, includeUs
 /** The body of an answer that is sent whole. Throws the AppError that it ends with. */
 export async function wholeCompletion(facts: CompletionFacts, batches: AsyncIterable<CompletionEvent[]>): Promise<Completion> {
   let content: string | null = null;
+  let thoughts = "";
   const tool_calls: z.infer<typeof toolCall>[] = [];
   for (const event of (await Array.fromAsync(batches)).flat()) {
     if (event.kind === "error") throw event.error;
     if (event.kind === "text") content = (content ?? "") + event.text;
+    if (event.kind === "thought") thoughts += event.text;
     if (event.kind === "tool_call") tool_calls.push(toToolCall(event.call, facts.id));
     if (event.kind !== "end") continue;
-    const message = { role: "assistant" as const, content, refusal: null, ...(tool_calls.length > 0 ? { tool_calls } : {}) };
+    const reasoning = thoughts === "" ? {} : { reasoning_content: thoughts };
+    const message = { role: "assistant" as const, content, refusal: null, ...reasoning, ...(tool_calls.length > 0 ? { tool_calls } : {}) };
     const choices = [{ index: 0, message, logprobs: null, finish_reason: event.finishReason }];
     return { ...facts, object: "chat.completion", choices, usage: toUsage(event.usage) };
   }

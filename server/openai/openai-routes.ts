@@ -6,7 +6,6 @@ import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowled
 import type { AppParts } from "../http/app-parts.ts";
 import { readJson, requireJson } from "../http/read-body.ts";
 import { callerOf } from "../auth/caller.ts";
-import { assertNotTooLong, parseChatRequest } from "../turns/open-turn.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import { answerTask, assertTaskFits, type TaskModel } from "./answer-task.ts";
 import {
@@ -18,11 +17,11 @@ import {
   toCompletionEvents,
   wholeCompletion,
 } from "./completion-stream.ts";
-import { CompletionBody, type CompletionRequest, readAsked, wantedStructure } from "./completion-request.ts";
+import { CompletionBody, type CompletionRequest, wantedStructure } from "./completion-request.ts";
 import { detectFrontEndTask, type FrontEndTask } from "./front-end-task.ts";
-import { toResponseFormat, toSampling } from "./sampling.ts";
+import { toSampling } from "./sampling.ts";
 import { claimedUser, findSession, findUser } from "./user-and-session.ts";
-import { systemAttachments, systemInstructions, unwrapMessage } from "./wrapped-message.ts";
+import { makeOpenTurn } from "./openai-turn.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { PREFIX } from "../knowledge/knowledge-routes.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
@@ -55,7 +54,7 @@ export const openaiOperations = operationGroup({
 });
 
 /** Clients send the whole chat with every message. */
-const MAX_BODY_BYTES = 10 * 1024 * 1024;
+export const MAX_BODY_BYTES = 10 * 1024 * 1024;
 
 interface Answering {
   id: string;
@@ -66,10 +65,12 @@ interface Answering {
 const seconds = (): number => Math.floor(Date.now() / 1_000);
 const toModel = ({ id, object, created, owned_by }: ModelEntry) => ({ id, object, created, owned_by });
 
-export function openaiRoutes({ config, stores, models, turns, limits, observing, heartbeatMs }: AppParts): Router {
+export function openaiRoutes(parts: AppParts): Router {
+  const { config, stores, models, turns, limits, observing, heartbeatMs } = parts;
   const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
   const { knowledgeBases } = stores;
   const taskModel: TaskModel = { model: models.chat, timeouts: models.timeouts, observer: observing.observer };
+  const openTurn = makeOpenTurn(parts);
   const modelOf = (id: string, response: Response) => findModel(id, callerOf(response).tenantId, knowledgeBases);
 
   async function startTask(request: Request, response: Response, task: FrontEndTask, body: CompletionRequest): Promise<Answering> {
@@ -83,27 +84,11 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
   }
 
   async function startTurn(request: Request, response: Response, body: CompletionRequest, kbPrefix: string | null): Promise<Answering> {
-    const { field, continues, ...given } = readAsked(body);
-    const { message, attachments: ofMessage } = unwrapMessage(given.message);
-    const attachments = [...systemAttachments(body.messages), ...ofMessage];
-    const instructions = systemInstructions(body.messages);
-    assertNotTooLong("messages", [message, ...attachments.map(({ text }) => text)], maxMessageChars);
-    assertNotTooLong("messages", [instructions], maxMessageChars);
-    const response_format = toResponseFormat(body.response_format, "response_format.json_schema.schema");
-    const form = response_format ? { response_format, stream: body.stream === true } : {};
-    const modelOptions = { ...toSampling(body), ...form };
-    const asked = {
-      user_id: findUser(request, callerOf(response), body.user),
-      session_id: findSession(request, body),
-      message,
-      kb_prefix: kbPrefix,
-      on_busy: "enqueue",
-    };
-    const source = await turns.open(request, response, parseChatRequest(asked, maxMessageChars), {
-      ...(attachments.length > 0 ? { attachments } : {}),
-      ...(instructions === "" ? {} : { instructions }),
-      ...(Object.keys(modelOptions).length === 0 ? {} : { modelOptions }),
-      ...(continues === undefined ? {} : { continues }),
+    const { source, field } = await openTurn(request, response, {
+      completion: body,
+      kbPrefix,
+      userId: findUser(request, callerOf(response), body),
+      session: findSession(request, body),
     });
     const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)), field);
     return { id: source.turnId, batches, headers: { "x-turn-id": source.turnId } };
@@ -141,7 +126,7 @@ export function openaiRoutes({ config, stores, models, turns, limits, observing,
 }
 
 /** It finds documents by itself; each knowledge base has one more, which answers from it. */
-const MODEL = "conversation-graph";
+export const MODEL = "conversation-graph";
 const CREATED = Date.UTC(2026, 0, 1) / 1_000;
 
 interface ModelEntry extends z.infer<typeof OpenAIModel> {
@@ -157,7 +142,7 @@ function toEntry(kbPrefix: string | null): ModelEntry {
 const listModels = (bases: KnowledgeBase[]): ModelEntry[] => [null, ...bases.map(({ prefix }) => prefix)].map(toEntry);
 
 /** Throws AppError `not_found`, which names the models there are; only then are they listed. */
-async function findModel(id: string, tenantId: string, bases: Pick<KnowledgeBaseStore, "find" | "list">): Promise<ModelEntry> {
+export async function findModel(id: string, tenantId: string, bases: Pick<KnowledgeBaseStore, "find" | "list">): Promise<ModelEntry> {
   if (id === MODEL) return toEntry(null);
   const prefix = id.startsWith(`${MODEL}/`) ? id.slice(MODEL.length + 1) : "";
   if (PREFIX.test(prefix) && (await bases.find(tenantId, prefix))) return toEntry(prefix);

@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { ANYBODY, type Caller } from "../auth/caller.ts";
-import type { CompletionRequest } from "./completion-request.ts";
+import { type CompletionRequest, isSystem } from "./completion-request.ts";
 import { callerId, parseRequest } from "../http/parse-request.ts";
 import { unwrapMessage } from "./wrapped-message.ts";
 
@@ -14,18 +14,26 @@ const USER_HEADERS = ["X-OpenWebUI-User-Id", "X-User-Id", "X-OpenWebUI-User-Emai
 /** Of a service without keys. */
 const ONLY_USER = "default";
 
+/** The fields of a body that may name the user. */
+interface NamedUser {
+  user?: string | null | undefined;
+  safety_identifier?: string | null | undefined;
+}
+
 /** The user that a request names, unchecked: for counting requests. */
 export function claimedUser(request: Request): string {
-  const { user } = (request.body ?? {}) as { user?: unknown };
-  return (firstHeader(request, USER_HEADERS) ?? givenValue("user", user))?.value ?? ONLY_USER;
+  const { user, safety_identifier } = (request.body ?? {}) as { user?: unknown; safety_identifier?: unknown };
+  const found = firstHeader(request, USER_HEADERS) ?? givenValue("user", user) ?? givenValue("safety_identifier", safety_identifier);
+  return found?.value ?? ONLY_USER;
 }
 
 /**
- * Of the token, else of a header, else of the body. Throws AppError `forbidden` for another user than the token's, or `invalid_request`.
+ * Of the token, else of a header, else of the body; null when nobody is named. Throws AppError `forbidden` for another user than the token's,
+ * or `invalid_request`.
  */
-export function findUser(request: Request, caller: Caller, user: string | null | undefined): string {
+export function namedUser(request: Request, caller: Caller, { user, safety_identifier }: NamedUser = {}): string | null {
   const header = firstHeader(request, USER_HEADERS);
-  const body = givenValue("user", user);
+  const body = givenValue("user", user) ?? givenValue("safety_identifier", safety_identifier);
   if (caller.userId !== null) {
     for (const other of [header, body]) {
       if (other && other.value !== caller.userId)
@@ -34,7 +42,13 @@ export function findUser(request: Request, caller: Caller, user: string | null |
     return caller.userId;
   }
   const found = header ?? body;
-  if (found) return checkedId(found);
+  return found ? checkedId(found) : null;
+}
+
+/** As `namedUser`; without any the one person of a service without keys. Throws AppError `forbidden` or `invalid_request`. */
+export function findUser(request: Request, caller: Caller, body: NamedUser = {}): string {
+  const found = namedUser(request, caller, body);
+  if (found !== null) return found;
   if (caller === ANYBODY) return ONLY_USER;
   const problem = "is missing; send whose memory to use in the header X-User-Id or X-OpenWebUI-User-Id, or as user in the body";
   throw AppError.invalid([{ field: "user", problem }]);
@@ -43,18 +57,33 @@ export function findUser(request: Request, caller: Caller, user: string | null |
 /** Our own, Open WebUI's and LibreChat's. */
 const SESSION_HEADERS = ["X-Session-Id", "X-OpenWebUI-Chat-Id", "X-Conversation-Id"];
 
-/**
- * Of a header, else of the metadata, else derived from the user's first message, which clients repeat in every request. Throws AppError
- * `invalid_request` for an id that is too long.
- */
-export function findSession(request: Request, { messages, metadata }: CompletionRequest): string {
+/** A conversation of a request. */
+export interface Session {
+  sessionId: string;
+  /** What becomes of the turn while another holds the conversation: it waits, is refused, or begins another conversation. */
+  whenBusy: "enqueue" | "refuse" | "another";
+}
+
+/** Of a header, else of the metadata. Null without any. Throws AppError `invalid_request` for an id that is too long. */
+export function namedSession(request: Request, metadata: Record<string, unknown> | null | undefined): Session | null {
   const found =
     firstHeader(request, SESSION_HEADERS) ??
     givenValue("metadata.session_id", metadata?.["session_id"]) ??
     givenValue("metadata.chat_id", metadata?.["chat_id"]);
-  if (found) return checkedId(found);
-  const { message: first } = unwrapMessage(messages.find(({ role }) => role === "user")?.text ?? "");
-  return `chat-${createHash("sha256").update(first).digest("base64url")}`;
+  return found ? { sessionId: checkedId(found), whenBusy: "enqueue" } : null;
+}
+
+/** Derived from the user's first message, which clients repeat in every request. */
+export function derivedSession({ messages }: Pick<CompletionRequest, "messages">): Session {
+  const said = messages.filter((message) => !isSystem(message));
+  const { message: first } = unwrapMessage(said.find(({ role }) => role === "user")?.text ?? "");
+  const sessionId = `chat-${createHash("sha256").update(first).digest("base64url")}`;
+  return { sessionId, whenBusy: said.length > 1 ? "enqueue" : "another" };
+}
+
+/** As it is named, else derived. Throws AppError `invalid_request`. */
+export function findSession(request: Request, { messages, metadata }: Pick<CompletionRequest, "messages" | "metadata">): Session {
+  return namedSession(request, metadata) ?? derivedSession({ messages });
 }
 
 /** A value with the field or header it came in. */

@@ -7,6 +7,7 @@ import type { Owner } from "../../stores/owner.ts";
 import { OnBusy, KeyTaken, type TurnKey } from "../../turn/context.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
 import { AGENT_NAME } from "../../turn/agent.ts";
+import { ONCE } from "../../turn/outcome.ts";
 import { AgentType, type Attachment, type Usage } from "../../turn/state.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { Limits } from "../limits/open-limits.ts";
@@ -72,9 +73,6 @@ export const ChatBody = ChatRequest.extend({
   session_id: callerId.optional().describe("May be left out with `remember: false`: the turn then has a conversation of its own."),
 });
 
-/** Begins the session ids that the service makes. */
-const ONCE = "once-";
-
 const wantsOwnConversation = (body: unknown): body is object =>
   typeof body === "object" && body !== null && "remember" in body && body.remember === false && !("session_id" in body);
 
@@ -118,6 +116,8 @@ interface Beside {
   modelOptions?: ModelOptions;
   /** See TurnInput. */
   continues?: string;
+  store?: boolean;
+  asked?: Record<string, unknown>;
 }
 
 /** A retry may read along or not. */

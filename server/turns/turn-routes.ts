@@ -6,6 +6,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { TurnRecord } from "../../stores/postgres/conversations/turn-record-store.ts";
 import { canActFor, callerOf } from "../auth/caller.ts";
 import type { RegisteredTurn } from "./turn-registry.ts";
+import type { OwnerScope } from "../../stores/owner.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { parseUuid } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, time, type Sent } from "../http/openapi/operation.ts";
@@ -61,7 +62,7 @@ export const turnOperations = operationGroup({
   },
 });
 
-function stateOf({ record, isRunningHere }: FoundTurn): Turn["state"] {
+export function turnState({ record, isRunningHere }: FoundTurn): Turn["state"] {
   const outcome = record && storedOutcome(record);
   if (outcome) return outcome.error ? "failed" : "done";
   return isRunningHere || record?.isHeld ? "running" : "interrupted";
@@ -88,7 +89,7 @@ function toTurn(found: FoundTurn): Sent<Turn> {
   const outcome = record && storedOutcome(record);
   return {
     id,
-    state: stateOf(found),
+    state: turnState(found),
     conversation_id: record?.conversationId ?? null,
     message_id: record?.questionId ?? null,
     answer_message_id: record?.answerId ?? null,
@@ -104,45 +105,53 @@ function assertKept({ id, isRunningHere, record }: FoundTurn): void {
   if (record?.isGone && !record.isHeld && !isRunningHere) throw turnGone(id);
 }
 
-export function turnRoutes(parts: AppParts): Router {
-  const { stores, heartbeatMs } = parts;
-  const { registry } = parts.turns;
+/** Its events. Throws AppError `turn_gone` when its outcome is no longer kept. */
+export function sourceOf({ stores, turns: { registry } }: TurnParts, found: FoundTurn): TurnSource {
+  assertKept(found);
+  const { id, entry, isRunningHere, record } = found;
+  const isDoneHere = entry?.last?.status === "done";
+  if (entry && (isRunningHere || isDoneHere || !record?.outcome)) return localSource(entry.turn, !entry.isAccepted);
+  if (!record) throw turnGone(id);
+  if (record.isHeld) return remoteSource(stores.turns, record, registry.stopping);
+  return storedSource(record);
+}
 
-  /** Throws AppError `turn_gone` when its outcome is no longer kept. */
-  function sourceOf(found: FoundTurn): TurnSource {
-    assertKept(found);
-    const { id, entry, isRunningHere, record } = found;
-    const isDoneHere = entry?.last?.status === "done";
-    if (entry && (isRunningHere || isDoneHere || !record?.outcome)) return localSource(entry.turn, !entry.isAccepted);
-    if (!record) throw turnGone(id);
-    if (record.isHeld) return remoteSource(stores.turns, record, registry.stopping);
-    return storedSource(record);
-  }
+/** False when it had ended already. */
+export async function cancelTurn({ stores }: TurnParts, { id, entry, isRunningHere, record }: FoundTurn): Promise<boolean> {
+  if (isRunningHere) entry?.turn.cancel();
+  return isRunningHere || (record !== null && (await stores.turns.requestCancel(record, id)));
+}
+
+export function turnRoutes(parts: AppParts): Router {
+  const { heartbeatMs } = parts;
+  const { registry } = parts.turns;
+  const findAsked = (request: Request, response: Response): Promise<FoundTurn> =>
+    findTurn(parts, callerOf(response), parseUuid("turn id", request.params["id"]));
 
   return makeRouter(turnOperations, {
     async getTurn(request, response) {
-      const found = await findTurn(parts, request, response);
+      const found = await findAsked(request, response);
       assertKept(found);
       response.json(toTurn(found));
     },
     async resumeTurn(request, response) {
       const after = parseLastEventId(request.get("last-event-id"));
-      const found = await findTurn(parts, request, response);
-      const source = sourceOf(found);
+      const found = await findAsked(request, response);
+      const source = sourceOf(parts, found);
       registry.attach(found.id, response, { cancels: false });
       await sendTurnStream(response, source, { turnId: found.id, heartbeatMs, flushHeaders: true, after });
     },
     async cancelTurn(request, response) {
-      const found = await findTurn(parts, request, response);
-      const { id, entry, isRunningHere, record } = found;
-      if (isRunningHere) entry?.turn.cancel();
-      const cancelled = isRunningHere || (record !== null && (await stores.turns.requestCancel(record, id)));
-      response.json({ turn_id: id, cancelled });
+      const found = await findAsked(request, response);
+      const cancelled = await cancelTurn(parts, found);
+      response.json({ turn_id: found.id, cancelled });
     },
   });
 }
 
-interface FoundTurn {
+type TurnParts = Pick<AppParts, "stores" | "turns">;
+
+export interface FoundTurn {
   id: string;
   entry: RegisteredTurn | null;
   isRunningHere: boolean;
@@ -150,10 +159,8 @@ interface FoundTurn {
   record: TurnRecord | null;
 }
 
-/** Throws AppError `invalid_request`, or `not_found` also for a turn of others and one that was refused. */
-async function findTurn({ stores, turns: { registry } }: AppParts, request: Request, response: Response): Promise<FoundTurn> {
-  const given = parseUuid("turn id", request.params["id"]);
-  const caller = callerOf(response);
+/** Throws AppError `not_found`, also for a turn of others and one that was refused. */
+export async function findTurn({ stores, turns: { registry } }: TurnParts, caller: OwnerScope, given: string): Promise<FoundTurn> {
   const findOwn = (turnId: string): RegisteredTurn | null => {
     const found = registry.find(turnId);
     return found && found.owner.tenantId === caller.tenantId && canActFor(caller, found.owner.userId) ? found : null;

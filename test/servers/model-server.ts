@@ -28,6 +28,8 @@ export interface ScriptedToolCall {
 export interface ModelScript {
   /** Default: 40 times "wordN ". */
   tokens?: string[];
+  /** Reasoning before them. */
+  thoughts?: string[];
   /** Streamed in pieces, after the tokens, of which there are none by default. */
   toolCalls?: ScriptedToolCall[];
   /** Milliseconds before the first token and between tokens. Default 0. */
@@ -77,6 +79,7 @@ async function streamAnswer(response: ServerResponse, body: ChatRequestBody, scr
   if (firstTokenMs > 0) await sleep(firstTokenMs);
   response.writeHead(200, { "content-type": "text/event-stream" });
   delta({ role: "assistant", content: "" });
+  for (const reasoning_content of script.thoughts ?? []) delta({ reasoning_content });
   for (const [index, content] of tokens.entries()) {
     if (response.destroyed) return;
     delta({ content });

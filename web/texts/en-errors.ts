@@ -6,6 +6,7 @@ export const enErrors = {
   misdirected_request: "This address is not allowed. Add its host name to ALLOWED_HOSTS.",
   not_found: "Not found.",
   method_not_allowed: "The page and the service do not fit together. Reload the page.",
+  previous_response_not_found: "The response to go on from is not there.",
   conversation_busy: "This conversation is still answering another message.",
   stale_version: "Someone else changed this.",
   message_too_long: "The message is too long.",

@@ -8,6 +8,7 @@ export const zhErrors: Texts["errors"] = {
   misdirected_request: "不允许此地址。请把主机名加入 ALLOWED_HOSTS。",
   not_found: "未找到。",
   method_not_allowed: "页面与服务版本不一致，请重新加载页面。",
+  previous_response_not_found: "找不到要接续的回复。",
   conversation_busy: "此对话仍在回答另一条消息。",
   stale_version: "其他人修改了它。",
   message_too_long: "消息太长。",

@@ -56,7 +56,9 @@ export interface DescribedError {
 }
 
 /** Only a model is not found there. */
-const openAICode = (code: ErrorCode): string => toOpenAIError({ code, message: "", details: [{ field: "model", problem: "" }] }).error.code;
+/** What is not found has a code of its own when it is the model. */
+const openAICodes = (code: ErrorCode): string[] =>
+  ["", "model"].map((field) => toOpenAIError({ code, message: "", details: [{ field, problem: "" }] }).error.code);
 
 export function errorsOf({ path, isOpen = false, errors = [] }: Operation): DescribedError[] {
   const speaksOpenAI = path.startsWith("/v1/");
@@ -64,7 +66,7 @@ export function errorsOf({ path, isOpen = false, errors = [] }: Operation): Desc
   return [...Map.groupBy(codes, (code) => HTTP_STATUS[code])].map(([status, ofStatus]) => ({
     status,
     schema: speaksOpenAI ? OpenAIErrorAnswer : ErrorAnswer,
-    codes: speaksOpenAI ? ofStatus.map(openAICode) : ofStatus,
+    codes: speaksOpenAI ? [...new Set(ofStatus.flatMap(openAICodes))] : ofStatus,
   }));
 }
 

@@ -17,6 +17,8 @@ import { metricsOperations } from "../../observe/metrics.ts";
 import { modelOperations } from "../../observe/model-routes.ts";
 import { statusOperations } from "../../observe/status-routes.ts";
 import { openaiOperations } from "../../openai/openai-routes.ts";
+import { openaiConversationOperations } from "../../openai/responses/conversation-routes.ts";
+import { responseOperations } from "../../openai/responses/response-routes.ts";
 import { pageOperations } from "../../page/page-routes.ts";
 import { chatOperations } from "../../turns/chat-routes.ts";
 import { turnOperations } from "../../turns/turn-routes.ts";
@@ -41,6 +43,8 @@ export const GROUPS: readonly OperationGroup[] = [
   documentOperations,
   openaiOperations,
   mcpOperations,
+  responseOperations,
+  openaiConversationOperations,
   pageOperations,
   healthOperations,
   metricsOperations,

@@ -1,6 +1,8 @@
 import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
+import { storableJson } from "../../../text/storable-text.ts";
+import { ownerLock, shareOwner } from "./locks.ts";
 import { isBeforeCursor, ownedValues, pageValues } from "../database/sql-parts.ts";
 
 /** A conversation without its messages. */
@@ -42,6 +44,8 @@ export interface ConversationFilter {
 
 /** Reads conversations, and changes what lists show of them. */
 export interface ConversationStore {
+  /** Makes one without messages. */
+  create(owner: Owner, conversation: { id: string; sessionId: string; metadata: Record<string, unknown> }): Promise<void>;
   find(scope: OwnerScope, conversationId: string): Promise<StoredConversation | null>;
   /** As in a list. */
   show(scope: OwnerScope, conversationId: string): Promise<ListedConversation | null>;
@@ -70,6 +74,11 @@ order by created_at desc, id desc limit $5`;
 
 const OF_SCOPE = "from conversations where id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)";
 
+const CREATE = `
+with ${shareOwner(4)}
+insert into conversations (id, tenant_id, user_id, session_id, message_count, metadata, last_message_at, created_at, updated_at)
+select $1, $2, $3, $5, 0, $6, clock_timestamp(), clock_timestamp(), clock_timestamp() from guard`;
+
 /** A change is an activity: a conversation that is no longer pinned is not past its time at once. */
 const CHANGE = `
 update conversations
@@ -86,6 +95,10 @@ export function makeConversationStore(database: Database): ConversationStore {
     return (await database.query<Row>({ name, text, values }))[0] ?? null;
   }
   return {
+    async create(owner, { id, sessionId, metadata }) {
+      const values = [...ownedValues({ ...owner, conversationId: id }), ownerLock(owner), sessionId, storableJson(metadata)];
+      await database.query({ name: "conversation-create", text: CREATE, values });
+    },
     find: ({ tenantId, userId }, id) => one("conversation-find", `select ${CONVERSATION} ${OF_SCOPE}`, [id, tenantId, userId]),
     show: ({ tenantId, userId }, id) => one("conversation-show", `select ${LISTED} ${OF_SCOPE}`, [id, tenantId, userId]),
     change: (conversation, changes) => one("conversation-change", CHANGE, [...ownedValues(conversation), JSON.stringify(changes)]),

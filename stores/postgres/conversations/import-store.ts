@@ -32,6 +32,8 @@ export interface Imported {
   skipped: number;
   /** Exchanges with new messages. */
   exchanges: number;
+  /** Of the new messages, in their order. */
+  messageIds: string[];
 }
 
 /** Imports history from elsewhere. */
@@ -151,7 +153,7 @@ export function makeImportStore(database: Database, queue: JobQueue = makeJobQue
         const [first, last] = [plan.messages[0], plan.messages.at(-1)];
         if (!first || !last) {
           onProgress(progress);
-          return { conversationId, imported: 0, skipped, exchanges: 0 };
+          return { conversationId, imported: 0, skipped, exchanges: 0, messageIds: [] };
         }
         if (plan.joined.length > 0) {
           await transaction.query({ name: "import-join", text: JOIN, values: [conversationId, JSON.stringify(plan.joined)] });
@@ -162,7 +164,8 @@ export function makeImportStore(database: Database, queue: JobQueue = makeJobQue
         const changedFrom = plan.joined.reduce((from, { createdAt }) => (createdAt < from ? createdAt : from), earliest);
         await rewindCursors(transaction, conversationId, earliest, changedFrom);
         await jobs.add(jobKinds.map((kind) => layerJob(kind, conversation)));
-        return { conversationId, imported: plan.messages.length, skipped, exchanges: progress.exchanges };
+        const messageIds = plan.messages.map(({ id }) => id);
+        return { conversationId, imported: messageIds.length, skipped, exchanges: progress.exchanges, messageIds };
       }),
   };
 }

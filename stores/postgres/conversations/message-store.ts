@@ -1,4 +1,4 @@
-import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
+import type { OwnedConversation, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
 import { isBeforeCursor, OWNED_ID, ownedValues, pageValues, placeOrStart } from "../database/sql-parts.ts";
@@ -38,8 +38,8 @@ export interface MessageStore {
   list(conversation: OwnedConversation, page: PageRequest, order?: "oldest_first" | "newest_first"): Promise<Page<StoredMessage>>;
   /** One message and its owner. */
   find(scope: OwnerScope, messageId: string): Promise<FoundMessage | null>;
-  /** Those of the owner, in any order. */
-  findAll(owner: Owner, messageIds: readonly string[]): Promise<FoundMessage[]>;
+  /** Those of the owner, or of the tenant, in any order. */
+  findAll(scope: OwnerScope, messageIds: readonly string[]): Promise<FoundMessage[]>;
   /** Null when there is no such message. A message of the user is not rated; `before` is the value that it had. */
   rate(
     scope: OwnerScope,

@@ -1,5 +1,6 @@
 import { AppError } from "../../../errors/app-error.ts";
 import { KeyTaken, type TurnKey } from "../../../turn/context.ts";
+import { ONCE } from "../../../turn/outcome.ts";
 import type { Citation } from "../../../turn/state.ts";
 import type { Owner } from "../../owner.ts";
 import type { Database, Queryable } from "../database/database.ts";
@@ -170,6 +171,9 @@ export async function refuseTakenKey(database: Database, { tenantId, userId }: O
 const RELEASE_LEASE = `
 update conversations set turn_id = null, turn_lease_until = null, message_count = message_count - 1, rewrites = rewrites + 1, updated_at = clock_timestamp() where id = $1`;
 
+const DELETE_EMPTY = `
+delete from conversations where id = $1 and session_id like '${ONCE}%' and not exists (select from messages where conversation_id = $1)`;
+
 export async function takeBackTurn(database: Database, { conversationId, turnId, ...owner }: HeldTurn): Promise<void> {
   await database.transaction(async (transaction) => {
     await lockOwnerShared(transaction, owner);
@@ -178,6 +182,7 @@ export async function takeBackTurn(database: Database, { conversationId, turnId,
     if (held.length === 0) return;
     await transaction.query({ name: "turn-back-message", text: DELETE_MESSAGE, values: [turnId] });
     await transaction.query({ name: "turn-back-give", text: RELEASE_LEASE, values: [conversationId] });
+    await transaction.query({ name: "turn-back-empty", text: DELETE_EMPTY, values: [conversationId] });
   });
 }
 

@@ -40,7 +40,7 @@ export interface TurnStore {
   begin(turn: BeginTurn, window?: Pick<WindowRequest, "atLeast" | "useSummary">): Promise<BegunTurn | null>;
   /** For a `begin` whose reply was lost. Null: the turn has not begun, and can no longer begin. */
   findBegun(turn: Owner & Pick<BeginTurn, "turnId" | "continues">): Promise<BegunTurn | null>;
-  /** Deletes the message of a begun turn that no client knows, and frees the conversation. */
+  /** Deletes the message of a begun turn, and frees the conversation, which goes too when it was made for this turn alone. */
   takeBack(turn: HeldTurn): Promise<void>;
   /**
    * Extends the lease by `leaseMs`; false when it was lost. Throws AppError `turn_cancelled`, with the lease extended, when a cancel was

@@ -6,6 +6,8 @@ export interface ReadRoute {
 }
 
 const user = ({ userId }: Person): string => `/api/v1/users/${encodeURIComponent(userId)}`;
+const response = ({ turn }: Person): string => `/v1/responses/resp_${turn.turnId}`;
+const openaiConversation = ({ turn }: Person): string => `/v1/conversations/conv_${turn.conversation_id}`;
 const conversation = ({ turn }: Person): string => `/api/v1/conversations/${turn.conversation_id}`;
 
 export const READS: Record<string, ReadRoute> = {
@@ -38,6 +40,10 @@ export const READS: Record<string, ReadRoute> = {
   },
   "GET /api/v1/status": { address: () => "/api/v1/status", holds: "nothing" },
   "GET /api/v1/models": { address: () => "/api/v1/models", holds: "nothing" },
+  "GET /v1/responses/:id": { address: response, holds: "nothing" },
+  "GET /v1/responses/:id/input_items": { address: (person) => `${response(person)}/input_items`, holds: "own" },
+  "GET /v1/conversations/:id": { address: openaiConversation, holds: "nothing" },
+  "GET /v1/conversations/:id/items": { address: (person) => `${openaiConversation(person)}/items`, holds: "own" },
   "GET /v1/models": { address: () => "/v1/models", holds: "nothing" },
 };
 
@@ -63,6 +69,12 @@ export const WRITES: Record<string, string> = {
   "POST /api/v1/chat/stream": "turns-of-others",
   "POST /v1/chat/completions": "turns-of-others",
   "POST /mcp": "what-everybody-reads: each recalls its own",
+  "POST /v1/responses": "turns-of-others",
+  "DELETE /v1/responses/:id": "what-everybody-reads: a foreign id",
+  "POST /v1/responses/:id/cancel": "what-everybody-reads: a foreign id",
+  "POST /v1/conversations": "responses: the user of the request",
+  "DELETE /v1/conversations/:id": "what-everybody-reads: a foreign id",
+  "POST /v1/conversations/:id/items": "what-everybody-reads: a foreign id",
   "POST /api/v1/conversations/import": "what-everybody-reads: each has its own messages, with the same external ids as the others",
   "POST /api/v1/conversations/:id/settle": "what-everybody-reads: a foreign id",
   "PATCH /api/v1/conversations/:id": "what-everybody-reads: a foreign id",
@@ -102,4 +114,17 @@ export const FOREIGN_IDS: { method: string; address: (person: Person) => string;
   { method: "GET", address: (person) => `${conversation(person)}/agents` },
   { method: "GET", address: ({ turn }) => `/api/v1/turns/${turn.turnId}/stream` },
   { method: "POST", address: ({ turn }) => `/api/v1/turns/${turn.turnId}/cancel` },
+  { method: "GET", address: response },
+  { method: "GET", address: (person) => `${response(person)}?stream=true` },
+  { method: "GET", address: (person) => `${response(person)}/input_items` },
+  { method: "POST", address: (person) => `${response(person)}/cancel` },
+  { method: "DELETE", address: response },
+  { method: "GET", address: openaiConversation },
+  { method: "DELETE", address: openaiConversation },
+  { method: "GET", address: (person) => `${openaiConversation(person)}/items` },
+  {
+    method: "POST",
+    address: (person) => `${openaiConversation(person)}/items`,
+    body: { items: [{ role: "user", content: "intruder" }] },
+  },
 ];

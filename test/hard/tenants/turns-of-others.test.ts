@@ -67,6 +67,20 @@ describe("turns of others", () => {
     }
   });
 
+  test("are not gone on with by their id as a response", async () => {
+    const ask = (body: object, headers: Record<string, string>) =>
+      postJson<{ id: string }>(`${running.url}/v1/responses`, { input: "hello", ...body }, headers);
+    const { id } = (await ask({ user: "ada" }, ACME)).json;
+    for (const headers of strangers) {
+      const refused = await ask({ previous_response_id: id }, headers);
+      expect({ status: refused.status, text: refused.text }).toMatchObject({
+        status: 400,
+        text: expect.stringContaining("previous_response_not_found"),
+      });
+    }
+    expect((await ask({ previous_response_id: id }, tokenOf("acme", "ada"))).status).toBe(200);
+  });
+
   test("in OpenAI's protocol belong to the user as it is spelt, in the session of that name, in the tenant of the key", async () => {
     const complete = (user: string, headers: Record<string, string>) => {
       const body = { model: "conversation-graph", user, messages: [{ role: "user", content: `I am "${user}"` }] };

@@ -139,6 +139,20 @@ describe("answers are what the description says", () => {
     await ask("createCompletion", { body: { ...completion, model: "none" } }, 404);
     await ask("listModels");
     await ask("getModel", { params: { id: "conversation-graph" } });
+    const made = await ask<{ id: string }>("createConversation", { body: { metadata: { of: "a test" } } });
+    await ask("addItems", { params: made, body: { items: [{ role: "user", content: "I like junipers" }] } });
+    const asked = await ask<{ id: string }>("createResponse", { body: { input: "Which tree?", conversation: made.id } });
+    await ask("createResponse", { body: { input: "And now?", previous_response_id: asked.id, stream: true } });
+    await ask("createResponse", { body: { input: "And now?", previous_response_id: "resp_none" } }, 400);
+    const response = { params: { id: asked.id } };
+    await ask("getResponse", response);
+    await ask("getResponse", { ...response, query: { stream: "true" } });
+    await ask("listResponseInput", response);
+    await ask("cancelResponse", response);
+    await ask("deleteResponse", response);
+    await ask("getOpenAIConversation", { params: made });
+    await ask("listItems", { params: made });
+    await ask("deleteOpenAIConversation", { params: made });
   });
 
   test("over MCP", async () => {

@@ -36,8 +36,9 @@ describeStores("an import", ({ database, imports, conversations, summaries, turn
       ["second b", "12:01:00"],
       ["second c", "12:01:00"],
     ];
-    const { conversationId, ...counts } = await send("order", sent);
+    const { conversationId, messageIds, ...counts } = await send("order", sent);
     expect(counts).toEqual({ imported: 5, skipped: 0, exchanges: 4 });
+    expect(messageIds).toHaveLength(5);
     expect((await stored(conversationId)).map(({ content, createdAt }) => `${createdAt.toISOString().slice(11, 19)} ${content}`)).toEqual([
       "12:00:00 first",
       "12:01:00 second a",
@@ -68,7 +69,7 @@ describeStores("an import", ({ database, imports, conversations, summaries, turn
     expect(message).toMatchObject({ completed: true, metadata: { external_id: "1" } });
     expect(message?.tokenCount).toBeGreaterThan(3);
     await database.query({ text: "delete from pgboss.job where data->>'conversationId' = $1", values: [conversationId] });
-    expect(await send("twice", sent)).toEqual({ conversationId, imported: 0, skipped: 2, exchanges: 0 });
+    expect(await send("twice", sent)).toEqual({ conversationId, imported: 0, skipped: 2, exchanges: 0, messageIds: [] });
     expect(await kindsOf(conversationId)).toEqual([]);
     expect(await conversations.find(owner, conversationId)).toMatchObject({ messageCount: 2 });
     expect(await send("twice", [...sent, ["c", "12:02:00", "3"]])).toMatchObject({ imported: 1, skipped: 2 });

@@ -1,0 +1,193 @@
+import type { Request, Response, Router } from "express";
+import { z } from "zod";
+import { AppError } from "../../../errors/app-error.ts";
+import { ONCE, toTurnResult } from "../../../turn/outcome.ts";
+import { v7 as uuidv7 } from "uuid";
+import { callerOf } from "../../auth/caller.ts";
+import type { AppParts } from "../../http/app-parts.ts";
+import { abortSignalOnClose } from "../../http/event-stream.ts";
+import { jsonBody, makeRouter, operationGroup, route } from "../../http/openapi/operation.ts";
+import { parseRequest } from "../../http/parse-request.ts";
+import { readJson, requireJson } from "../../http/read-body.ts";
+import { MODEL_ERRORS, START_ERRORS } from "../../turns/chat-routes.ts";
+import { cancelTurn, findTurn, type FoundTurn, sourceOf, turnState } from "../../turns/turn-routes.ts";
+import { storedOutcome } from "../../turns/turn-source.ts";
+import { toCompletionEvents } from "../completion-stream.ts";
+import { findModel, MAX_BODY_BYTES, MODEL } from "../openai-routes.ts";
+import { makeOpenTurn } from "../openai-turn.ts";
+import { claimedUser, namedUser } from "../user-and-session.ts";
+import { findPlace } from "./find-place.ts";
+import { makeResponseEvents } from "./response-events.ts";
+import { messageItemId, responseId, uuidIn } from "./response-ids.ts";
+import { answerItem, ConversationItems, type Echo, KeptEcho, listOf, questionItem, ResponseObject, toResponse } from "./response-object.ts";
+import { ResponseBody, toCompletion, toEcho, toKept } from "./response-request.ts";
+import { sendResponseStream, wholeResponse } from "./send-response.ts";
+
+const id = { id: z.string().describe("`resp_…`") };
+const DeletedResponse = z.object({ id: z.string(), object: z.literal("response"), deleted: z.boolean() });
+const ResponseEvent = z.looseObject({ type: z.string(), sequence_number: z.int() });
+const RetrieveQuery = z.object({
+  stream: z.enum(["true", "false"], "must be true or false").optional(),
+  starting_after: z
+    .string()
+    .regex(/^\d{1,9}$/, "must be a sequence number")
+    .transform(Number)
+    .optional(),
+});
+
+const answers = {
+  200: {
+    what: "With `stream`, each `data:` line is one event, numbered without holes; the last one has the whole response.",
+    content: { "application/json": ResponseObject, "text/event-stream": ResponseEvent },
+  },
+} as const;
+
+export const responseOperations = operationGroup({
+  tag: "OpenAI's protocol",
+  schemas: { ResponseBody, ResponseObject, ResponseEvent, DeletedResponse, ConversationItems },
+  routes: {
+    createResponse: route("POST /v1/responses", "One turn, as OpenAI's Responses API has it", {
+      details:
+        "The last item of `input` is what the user says; history is the service's own, by `previous_response_id`, `conversation`, an id of ours among the items, or as for completions. With `store: false` neither a message nor a memory is left.",
+      headers: ["X-Session-Id", "X-User-Id"],
+      body: jsonBody(ResponseBody),
+      answers,
+      errors: [...START_ERRORS, ...MODEL_ERRORS, "not_found", "previous_response_not_found", "turn_cancelled", "turn_superseded"],
+    }),
+    getResponse: route("GET /v1/responses/:id", "A response that was stored; every turn is one", {
+      params: id,
+      query: RetrieveQuery,
+      answers,
+      errors: ["not_found"],
+    }),
+    deleteResponse: route("DELETE /v1/responses/:id", "Erases a response, its question and all that came of both", {
+      params: id,
+      answer: DeletedResponse,
+      errors: ["not_found", "conversation_busy"],
+    }),
+    cancelResponse: route("POST /v1/responses/:id/cancel", "Stops a response; what there is of it is kept", {
+      params: id,
+      answer: ResponseObject,
+      errors: ["not_found"],
+    }),
+    listResponseInput: route("GET /v1/responses/:id/input_items", "What the user said", {
+      params: id,
+      answer: ConversationItems,
+      errors: ["not_found"],
+    }),
+  },
+});
+
+/** Of a turn that did not begin as a response, or whose request is no longer known. */
+const plainEcho = (): Echo => toEcho({ input: "" }, MODEL, null);
+
+export function responseRoutes(parts: AppParts): Router {
+  const { stores, limits, memory, heartbeatMs } = parts;
+  const { messages, knowledgeBases } = stores;
+  const openTurn = makeOpenTurn(parts);
+
+  /** Throws AppError `not_found`. */
+  async function findAsked(request: Request, response: Response): Promise<FoundTurn> {
+    const given = String(request.params["id"]);
+    const caller = callerOf(response);
+    const turnId = uuidIn(given, ["resp"]);
+    const missing = new AppError("not_found", `There is no response "${given.slice(0, 80)}".`);
+    if (turnId === null) throw missing;
+    return findTurn(parts, { tenantId: caller.tenantId, userId: namedUser(request, caller) }, turnId).catch((error: unknown) => {
+      throw error instanceof AppError && error.code === "not_found" ? missing : error;
+    });
+  }
+
+  function echoOf({ record }: FoundTurn): Echo {
+    const kept = KeptEcho.safeParse(record && storedOutcome(record)?.asked);
+    return { ...plainEcho(), ...(kept.success ? kept.data : {}) };
+  }
+
+  async function stateOf(found: FoundTurn): Promise<Parameters<typeof toResponse>[2]> {
+    const { record } = found;
+    const state = turnState(found);
+    const output = record?.answer && record.answerId ? [answerItem(messageItemId(record.answerId), record.answer, "completed")] : [];
+    const outcome = record && storedOutcome(record);
+    if (state === "running") return { status: "in_progress", output: [] };
+    if (record && outcome) {
+      const whole = toTurnResult(outcome, record);
+      if (whole) return { status: whole.completed && !whole.cut ? "completed" : "incomplete", output, usage: whole.usage };
+      const partial = output.map((item) => ({ ...item, status: "incomplete" as const }));
+      return { status: outcome.error?.code === "turn_cancelled" ? "cancelled" : "failed", output: partial, error: outcome.error };
+    }
+    if (record?.answerId) {
+      const answer = await messages.find(record, record.answerId);
+      if (answer) return { status: answer.message.completed ? "completed" : "incomplete", output };
+    }
+    return { status: "failed", output, error: new AppError("turn_interrupted", "The process that answered died. Send the input again.") };
+  }
+
+  const show = async (found: FoundTurn): Promise<ResponseObject> => toResponse(found.id, echoOf(found), await stateOf(found));
+
+  return makeRouter(responseOperations, {
+    createResponse: [
+      requireJson,
+      readJson(MAX_BODY_BYTES),
+      limits.rates.ofUser(claimedUser),
+      async (request, response) => {
+        const body = parseRequest(ResponseBody, request.body);
+        const { completion, inItsWords, fieldOf } = await toCompletion(body, MODEL);
+        const caller = callerOf(response);
+        const store = body.store !== false;
+        const isDetached = body.background === true;
+        if (isDetached && !store) {
+          throw AppError.invalid([{ field: "background", problem: "goes with store: true only; nobody could read the response" }]);
+        }
+        const [{ kbPrefix }, place] = await Promise.all([
+          findModel(completion.model, caller.tenantId, knowledgeBases),
+          findPlace(stores, request, caller, { body, completion }),
+        ]);
+        const session = place.isDerived && !store ? { sessionId: `${ONCE}${uuidv7()}`, whenBusy: "enqueue" as const } : place.session;
+        const echo = toEcho(body, completion.model, place.conversation);
+        const { source, field } = await inItsWords(() =>
+          openTurn(request, response, { completion, kbPrefix, userId: place.userId, session, store, isDetached, asked: toKept(echo) }),
+        );
+        const headers = { "x-turn-id": source.turnId };
+        if (isDetached && !body.stream) {
+          await source.accepted;
+          return void response.set(headers).json(toResponse(source.turnId, echo, { status: "in_progress", output: [] }));
+        }
+        const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)), fieldOf(field));
+        const events = makeResponseEvents(source.turnId, echo);
+        if (body.stream) return sendResponseStream(response, batches, { events, headers, heartbeatMs });
+        const whole = await wholeResponse(batches, events);
+        response.set(headers).json(whole);
+      },
+    ],
+    async getResponse(request, response) {
+      const { stream, starting_after: after = -1 } = parseRequest(RetrieveQuery, request.query);
+      const found = await findAsked(request, response);
+      if (stream !== "true") return void response.json(await show(found));
+      const batches = toCompletionEvents(sourceOf(parts, found).eventBatches(abortSignalOnClose(response)), "input");
+      return sendResponseStream(response, batches, {
+        events: makeResponseEvents(found.id, echoOf(found)),
+        after,
+        headers: {},
+        heartbeatMs,
+      });
+    },
+    async deleteResponse(request, response) {
+      const { id: turnId, record } = await findAsked(request, response);
+      if (!record) throw new AppError("conversation_busy", "This response has not begun yet. Cancel it, or delete it after its end.");
+      const { tenantId, userId, questionId } = record;
+      const erased = await memory.erase.episode({ tenantId, userId }, questionId);
+      response.json({ id: responseId(turnId), object: "response", deleted: erased !== null });
+    },
+    async cancelResponse(request, response) {
+      const found = await findAsked(request, response);
+      if (await cancelTurn(parts, found)) await sourceOf(parts, found).last(abortSignalOnClose(response));
+      response.json(await show(await findAsked(request, response)));
+    },
+    async listResponseInput(request, response) {
+      const { record } = await findAsked(request, response);
+      const question = record && (await messages.find(record, record.questionId));
+      const items = question ? [questionItem(messageItemId(question.message.id), question.message.content)] : [];
+      response.json(listOf(items));
+    },
+  });
+}
