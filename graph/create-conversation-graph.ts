@@ -1,7 +1,10 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type AnswerTimeouts, DEFAULT_TIMEOUTS } from "../models/deadlines.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
-import { contextTokenBudget } from "../models/openai-chat-model.ts";
+import { makeLearnedContexts } from "../models/facts/learned-contexts.ts";
+import { makePromptLimits, type PromptLimits } from "../models/facts/prompt-limits.ts";
+import { modelName } from "../models/model-name.ts";
+import { answerBound, contextTokenBudget } from "../models/openai-chat-model.ts";
 import { buildGraph, type ConversationGraph, type Nodes } from "./build-graph.ts";
 import { makeGenerateRag } from "../nodes/generate-rag.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
@@ -72,6 +75,8 @@ export interface ConversationGraphParts {
   titles?: boolean;
   /** Tokens of a prompt, asked anew for each turn when it is a function. Default: 90 % of what the model takes. */
   contextTokenBudget?: number | (() => number) | undefined;
+  /** The same for each model by its name, learning from prompts that are refused. Default: as `contextTokenBudget` says. */
+  promptLimits?: PromptLimits | undefined;
   /** Prices of the chat model, for the `cost` of a turn. Default: unknown. */
   prices?: () => ModelPrices | null;
   /** Deadlines of an answer. Default 30 seconds each. */
@@ -93,16 +98,25 @@ export interface AgentParts {
   toolTimeoutMs?: number;
 }
 
+/** What is learned from refusals is kept in this process. */
+function limitsFor({ contextTokenBudget: given, chatModel }: ConversationGraphParts): PromptLimits {
+  const budget = given ?? contextTokenBudget(chatModel);
+  const known = typeof budget === "number" ? () => budget : budget;
+  return makePromptLimits({ known, longestAnswer: answerBound(chatModel), learned: makeLearnedContexts() });
+}
+
 /** What only reads: the nodes before the model, what `history` loads, and how long a prompt may be. */
 export function makeReading(parts: ConversationGraphParts) {
   const { database, chatModel, agents, observer = NOOP_OBSERVER } = parts;
   const { historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
   const { episodes = null, coreMemory = {}, questionModel = null } = parts;
   const scope = episodes?.scope ?? TURN_DEFAULTS.scope;
-  const budget = parts.contextTokenBudget ?? contextTokenBudget(chatModel);
-  const tokenBudget = typeof budget === "number" ? () => budget : budget;
+  const limits = parts.promptLimits ?? limitsFor(parts);
+  const chatModelOf = (agent: Agent | null): BaseChatModel => (agent && agents?.chatModelOf?.(agent)) ?? chatModel;
+  const tokenBudget = (): number => limits.of(modelName(chatModel));
   return {
-    tokenBudget,
+    chatModelOf,
+    limits,
     loading: {
       windows: makeWindowStore(database),
       historyWindow,
@@ -143,14 +157,13 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   const findPassages = parts.documents?.find ?? null;
   const passages = parts.documents?.topK ?? TURN_DEFAULTS.passages;
   const turns = makeTurnStore(database);
-  const { tokenBudget, loading, ...reading } = makeReading(parts);
-  const chatModelOf = (agent: Agent | null): BaseChatModel => (agent && agents?.chatModelOf?.(agent)) ?? chatModel;
+  const { limits, chatModelOf, loading, ...reading } = makeReading(parts);
   const answering = { turns, leaseMs, timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS };
   const generateRag = makeGenerateRag({
     ...answering,
     chatModelOf,
     instructions: parts.instructions ?? "",
-    tokenBudget,
+    limits,
     prices: parts.prices ?? (() => null),
     observer,
   });
@@ -167,7 +180,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       catalog: agents?.catalog ?? NO_AGENTS,
       tools: agents?.tools ?? (() => []),
       hooks: agents?.hooks ?? {},
-      tokenBudget,
+      limits,
       prices: parts.prices ?? (() => null),
       toolTimeoutMs: agents?.toolTimeoutMs ?? TURN_DEFAULTS.toolTimeoutMs,
       observer,

@@ -6,6 +6,7 @@ import { leaveOutOldOutputs, toolTokens } from "../nodes/agent/fit-loop.ts";
 import { usableCoreMemory } from "../nodes/core-memory.ts";
 import { makeKnowledgeHandlers } from "../nodes/generate-kb.ts";
 import { promptNotices, promptOf } from "../nodes/generate-rag.ts";
+import { modelName } from "../models/model-name.ts";
 import { makeReadHistory } from "../nodes/load-history.ts";
 import type { AssembledPrompt } from "../nodes/prompt/assemble-prompt.ts";
 import type { OwnedConversation } from "../stores/owner.ts";
@@ -104,7 +105,7 @@ export function findLeftOut(state: ConversationState, { receipt, leftOut, instru
  */
 export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt {
   const { instructions = "", agents, database, handlers = makeKnowledgeHandlers() } = parts;
-  const { tokenBudget, loading, route, coreMemory, retrieve } = makeReading({
+  const { limits, chatModelOf, loading, route, coreMemory, retrieve } = makeReading({
     ...parts,
     routing: { ...parts.routing, routerModel: null },
     questionModel: null,
@@ -135,7 +136,7 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
   return async function previewPrompt(request, signal) {
     const state = await reading.invoke(request, { context: { signal } });
     if (state.error) throw new AppError(state.error.code, state.error.message);
-    const limit = tokenBudget();
+    const limit = limits.of(modelName(chatModelOf(state.agent)));
     const about = { routeDecision: state.routeDecision, agent: state.agent?.name ?? ASSISTANT, limit };
     const generator = chooseGenerator(state, (kbPrefix) => handlers.find(kbPrefix) !== undefined);
     if (generator === "generate_kb") return { ...about, degraded: state.degraded, leftOut: [], prompt: null };

@@ -15,7 +15,7 @@ const REASONS: readonly [code: ErrorCode, said: RegExp][] = [
   ],
   [
     "context_too_long",
-    /context_length_exceeded|exceed_context_size|ContextWindowExceeded|maximum context length|context length is only|maximum model length|exceeds? (?:the )?(?:available |maximum |model's )?context (?:size|window|length|limit)|context size has been exceeded|prompt is too long|exceeds? the (?:configured|maximum) (?:limit|number) of (?:\d+ )?tokens|request too large/i,
+    /context_length_exceeded|exceed_context_size|ContextWindowExceeded|maximum context length|context length is only|maximum model length|exceeds? (?:the )?(?:available |maximum |model's )?context (?:size|window|length|limit)|context size has been exceeded|prompt is too long|exceeds? the (?:configured|maximum) (?:limit|number) of (?:\d+ )?tokens|request too large|longer than the model's context length|exceeded model token limit|input length should be|prompt (?:is )?too long|input is too long|`inputs` tokens \+ `max_new_tokens` must be|loaded with context length of only/i,
   ],
   [
     "model_not_found",

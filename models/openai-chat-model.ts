@@ -32,9 +32,13 @@ export function createOpenAIChatModel({ model, apiKey, baseUrl, maxTokens, tempe
   return new ChatOpenAI({ ...fields, completions: new StreamedCompletions(fields) });
 }
 
+/** The most tokens of an answer; 0 when it is not bound. */
+export function answerBound(model: BaseChatModel): number {
+  return "maxTokens" in model && typeof model.maxTokens === "number" ? model.maxTokens : 0;
+}
+
 /** Tokens for a prompt, by the model's metadata in LangChain. */
 export function contextTokenBudget(model: BaseChatModel): number {
   const { maxInputTokens: context } = model.profile;
-  const longestAnswer = "maxTokens" in model && typeof model.maxTokens === "number" ? model.maxTokens : 0;
-  return promptBudget(context ?? ASSUMED_CONTEXT, { longestAnswer, isAssumed: context === undefined });
+  return promptBudget(context ?? ASSUMED_CONTEXT, { longestAnswer: answerBound(model), isAssumed: context === undefined });
 }

@@ -1,3 +1,4 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import { toAppError } from "../errors/app-error.ts";
 import { modelName } from "../models/model-name.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
@@ -14,7 +15,7 @@ import type { AssembledPrompt } from "./prompt/assemble-prompt.ts";
 import type { Node } from "./node.ts";
 import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
 
-type SharedParts = Pick<AgentTurn, "chatModelOf" | "steps" | "hooks" | "timeouts" | "toolTimeoutMs" | "observer">;
+type SharedParts = Pick<AgentTurn, "chatModelOf" | "steps" | "hooks" | "timeouts" | "toolTimeoutMs" | "observer" | "limits">;
 
 /** `toolTimeoutMs`: milliseconds that a call may take. */
 export interface GenerateAgentParts extends SharedParts, Omit<AgentPromptParts, "steps"> {
@@ -22,8 +23,6 @@ export interface GenerateAgentParts extends SharedParts, Omit<AgentPromptParts, 
   leaseMs: number;
   /** Of the service, for every turn. */
   instructions: string;
-  /** The most tokens of a prompt, with the tools and their outputs. */
-  tokenBudget: () => number;
   /** Of the chat model. */
   prices: () => ModelPrices | null;
 }
@@ -47,7 +46,6 @@ export function makeGenerateAgent({
   tools: toolSource,
   leaseMs,
   instructions,
-  tokenBudget: findBudget,
   prices,
   ...shared
 }: GenerateAgentParts): Node {
@@ -60,7 +58,6 @@ export function makeGenerateAgent({
     const { tenantId, userId, conversationId, turnId, currentMessageId } = state;
     const held = { tenantId, userId, conversationId, turnId };
     const progress = startProgress();
-    const tokenBudget = findBudget();
     const began = progress.askedAt;
     const answerId = turnId;
     let firstTokenMs: number | null = null;
@@ -69,24 +66,27 @@ export function makeGenerateAgent({
       emit(runtime, { status: "token", content });
     };
 
-    const { prompt, answer, error } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, async (signal) => {
-      let prompt: AssembledPrompt | null = null; // until the model is asked
+    const last: { prompt: AssembledPrompt | null } = { prompt: null }; // until the model is asked
+    const { answer, error } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, async (signal) => {
       try {
         const reading = await readForAgent({ catalog, tools: toolSource, steps }, { state, agent, signal });
         const earlier = reading.steps.filter(({ questionId }) => questionId === currentMessageId);
-        const turn: AgentTurn = { ...shared, tokenBudget, held, messageId: currentMessageId, runtime, signal, earlier, progress };
+        const turn: AgentTurn = { ...shared, held, messageId: currentMessageId, runtime, signal, earlier, progress };
         const tools = reading.toolsFor((subagent, given) => runAgent(turn, subagent, given, { onToken: () => undefined }));
-        const assembled = agentPromptOf(state, reading, { tools, instructions, tokenBudget });
-        prompt = assembled.prompt;
-        const { windowIsWhole } = state;
-        for (const content of promptNotices(prompt, { windowIsWhole, tokenBudget })) emit(runtime, { status: "notice", content });
+        const assemble = (tokenBudget: number): BaseMessage[] => {
+          const { prompt, messages } = agentPromptOf(state, reading, { tools, instructions, tokenBudget });
+          const { windowIsWhole } = state;
+          for (const content of promptNotices(prompt, { windowIsWhole, tokenBudget })) emit(runtime, { status: "notice", content });
+          last.prompt = prompt;
+          return messages;
+        };
         const answers = { answerId, modelOptions: state.modelOptions ?? undefined, onToken };
-        const answer = await runAgent(turn, agent, { prompt: assembled.messages, tools }, answers);
+        const answer = await runAgent(turn, agent, { prompt: assemble, tools }, answers);
         await retryWhileUnreachable(() => steps.begin(held, [modelStep(turn, agent, answer)]), signal); // its text is the message
         progress.steps++;
-        return { prompt, answer, error: answer.error };
+        return { answer, error: answer.error };
       } catch (thrown) {
-        return { prompt, answer: null, error: toAppError(signal.aborted ? signal.reason : thrown) };
+        return { answer: null, error: toAppError(signal.aborted ? signal.reason : thrown) };
       }
     });
     if (error) runtime.context?.onError?.(error);
@@ -98,10 +98,10 @@ export function makeGenerateAgent({
       ...answerUpdate(state, answerId, answer?.text ?? ""),
       usage: progress.usage.context_limit === null ? null : progress.usage, // null: the model was not asked
       cost: isPriced(agent) ? costOf(prices(), progress.usage) : null,
-      receipt: prompt?.receipt ?? null,
+      receipt: last.prompt?.receipt ?? null,
       toolCalls: progress.called.length,
       steps: progress.steps,
-      degraded: (prompt?.leftOut.uncovered ?? 0) > 0 || !state.windowIsWhole ? ["summary"] : [],
+      degraded: (last.prompt?.leftOut.uncovered ?? 0) > 0 || !state.windowIsWhole ? ["summary"] : [],
       partialAnswer: error !== null,
       cut: answer?.cut ?? null,
       error: error?.toContent() ?? null,

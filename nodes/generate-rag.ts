@@ -7,6 +7,8 @@ import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince, type Notice } from "../turn/events.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { costOf, shareOf } from "../models/facts/prompt-budget.ts";
+import type { PromptLimits } from "../models/facts/prompt-limits.ts";
+import { modelName } from "../models/model-name.ts";
 import type { AnswerTimeouts } from "../models/deadlines.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import { formedAnswer } from "../models/formed-answer.ts";
@@ -14,6 +16,7 @@ import type { ModelAnswer } from "../models/stream-answer.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { type AssembledPrompt, assemblePrompt } from "./prompt/assemble-prompt.ts";
+import { askWithinLimit } from "./prompt/ask-within-limit.ts";
 import { usableCoreMemory } from "./core-memory.ts";
 import { type Instructions, instructionsNotice } from "./prompt/instructions.ts";
 import { withLease } from "./turn-lease.ts";
@@ -48,8 +51,7 @@ export interface GenerateRagParts {
   timeouts: AnswerTimeouts;
   /** Of the service, for every turn. */
   instructions: string;
-  /** Most tokens of a prompt. */
-  tokenBudget: () => number;
+  limits: PromptLimits;
   /** Null: unknown. */
   prices: () => ModelPrices | null;
   observer: Observer;
@@ -112,35 +114,41 @@ export function promptOf(state: ConversationState, instructions: string, tokenBu
  * that persist always runs. After an error of an earlier node the model is not asked.
  */
 export function makeGenerateRag(parts: GenerateRagParts): Node {
-  const { chatModelOf, turns, leaseMs, timeouts, instructions, tokenBudget: findBudget, prices, observer } = parts;
+  const { chatModelOf, turns, leaseMs, timeouts, instructions, limits, prices, observer } = parts;
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId, windowIsWhole, continued } = state;
     if (state.error) return { ...answerUpdate(state, "", ""), partialAnswer: true };
-    const tokenBudget = findBudget();
-    const prompt = promptOf(state, instructions, tokenBudget);
-    for (const content of promptNotices(prompt, { windowIsWhole, tokenBudget })) emit(runtime, { status: "notice", content });
     const began = performance.now();
     let firstTokenMs: number | null = null;
     const answerId = continued?.answerId ?? turnId;
-    const answer = await withLease({ turns, leaseMs }, { tenantId, userId, conversationId, turnId }, runtime.context?.signal, (signal) =>
-      formedAnswer({
-        model: chatModelOf(state.agent),
-        prompt: prompt.messages,
-        modelOptions: state.modelOptions ?? undefined,
-        timeouts,
-        signal,
-        callbacks: runtime.callbacks,
-        messageId: answerId,
-        watched: { observer, purpose: "chat" },
-        onToken(content) {
-          firstTokenMs ??= millisecondsSince(began);
-          emit(runtime, { status: "token", content });
-        },
-        onThought: (content) => emit(runtime, { status: "thought", content }),
-      }),
-    );
+    const model = chatModelOf(state.agent);
+    const assemble = (tokenBudget: number): AssembledPrompt => {
+      const prompt = promptOf(state, instructions, tokenBudget);
+      for (const content of promptNotices(prompt, { windowIsWhole, tokenBudget })) emit(runtime, { status: "notice", content });
+      return prompt;
+    };
+    const held = { tenantId, userId, conversationId, turnId };
+    const { prompt, answer, limit } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, (signal) => {
+      const ask = (prompt: AssembledPrompt): Promise<ModelAnswer> =>
+        formedAnswer({
+          model,
+          prompt: prompt.messages,
+          modelOptions: state.modelOptions ?? undefined,
+          timeouts,
+          signal,
+          callbacks: runtime.callbacks,
+          messageId: answerId,
+          watched: { observer, purpose: "chat" },
+          onToken(content) {
+            firstTokenMs ??= millisecondsSince(began);
+            emit(runtime, { status: "token", content });
+          },
+          onThought: (content) => emit(runtime, { status: "thought", content }),
+        });
+      return askWithinLimit({ limits, model: modelName(model), runtime, assemble, ask, strategy: "truncate" });
+    });
     if (answer.error) runtime.context?.onError?.(answer.error);
-    const usage = toUsage(answer, prompt, tokenBudget);
+    const usage = toUsage(answer, prompt, limit);
     runtime.note?.({
       first_token_ms: firstTokenMs,
       model_ms: millisecondsSince(began),

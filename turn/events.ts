@@ -54,6 +54,20 @@ export const ToolResultEvent = z.object({
 });
 export type ToolResultEvent = z.infer<typeof ToolResultEvent>;
 
+/** What was done to a prompt so that it fits. Counts of messages are of the prompt; tokens are estimated. */
+export const ContextCompressed = z.object({
+  strategy: z
+    .enum(["prune", "truncate", "summarize"])
+    .describe("Outputs of tools left out, messages shortened or left out, or older messages summarised."),
+  original_message_count: z.int(),
+  final_message_count: z.int(),
+  tokens_before: z.int(),
+  tokens_after: z.int(),
+  budget: z.int().describe("The tokens that the prompt may have."),
+  utilization_pct: z.int().describe("How much of that it has."),
+});
+export type ContextCompressed = z.infer<typeof ContextCompressed>;
+
 export const PlanItem = z.object({ content: z.string(), status: z.enum(["pending", "in_progress", "completed"]) });
 export type PlanItem = z.infer<typeof PlanItem>;
 
@@ -70,6 +84,7 @@ export const TurnEvent = z.discriminatedUnion("status", [
   event("tool_call", ToolCallEvent),
   event("tool_result", ToolResultEvent),
   event("plan", z.object({ items: z.array(PlanItem) })),
+  event("context_compressed", ContextCompressed),
   event("done", TurnResult),
   event("error", TurnError),
 ]);

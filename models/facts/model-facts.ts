@@ -1,9 +1,10 @@
 import { z } from "zod";
 import { startDeadline } from "../deadlines.ts";
 import { findKnownModel } from "./find-known-model.ts";
+import { type LearnedContexts, makeLearnedContexts } from "./learned-contexts.ts";
 
-/** Where a fact is from: the operator's MODEL_PROFILES, the model's server, LangChain's profiles, or nowhere. */
-export const FactSource = z.enum(["file", "server", "profile", "assumed"]);
+/** Where a fact is from: a refusal of the model's server, the operator's MODEL_PROFILES, the server's own word, LangChain's profiles, or nowhere. */
+export const FactSource = z.enum(["refusal", "file", "server", "profile", "assumed"]);
 export type FactSource = z.infer<typeof FactSource>;
 
 const tokens = z.int("must be a whole number").min(1, "must be 1 or more");
@@ -53,13 +54,16 @@ const firstKnown = <Value>(choices: readonly Choice<Value>[]): Choice<Value> | u
   choices.find(({ value }) => value !== undefined);
 
 /** The operator's word goes before the server's, and that before what is published: a server may run a model with a smaller context. */
-function combine(name: string, file: ModelProfile, told: number | undefined): ModelFacts {
+function combine(name: string, file: ModelProfile, told: number | undefined, learned: number | undefined): ModelFacts {
   const known = findKnownModel(name);
-  const context = firstKnown([
+  const believed = firstKnown([
     { value: file.context_window, source: "file" },
     { value: told, source: "server" },
     { value: known?.context, source: "profile" },
   ]) ?? { value: ASSUMED_CONTEXT, source: "assumed" as const };
+  // What a server has refused counts more than what anybody says.
+  const context =
+    learned !== undefined && learned < (believed.value ?? Infinity) ? { value: learned, source: "refusal" as const } : believed;
   const output = firstKnown([
     { value: file.max_output_tokens, source: "file" },
     { value: known?.output, source: "profile" },
@@ -88,6 +92,8 @@ export interface ModelFactsParts {
   profiles: Readonly<Record<string, ModelProfile>>;
   /** Null: there is no server to ask. */
   ask: AskContext | null;
+  /** What servers have refused. Default: nothing, and it is kept in this process. */
+  learned?: LearnedContexts;
   /** Milliseconds until a server that was away, or did not tell for good, is asked again. Default 30,000. */
   askAgainMs?: number;
   /** Hears once of each model whose context nobody knows, when it is used. */
@@ -104,7 +110,13 @@ interface Asked {
 export type ModelFactsSource = ReturnType<typeof makeModelFacts>;
 
 /** What is known of models. Servers are asked in the background: nobody waits for them. */
-export function makeModelFacts({ profiles, ask, askAgainMs = 30_000, onAssumed = () => undefined }: ModelFactsParts) {
+export function makeModelFacts({
+  profiles,
+  ask,
+  learned = makeLearnedContexts(),
+  askAgainMs = 30_000,
+  onAssumed = () => undefined,
+}: ModelFactsParts) {
   const asked = new Map<string, Asked>();
   const warned = new Set<string>();
   const closing = new AbortController();
@@ -114,8 +126,10 @@ export function makeModelFacts({ profiles, ask, askAgainMs = 30_000, onAssumed =
     const entry: Asked = { told, askAgainAt: Infinity };
     asked.set(model, entry);
     using deadline = startDeadline(ASK_MS, closing.signal);
+    const askedAt = new Date();
     try {
       const answer = await askContext(model, deadline.signal);
+      if (answer?.isFirm) learned.replace(model, askedAt);
       entry.told = answer?.tokens ?? told;
       if (answer?.isFirm === false) entry.askAgainAt = performance.now() + askAgainMs;
     } catch {
@@ -128,7 +142,7 @@ export function makeModelFacts({ profiles, ask, askAgainMs = 30_000, onAssumed =
     const file = profiles[model] ?? {};
     const isDue = (asked.get(model)?.askAgainAt ?? 0) <= performance.now();
     if (ask && isDue && file.context_window === undefined && !closing.signal.aborted) void askServer(model, ask);
-    return combine(model, file, asked.get(model)?.told);
+    return combine(model, file, asked.get(model)?.told, learned.of(model));
   }
 
   return {

@@ -7,6 +7,7 @@ import { runToolCall, shownArguments, type ToolHooks, type ToolOutcome } from ".
 import type { AgentTool, ToolTurn } from "../../agents/tool.ts";
 import { AppError } from "../../errors/app-error.ts";
 import { shareOf } from "../../models/facts/prompt-budget.ts";
+import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
 import type { AnswerTimeouts } from "../../models/deadlines.ts";
 import { modelName } from "../../models/model-name.ts";
 import { formedAnswer } from "../../models/formed-answer.ts";
@@ -23,7 +24,8 @@ import type { ModelOptions } from "../../turn/model-options.ts";
 import { NO_CONTEXT, type TurnUsage } from "../../turn/state.ts";
 import { retryWhileUnreachable } from "../turn-lease.ts";
 import { agentLoop, type AgentRun, recursionLimit } from "./agent-loop.ts";
-import { leaveOutOldOutputs, toolTokens } from "./fit-loop.ts";
+import { askWithinLimit } from "../prompt/ask-within-limit.ts";
+import { fitLoop, toolTokens } from "./fit-loop.ts";
 import { toArguments, toolMessage } from "./window-with-steps.ts";
 
 /** What all agents of one turn share. */
@@ -36,7 +38,7 @@ export interface AgentTurn {
   steps: StepStore;
   hooks: ToolHooks;
   timeouts: AnswerTimeouts;
-  tokenBudget: number;
+  limits: PromptLimits;
   toolTimeoutMs: number;
   observer: Observer;
   /** Of earlier attempts at this message. */
@@ -118,11 +120,17 @@ export interface AgentAnswers {
   onToken: (token: string) => void;
 }
 
+/** `prompt` makes what stands before the loop for so many tokens, with those of the tools. */
+export interface AgentTask {
+  prompt: (tokenBudget: number) => BaseMessage[];
+  tools: readonly AgentTool[];
+}
+
 /** Runs the loop of an agent with these tools behind a prompt. The answer may have an error. Throws AppError, or the signal's reason. */
 export async function runAgent(
   turn: AgentTurn,
   agent: Agent,
-  { prompt, tools }: { prompt: BaseMessage[]; tools: readonly AgentTool[] },
+  { prompt, tools }: AgentTask,
   { answerId, modelOptions, onToken }: AgentAnswers,
 ): Promise<ModelAnswer> {
   const { held, runtime, signal, steps, progress, chatModelOf } = turn;
@@ -130,6 +138,8 @@ export async function runAgent(
   const began = performance.now();
   const elapsedMs = () => performance.now() - began;
   const schemas = toolTokens(tools);
+  const model = chatModelOf(agent);
+  const start = prompt(turn.limits.of(modelName(model)));
   const sideBySide = bulkhead(limits.parallel_tools, Infinity);
   const unsure = interruptedCalls(turn.earlier);
   let calls = 0;
@@ -174,21 +184,34 @@ export async function runAgent(
     },
     async ask(messages, { withTools }) {
       progress.askedAt = performance.now();
-      const fitting = leaveOutOldOutputs(messages, turn.tokenBudget - schemas);
-      const answer = await formedAnswer({
-        model: chatModelOf(agent),
-        modelOptions,
-        prompt: fitting.messages,
-        tools: withTools ? tools.map(({ tool }) => tool) : undefined,
-        timeouts: turn.timeouts,
-        signal,
-        callbacks: runtime.callbacks,
-        messageId: answerId,
-        watched: { observer: turn.observer, purpose: "chat" },
-        onToken,
-        onThought: (content) => emit(runtime, { status: "thought", content }),
+      const behind = messages.slice(start.length);
+      const withSchemas = withTools ? schemas : 0;
+      const {
+        prompt: asked,
+        answer,
+        limit,
+      } = await askWithinLimit({
+        limits: turn.limits,
+        model: modelName(model),
+        runtime,
+        assemble: (budget) => fitLoop({ start, again: prompt, behind }, budget, withSchemas),
+        ask: (fitting) =>
+          formedAnswer({
+            model,
+            modelOptions,
+            prompt: fitting.messages,
+            tools: withTools ? tools.map(({ tool }) => tool) : undefined,
+            timeouts: turn.timeouts,
+            signal,
+            callbacks: runtime.callbacks,
+            messageId: answerId,
+            watched: { observer: turn.observer, purpose: "chat" },
+            onToken,
+            onThought: (content) => emit(runtime, { status: "thought", content }),
+          }),
+        strategy: behind.length > 0 ? "prune" : "truncate",
       });
-      addUsage(progress, answer, { promptTokens: fitting.tokens + (withTools ? schemas : 0), limit: turn.tokenBudget });
+      addUsage(progress, answer, { promptTokens: asked.tokens, limit });
       return answer;
     },
     async call(answer) {
@@ -217,6 +240,6 @@ export async function runAgent(
   };
 
   const options = { context: { run }, recursionLimit: recursionLimit(limits), callbacks: [] };
-  const { answer } = await agentLoop.invoke({ messages: prompt }, options);
+  const { answer } = await agentLoop.invoke({ messages: start }, options);
   return answer;
 }

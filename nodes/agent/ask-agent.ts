@@ -10,7 +10,7 @@ import type { Agent } from "../../turn/agent.ts";
 const SYSTEM_PROMPT = "You do one task for another assistant, which reads your answer. You see nothing of its conversation.";
 
 /** Runs a subagent in the turn. */
-export type RunSubagent = (agent: Agent, given: { prompt: BaseMessage[]; tools: readonly AgentTool[] }) => Promise<ModelAnswer>;
+export type RunSubagent = (agent: Agent, given: { prompt: () => BaseMessage[]; tools: readonly AgentTool[] }) => Promise<ModelAnswer>;
 
 /** The tool by which an agent gives a task to one of its subagents. A subagent has its own tools, permissions and limits, and asks no other. */
 export function makeAskAgent(run: RunSubagent, agents: readonly Agent[], available: readonly AgentTool[]): AgentTool {
@@ -27,7 +27,7 @@ export function makeAskAgent(run: RunSubagent, agents: readonly Agent[], availab
         if (!agent) throw new ToolError("unknown_agent", `There is no agent "${name}".`, `Ask one of these: ${names.join(", ")}.`);
         const instructions = [SYSTEM_PROMPT, ...(agent.instructions ? [agent.instructions] : [])].join("\n\n");
         const prompt = [new SystemMessage(instructions), new HumanMessage(task)];
-        const { text, error } = await run(agent, { prompt, tools: toolsOf(agent, available) });
+        const { text, error } = await run(agent, { prompt: () => prompt, tools: toolsOf(agent, available) });
         if (error) throw error;
         return text;
       },

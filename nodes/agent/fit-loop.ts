@@ -25,9 +25,11 @@ function tokensOf(message: BaseMessage): number {
   return estimateTokens(message.text + calls) + TOKENS_PER_MESSAGE;
 }
 
+export const tokensOfMessages = (messages: readonly BaseMessage[]): number => messages.reduce((sum, message) => sum + tokensOf(message), 0);
+
 /** The same messages within `budget` tokens as far as that goes: outputs of tools give way, oldest first, but for what skills say. */
 export function leaveOutOldOutputs(messages: readonly BaseMessage[], budget: number): { messages: BaseMessage[]; tokens: number } {
-  let tokens = messages.reduce((sum, message) => sum + tokensOf(message), 0);
+  let tokens = tokensOfMessages(messages);
   const fitting = messages.map((message) => {
     if (tokens <= budget || !(message instanceof ToolMessage) || message.name === "load_skill") return message;
     const placeholder = `[output of ${message.name ?? "a tool"} left out, ${estimateTokens(message.text)} tokens]`;
@@ -38,4 +40,24 @@ export function leaveOutOldOutputs(messages: readonly BaseMessage[], budget: num
     return shorter;
   });
   return { messages: fitting, tokens };
+}
+
+/** The messages of a loop: what stood before it at first, the same made anew for so many tokens, and what came since. */
+export interface LoopMessages {
+  start: readonly BaseMessage[];
+  again: (tokenBudget: number) => BaseMessage[];
+  behind: readonly BaseMessage[];
+}
+
+/** Fits a loop into `budget` tokens with those of the tools: outputs of tools give way first, then what stood before the loop. */
+export function fitLoop(
+  { start, again, behind }: LoopMessages,
+  budget: number,
+  schemas: number,
+): { messages: BaseMessage[]; tokens: number } {
+  const pruned = leaveOutOldOutputs([...start, ...behind], budget - schemas);
+  if (pruned.tokens <= budget - schemas) return { messages: pruned.messages, tokens: pruned.tokens + schemas };
+  const kept = pruned.messages.slice(start.length);
+  const messages = [...again(budget - tokensOfMessages(kept)), ...kept];
+  return { messages, tokens: tokensOfMessages(messages) + schemas };
 }

@@ -54,7 +54,7 @@ export const contextOperations = operationGroup({
   },
 });
 
-export function contextRoutes({ config, stores, promptLimit, previewPrompt }: AppParts): Router {
+export function contextRoutes({ config, stores, promptLimits, previewPrompt }: AppParts): Router {
   return makeRouter(contextOperations, {
     async getContext(request, response) {
       const { message, agent, kb_prefix } = parseRequest(ContextQuery, request.query);
@@ -70,10 +70,11 @@ export function contextRoutes({ config, stores, promptLimit, previewPrompt }: Ap
         readConversationUsage(stores.database, conversation),
         message === undefined ? null : previewPrompt({ ...asked, message }, abortSignalOnClose(response)),
       ]);
-      const { tokens, limit, parts } = used.lastPrompt ?? { tokens: 0, limit: promptLimit(), parts: null };
+      const model = modelNames(config).chat;
+      const { tokens, limit, parts } = used.lastPrompt ?? { tokens: 0, limit: promptLimits.of(model), parts: null };
       const ratio = shareOf(tokens, limit);
       response.json({
-        model: modelNames(config).chat,
+        model,
         context_limit: limit,
         usage_ratio: ratio,
         prompt_tokens: used.promptTokens,

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
 import type { PreviewPrompt } from "../../graph/preview-prompt.ts";
+import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
 import type { IdentityParts } from "../auth/authenticate.ts";
 import type { Limits } from "../limits/open-limits.ts";
 import type { HealthChecks } from "../observe/health-routes.ts";
@@ -20,8 +21,7 @@ export interface AppParts {
   models: Models;
   memory: Memory;
   facts: ModelFactsSource;
-  /** The most tokens of a prompt. */
-  promptLimit: () => number;
+  promptLimits: PromptLimits;
   previewPrompt: PreviewPrompt;
   agents: Agents;
   turns: Turns;

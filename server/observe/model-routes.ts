@@ -19,7 +19,9 @@ const Model = z.object({
       prices: FactSource.optional(),
       capabilities: FactSource.optional(),
     })
-    .describe("Who says so: MODEL_PROFILES (`file`), the model's `server`, LangChain's `profile`, or nobody (`assumed`)."),
+    .describe(
+      "Who says so: the server when it refused a longer prompt (`refusal`), MODEL_PROFILES (`file`), the model's `server`, LangChain's `profile`, or nobody (`assumed`).",
+    ),
 });
 const ModelList = z.object({ models: z.array(Model) });
 

@@ -35,6 +35,7 @@ function ofTurn(event: TurnEvent, field: string): CompletionEvent[] {
     case "tool_call":
     case "tool_result":
     case "plan":
+    case "context_compressed":
       return []; // OpenAI's protocol has no place for them
   }
 }

@@ -5,13 +5,14 @@ import type { RunJobsParts } from "../../memory/jobs/run-jobs.ts";
 import { type MemoryJobsParts, runMemoryJobs } from "../../memory/jobs/run-memory-jobs.ts";
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
 import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
+import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
 import type { KnowledgeHandlers } from "../../nodes/generate-kb.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { type AgentExtras, type Agents, openAgents } from "./open-agents.ts";
 import type { Config } from "./config.ts";
 import { openHandlers } from "./load-handlers.ts";
 import { type Memory, openMemory } from "./open-memory.ts";
-import { makePromptLimit, openModelFacts } from "./open-model-facts.ts";
+import { openLearnedContexts, openModelFacts, openPromptLimits } from "./open-model-facts.ts";
 import { createModels, modelNames, type Models } from "./open-models.ts";
 import { openStores, type Stores } from "./open-stores.ts";
 
@@ -22,8 +23,7 @@ export interface OpenGraph {
   models: Models;
   memory: Memory;
   facts: ModelFactsSource;
-  /** The most tokens of a prompt. */
-  promptLimit: () => number;
+  promptLimits: PromptLimits;
   agents: Agents;
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ function sharedSettings(config: Config, { database }: Stores, { timeouts }: Mode
 
 function partsOfGraph(
   config: Config,
-  { stores, models, memory, agents, facts, promptLimit }: Omit<OpenGraph, "graph" | "previewPrompt" | "close">,
+  { stores, models, memory, agents, facts, promptLimits }: Omit<OpenGraph, "graph" | "previewPrompt" | "close">,
   { observer, handlers }: { observer: Observer; handlers: KnowledgeHandlers | undefined },
 ): ConversationGraphParts {
   const { MEMORY_READ_TIMEOUT_MS: timeoutMs } = config;
@@ -65,7 +65,7 @@ function partsOfGraph(
     questionModel: models.memory && config.MEMORY_MODEL !== undefined ? { model: models.memory, timeoutMs } : null,
     coreMemory: config.ENABLE_CORE_MEMORY ? { timeoutMs } : null,
     titles: models.title !== null,
-    contextTokenBudget: promptLimit,
+    promptLimits,
     prices: () => facts.of(modelNames(config).chat).prices,
     leaseMs: config.TURN_LEASE_MS,
   };
@@ -85,10 +85,11 @@ export async function openGraph(
   const memory = await openMemory(config, stores.database, onError, observer);
   opening.defer(() => memory.close());
   const agents = await openAgents(config, { stores, models, memory }, extras);
-  const facts = openModelFacts(config, onModelAssumed);
+  const learned = await openLearnedContexts(stores.database, (error) => onError(error, "keeping what a model takes"));
+  const facts = openModelFacts(config, learned, onModelAssumed);
   opening.defer(() => facts.close());
-  const promptLimit = makePromptLimit(config, facts);
-  const parts = partsOfGraph(config, { stores, models, memory, agents, facts, promptLimit }, { observer, handlers });
+  const promptLimits = openPromptLimits(config, facts, learned);
+  const parts = partsOfGraph(config, { stores, models, memory, agents, facts, promptLimits }, { observer, handlers });
   const jobs = await runMemoryJobs({
     ...sharedSettings(config, stores, models),
     ...watching,
@@ -105,7 +106,7 @@ export async function openGraph(
   return {
     graph: createConversationGraph(parts),
     previewPrompt: makePreviewPrompt(parts),
-    ...{ stores, models, memory, agents, facts, promptLimit },
+    ...{ stores, models, memory, agents, facts, promptLimits },
     close: () => opened.disposeAsync(),
   };
 }

@@ -1,9 +1,13 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
-import { AppError } from "../../errors/app-error.ts";
+import { AppError, toAppError } from "../../errors/app-error.ts";
 import { makeAskContext } from "../../models/facts/ask-server.ts";
 import { type AskContext, makeModelFacts, ModelProfile, type ModelFactsSource } from "../../models/facts/model-facts.ts";
+import { type LearnedContext, type LearnedContexts, makeLearnedContexts } from "../../models/facts/learned-contexts.ts";
 import { budgetOf } from "../../models/facts/prompt-budget.ts";
+import { makePromptLimits, type PromptLimits } from "../../models/facts/prompt-limits.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
+import { readLearnedContexts, saveLearnedContext } from "../../stores/postgres/model-store.ts";
 import type { Config } from "./config.ts";
 import { modelNames, modelServer, usesModelServer } from "./open-models.ts";
 
@@ -32,7 +36,7 @@ export function readModelProfiles(file: string | undefined): z.infer<typeof Prof
 }
 
 /** Asks the models' servers in the background, of two models with one name that which answers. `onAssumed` hears of a model that answers and of whose context nobody knows. */
-export function openModelFacts(config: Config, onAssumed: (model: string) => void): ModelFactsSource {
+export function openModelFacts(config: Config, learned: LearnedContexts, onAssumed: (model: string) => void): ModelFactsSource {
   const askers = new Map<string, AskContext>();
   const names = modelNames(config);
   for (const task of ["memory", "summary", "router", "chat"] as const) {
@@ -40,15 +44,23 @@ export function openModelFacts(config: Config, onAssumed: (model: string) => voi
     if (server && !isOpenAI(server.url)) askers.set(names[task], makeAskContext(server));
   }
   const ask: AskContext = async (model, signal) => (await askers.get(model)?.(model, signal)) ?? null;
-  const facts = makeModelFacts({ profiles: readModelProfiles(config.MODEL_PROFILES), ask, onAssumed });
+  const facts = makeModelFacts({ profiles: readModelProfiles(config.MODEL_PROFILES), ask, learned, onAssumed });
   for (const name of new Set(Object.values(names))) facts.of(name);
   return facts;
 }
 
-/** The most tokens of a prompt, as is known by now. */
-export function makePromptLimit(config: Config, facts: ModelFactsSource): () => number {
+/** What is stored of it. A context that cannot be stored is learned again by the next process. */
+export async function openLearnedContexts(database: Database, onError: (error: AppError) => void): Promise<LearnedContexts> {
+  const save = (learned: LearnedContext): void => {
+    saveLearnedContext(database, learned).catch((error: unknown) => onError(toAppError(error)));
+  };
+  return makeLearnedContexts({ stored: await readLearnedContexts(database), save });
+}
+
+/** CONTEXT_TOKEN_BUDGET is for every model; none takes more than its server has said when it refused a prompt. */
+export function openPromptLimits(config: Config, facts: ModelFactsSource, learned: LearnedContexts): PromptLimits {
   const { CONTEXT_TOKEN_BUDGET: fixed, MAX_ANSWER_TOKENS: longestAnswer } = config;
-  if (fixed !== undefined) return () => fixed;
-  const { chat } = modelNames(config);
-  return () => budgetOf(usesModelServer(config) ? facts.forTurn(chat) : facts.of(chat), longestAnswer);
+  const known = (model: string): number =>
+    fixed ?? budgetOf(usesModelServer(config) ? facts.forTurn(model) : facts.of(model), longestAnswer);
+  return makePromptLimits({ known, longestAnswer, learned });
 }

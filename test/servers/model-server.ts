@@ -38,6 +38,10 @@ export interface ModelScript {
   /** The first token waits for this. */
   until?: Promise<unknown>;
   status?: number;
+  /** Of an answer with a `status`. Default: an error in words that nobody may see. */
+  error?: object;
+  /** Default 100. */
+  promptTokens?: number;
   /**
    * How it ends after the tokens; default `stop`, or `tool_calls`. `end` closes cleanly without a finish reason, `cut` drops the
    * connection, `hang` falls silent.
@@ -58,6 +62,10 @@ const sleep = (milliseconds: number): Promise<void> => setTimeout(milliseconds, 
 const nextId = (): string => `chatcmpl-${randomUUID()}`;
 
 const DEFAULT_TOKENS = Array.from({ length: 40 }, (_, index) => `word${index} `);
+
+const usageOf = ({ promptTokens = 100 }: ModelScript, completion_tokens: number) => {
+  return { prompt_tokens: promptTokens, completion_tokens, total_tokens: promptTokens + completion_tokens };
+};
 
 function* toolCallDeltas({ name, arguments: given, id }: ScriptedToolCall, index: number): Generator<object> {
   const whole = typeof given === "string" ? given : JSON.stringify(given);
@@ -99,15 +107,15 @@ async function streamAnswer(response: ServerResponse, body: ChatRequestBody, scr
   }
   delta({}, ending);
   const completion_tokens = tokens.length;
-  if (body.stream_options?.include_usage && !script.withoutUsage)
-    frame({ choices: [], usage: { prompt_tokens: 100, completion_tokens, total_tokens: 100 + completion_tokens } });
+  if (body.stream_options?.include_usage && !script.withoutUsage) frame({ choices: [], usage: usageOf(script, completion_tokens) });
   response.end("data: [DONE]\n\n");
 }
 
 /** For a client that does not stream; of the script only the tokens count. */
-function wholeAnswer({ model }: ChatRequestBody, { tokens = DEFAULT_TOKENS }: ModelScript): string {
+function wholeAnswer({ model }: ChatRequestBody, script: ModelScript): string {
+  const { tokens = DEFAULT_TOKENS } = script;
   const message = { role: "assistant", content: tokens.join("") };
-  const usage = { prompt_tokens: 100, completion_tokens: tokens.length, total_tokens: 100 + tokens.length };
+  const usage = usageOf(script, tokens.length);
   const choices = [{ index: 0, message, finish_reason: "stop" }];
   return JSON.stringify({ id: nextId(), object: "chat.completion", created: 1, model, choices, usage });
 }
@@ -134,7 +142,8 @@ export async function startModelServer({ port = 0, keepSeen = true, other = notF
       const script = choose(body);
       if (script.status !== undefined) {
         response.writeHead(script.status, { "content-type": "application/json" });
-        return response.end(JSON.stringify({ error: { message: "secret words of the model server", type: "server_error" } }));
+        const { error = { message: "secret words of the model server", type: "server_error" } } = script;
+        return response.end(JSON.stringify({ error }));
       }
       if (!body.stream) return response.writeHead(200, { "content-type": "application/json" }).end(wholeAnswer(body, script));
       return streamAnswer(response, body, script);

@@ -1,0 +1,52 @@
+import type { AppError } from "../../errors/app-error.ts";
+import { answeredError, bodyText } from "../server-words.ts";
+
+/** What a server says of a prompt that it refuses as too long. Null: it does not say. */
+export interface Refusal {
+  /** The context of the model, in tokens. */
+  limit: number | null;
+  /** The tokens that it counted in the prompt. */
+  prompt: number | null;
+}
+
+/** The first that fits holds. Servers' words are in `test/models/refusals.ts`. */
+const LIMIT = [
+  /n_ctx"?\s*[:=]\s*(\d+)/,
+  /\b\d{1,9}(?: \+ \d{1,9}| tokens) > (\d{1,9})/, // Anthropic
+  /\bLimit (\d+), Requested \d+/, // of one minute, which one request may not exceed either
+  /\b(\d{1,9}) maximum context length/, // Mistral
+  /must be <= (\d+)/, // TGI
+  /input length should be \[1, (\d+)\]/, // DashScope
+  /maximum number of tokens allowed \((\d+)\)/, // Gemini
+  /(?:context|model|token|input|configured) (?:length|size|window|limit)(?! by )[^\d]{0,30}(\d+)/i,
+];
+const PROMPT = [
+  /n_prompt_tokens"?\s*[:=]\s*(\d+)/,
+  /\b(\d{1,9})(?: \+ \d{1,9}| tokens) > \d{1,9}/,
+  /\bLimit \d+, Requested (\d+)/,
+  /\((\d+) (?:tokens )?(?:in the (?:messages|prompt|input)|of text input)/,
+  /resulted in (\d+) tokens/,
+  /(?:passed|has|contains|Given:) (\d+) (?:`inputs` |input )?tokens/,
+  /requested (\d+) tokens in the (?:messages|prompt)/,
+  /(?:request|input|prompt|tokens|token count) \((?:length )?(\d+)/i,
+];
+
+function firstNumber(patterns: readonly RegExp[], words: string): number | null {
+  for (const pattern of patterns) {
+    const found = Number(pattern.exec(words)?.[1] ?? 0);
+    if (found > 0) return found;
+  }
+  return null;
+}
+
+export function readRefusal(words: string): Refusal {
+  const plain = words.replace(/(?<=\d)[,_](?=\d{3}\b)/g, "");
+  return { limit: firstNumber(LIMIT, plain), prompt: firstNumber(PROMPT, plain) };
+}
+
+/** Null for any other error. */
+export function refusalOf(error: AppError | null): Refusal | null {
+  if (error?.code !== "context_too_long") return null;
+  const answered = answeredError(error.cause);
+  return answered ? readRefusal(bodyText(answered)) : { limit: null, prompt: null };
+}
