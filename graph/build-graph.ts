@@ -3,6 +3,7 @@ import { agentLoop } from "../nodes/agent/agent-loop.ts";
 import { instrumented, type Node } from "../nodes/node.ts";
 import { looksOnly } from "../nodes/routing/route-by-words.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
+import { hasTools } from "../turn/agent.ts";
 import { TurnContext } from "../turn/context.ts";
 import { ConversationState } from "../turn/state.ts";
 
@@ -25,7 +26,7 @@ export function chooseGenerator(
   state: ConversationState,
   hasHandler: (kbPrefix: string) => boolean,
 ): "generate_agent" | "generate_kb" | "generate_rag" {
-  if (state.agent) return state.agent.tools.length > 0 && state.continued === null ? "generate_agent" : "generate_rag";
+  if (state.agent) return hasTools(state.agent) && state.continued === null ? "generate_agent" : "generate_rag";
   const isAnswerable = state.error === null && (state.retrievalResults.length > 0 || !looksOnly(state));
   // A handler answers questions in its own words; it cannot go on with an answer, and knows of no form.
   const isAsked = state.continued === null && (state.modelOptions?.response_format ?? null) === null;

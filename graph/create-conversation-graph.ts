@@ -19,6 +19,7 @@ import { type KnowledgeHandlers, makeGenerateKb, makeKnowledgeHandlers } from ".
 import { makeGenerateAgent } from "../nodes/generate-agent.ts";
 import { type AgentCatalog, NO_AGENTS } from "../agents/agent-catalog.ts";
 import type { ToolHooks } from "../agents/run-tool-call.ts";
+import { NO_SKILLS, type SkillCatalog } from "../agents/skills/skill-catalog.ts";
 import type { ToolSource } from "../agents/tool.ts";
 import { makeStepStore } from "../stores/postgres/agents/step-store.ts";
 import type { Agent } from "../turn/agent.ts";
@@ -91,6 +92,8 @@ export interface ConversationGraphParts {
 export interface AgentParts {
   catalog: AgentCatalog;
   tools: ToolSource;
+  /** Default: none. */
+  skills?: SkillCatalog;
   hooks?: ToolHooks;
   /** The model of an agent that names one, or a temperature. Default: the chat model. */
   chatModelOf?: ((agent: Agent) => BaseChatModel) | undefined;
@@ -179,6 +182,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       steps: makeStepStore(database),
       catalog: agents?.catalog ?? NO_AGENTS,
       tools: agents?.tools ?? (() => []),
+      skills: agents?.skills ?? NO_SKILLS,
       hooks: agents?.hooks ?? {},
       limits,
       prices: parts.prices ?? (() => null),

@@ -1,5 +1,6 @@
 import { StateGraph, START, END } from "@langchain/langgraph";
 import { NO_AGENTS } from "../agents/agent-catalog.ts";
+import { NO_SKILLS } from "../agents/skills/skill-catalog.ts";
 import { AppError } from "../errors/app-error.ts";
 import { agentPromptOf, readForAgent } from "../nodes/agent/agent-prompt.ts";
 import { leaveOutOldOutputs, toolTokens } from "../nodes/agent/fit-loop.ts";
@@ -121,7 +122,12 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
     .addEdge(["route", "history", "core_memory"], "retrieve")
     .addEdge("retrieve", END)
     .compile({ name: "preview" });
-  const agentParts = { catalog: agents?.catalog ?? NO_AGENTS, tools: agents?.tools ?? (() => []), steps: makeStepStore(database) };
+  const agentParts = {
+    catalog: agents?.catalog ?? NO_AGENTS,
+    tools: agents?.tools ?? (() => []),
+    skills: agents?.skills ?? NO_SKILLS,
+    steps: makeStepStore(database),
+  };
 
   async function promptOfAgent(state: ConversationState, budget: number, signal: AbortSignal | undefined) {
     if (!state.agent) throw new Error("only an agent has a loop");

@@ -44,6 +44,7 @@ export function makeGenerateAgent({
   turns,
   catalog,
   tools: toolSource,
+  skills,
   leaseMs,
   instructions,
   prices,
@@ -69,7 +70,7 @@ export function makeGenerateAgent({
     const last: { prompt: AssembledPrompt | null } = { prompt: null }; // until the model is asked
     const { answer, error } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, async (signal) => {
       try {
-        const reading = await readForAgent({ catalog, tools: toolSource, steps }, { state, agent, signal });
+        const reading = await readForAgent({ catalog, tools: toolSource, skills, steps }, { state, agent, signal });
         const earlier = reading.steps.filter(({ questionId }) => questionId === currentMessageId);
         const turn: AgentTurn = { ...shared, held, messageId: currentMessageId, runtime, signal, earlier, progress };
         const tools = reading.toolsFor((subagent, given) => runAgent(turn, subagent, given, { onToken: () => undefined }));

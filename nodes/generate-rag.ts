@@ -79,11 +79,11 @@ export function promptNotices(prompt: AssembledPrompt, limits: { windowIsWhole: 
 }
 
 /** Those of a knowledge base are for the turns that it answers. */
-function instructionsOf(state: ConversationState, ofService: string): Instructions[] {
+function instructionsOf(state: ConversationState, ofService: string, aboutSkills: string): Instructions[] {
   const hasBase = !looksOnly(state) || state.retrievalResults.length > 0;
   const all: Instructions[] = [
     { from: "service", text: ofService },
-    { from: "agent", text: state.agent?.instructions ?? "" },
+    { from: "agent", text: [state.agent?.instructions ?? "", aboutSkills].filter((text) => text !== "").join("\n\n") },
     { from: "knowledge", text: hasBase ? state.kbInstructions : "" },
     { from: "caller", text: state.instructions },
   ];
@@ -91,12 +91,12 @@ function instructionsOf(state: ConversationState, ofService: string): Instructio
 }
 
 /** The prompt of a turn. An agent's instructions stand in it, and layers of memory that it switches off do not. */
-export function promptOf(state: ConversationState, instructions: string, tokenBudget: number): AssembledPrompt {
+export function promptOf(state: ConversationState, instructions: string, tokenBudget: number, aboutSkills = ""): AssembledPrompt {
   const { message, attachments, continued, agent } = state;
   const { summary: usesSummary = true, core_memory: usesCoreMemory = true } = agent?.memory ?? {};
   const usesDocuments = state.useRetrieval && !(looksOnly(state) && state.retrievalResults.length === 0);
   return assemblePrompt({
-    instructions: instructionsOf(state, instructions),
+    instructions: instructionsOf(state, instructions, aboutSkills),
     coreMemory: usesCoreMemory ? usableCoreMemory(state) : [],
     summary: usesSummary ? state.conversationSummary : null,
     window: state.recentMessages,

@@ -7,7 +7,7 @@ export interface FencedPiece {
 }
 
 const TAGS = `core_memory conversation_summary earlier_exchanges passages earlier_summary user_message assistant_message
-knowledge_bases attachments user_wishes tool_output`;
+knowledge_bases attachments user_wishes tool_output available_skills`;
 
 /** In angle brackets of chat templates: Llama, Mistral, Gemma, Qwen, GLM, Command, T5. ChatML and DeepSeek write bars. */
 const ANGLE_TOKENS = `s sys bos eos pad unk sop eop image think bos_token eos_token start_of_turn end_of_turn start_of_image end_of_image

@@ -12,6 +12,8 @@ const text = (limit: number) =>
     .refine((value) => value.isWellFormed() && !value.includes("\0"), "holds a NUL character or half of a surrogate pair")
     .max(limit, `has more than ${limit} characters`);
 const agentName = z.string().regex(AGENT_NAME, "must have 1 to 64 small letters, digits and dashes");
+/** A name of a skill, in which `*` stands for any characters. */
+const skillPattern = z.string().regex(/^[a-z0-9*-]{1,64}$/, "must be the name of a skill; * stands for any characters");
 /** A name of a tool, in which `*` stands for any characters. */
 const toolPattern = z.string().regex(/^[\w*-]{1,200}$/, "must be the name of a tool; * stands for any characters");
 const list = <Item extends z.ZodType>(item: Item, most: number) =>
@@ -41,6 +43,7 @@ export const AgentSpec = z.strictObject({
   permissions: list(z.strictObject({ tool: toolPattern, action: PermissionAction }), 200).describe(
     "The most specific rule that matches a tool decides; of equally specific ones deny does.",
   ),
+  skills: list(skillPattern, 200).describe("Patterns of names of skills that it may load. None: no skills."),
   knowledge: text(64).nullable().optional().describe("The knowledge base of its turns; null: none. Without it they are routed."),
   subagents: list(agentName, 50).describe("Agents to which it may give tasks."),
   keywords: list(text(100), 200).describe("Route a message to it, as those of a knowledge base do."),
@@ -50,6 +53,9 @@ export const AgentSpec = z.strictObject({
     .describe("False switches a layer of memory off for its turns."),
   limits: AgentLimits.prefault({}),
 });
+/** Whether it can call anything: then it answers in a loop. */
+export const hasTools = ({ tools, skills, subagents }: Pick<AgentSpec, "tools" | "skills" | "subagents">): boolean =>
+  tools.length + skills.length + subagents.length > 0;
 /** What an agent is, with every default. */
 export type AgentSpec = z.infer<typeof AgentSpec>;
 /** The same as a program writes it: all but the description has a default. */

@@ -1,6 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { AgentCatalog } from "../../agents/agent-catalog.ts";
-import { type AgentTool, type ToolSource, toolsOf } from "../../agents/tool.ts";
+import { equipAgent } from "../../agents/equip-agent.ts";
+import type { SkillCatalog } from "../../agents/skills/skill-catalog.ts";
+import type { AgentTool, ToolSource } from "../../agents/tool.ts";
 import type { StepOfQuestion, StepStore } from "../../stores/postgres/agents/step-store.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { ConversationState } from "../../turn/state.ts";
@@ -14,6 +16,7 @@ import { groupByQuestion, withSteps } from "./window-with-steps.ts";
 export interface AgentPromptParts {
   catalog: AgentCatalog;
   tools: ToolSource;
+  skills: SkillCatalog;
   steps: Pick<StepStore, "ofQuestions">;
 }
 
@@ -21,35 +24,41 @@ export interface AgentPromptParts {
 export interface AgentReading {
   /** Those that the agent may see, with the one that asks its subagents. */
   toolsFor: (run: RunSubagent) => AgentTool[];
+  /** What the prompt says of the agent's skills. */
+  aboutSkills: string;
   questionIds: string[];
   /** Of these questions. */
   steps: StepOfQuestion[];
 }
 
 export async function readForAgent(
-  { catalog, tools: toolSource, steps: store }: AgentPromptParts,
+  { catalog, tools: toolSource, skills: skillCatalog, steps: store }: AgentPromptParts,
   { state, agent, signal }: { state: ConversationState; agent: Agent; signal: AbortSignal | undefined },
 ): Promise<AgentReading> {
   const { tenantId, userId, conversationId, currentMessageId, recentMessages } = state;
   const questionIds = [...recentMessages.filter(({ role }) => role === "user").map(({ id }) => id), currentMessageId];
-  const [available, steps, known] = await Promise.all([
+  const [available, skills, steps, known] = await Promise.all([
     toolSource({ tenantId, userId }),
+    skillCatalog.list(tenantId, agent.skills),
     retryWhileUnreachable(() => store.ofQuestions({ tenantId, userId, conversationId }, questionIds), signal),
     agent.subagents.length > 0 ? catalog.list(tenantId) : [],
   ]);
-  const own = toolsOf(agent, available);
+  const { tools: own, aboutSkills } = equipAgent(agent, { available, skills, catalog: skillCatalog });
+  const equip = async (one: Agent) =>
+    equipAgent(one, { available, skills: await skillCatalog.list(tenantId, one.skills), catalog: skillCatalog });
   const subagents = known.filter(({ name }) => agent.subagents.includes(name) && name !== agent.name);
-  return { toolsFor: (run) => (subagents.length > 0 ? [...own, makeAskAgent(run, subagents, available)] : own), questionIds, steps };
+  const toolsFor: AgentReading["toolsFor"] = (run) => (subagents.length > 0 ? [...own, makeAskAgent(run, subagents, equip)] : own);
+  return { toolsFor, aboutSkills, questionIds, steps };
 }
 
 /** The prompt of an agent with these tools, and its messages with what earlier turns did. */
 export function agentPromptOf(
   state: ConversationState,
-  { questionIds, steps }: AgentReading,
+  { aboutSkills, questionIds, steps }: AgentReading,
   { tools, instructions, tokenBudget }: { tools: readonly AgentTool[]; instructions: string; tokenBudget: number },
 ): { prompt: AssembledPrompt; messages: BaseMessage[] } {
   const schemas = toolTokens(tools);
-  const prompt = promptOf(state, instructions, Math.max(0, tokenBudget - schemas));
+  const prompt = promptOf(state, instructions, Math.max(0, tokenBudget - schemas), aboutSkills);
   const room = tokenBudget - schemas - prompt.tokens;
   const { currentMessageId } = state;
   return { prompt, messages: withSteps(prompt.messages, groupByQuestion(steps, questionIds), { currentMessageId, room }) };

@@ -2,8 +2,8 @@ import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/m
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import { ToolError } from "../../agents/run-tool-call.ts";
+import type { Equipment } from "../../agents/equip-agent.ts";
 import type { AgentTool } from "../../agents/tool.ts";
-import { toolsOf } from "../../agents/tool.ts";
 import type { ModelAnswer } from "../../models/stream-answer.ts";
 import type { Agent } from "../../turn/agent.ts";
 
@@ -13,7 +13,7 @@ const SYSTEM_PROMPT = "You do one task for another assistant, which reads your a
 export type RunSubagent = (agent: Agent, given: { prompt: () => BaseMessage[]; tools: readonly AgentTool[] }) => Promise<ModelAnswer>;
 
 /** The tool by which an agent gives a task to one of its subagents. A subagent has its own tools, permissions and limits, and asks no other. */
-export function makeAskAgent(run: RunSubagent, agents: readonly Agent[], available: readonly AgentTool[]): AgentTool {
+export function makeAskAgent(run: RunSubagent, agents: readonly Agent[], equip: (agent: Agent) => Promise<Equipment>): AgentTool {
   const names = agents.map(({ name }) => name);
   const list = agents.map(({ name, description }) => `${name}: ${description}`).join("\n");
   return {
@@ -25,9 +25,10 @@ export function makeAskAgent(run: RunSubagent, agents: readonly Agent[], availab
       async ({ agent: name, task }) => {
         const agent = agents.find((one) => one.name === name);
         if (!agent) throw new ToolError("unknown_agent", `There is no agent "${name}".`, `Ask one of these: ${names.join(", ")}.`);
-        const instructions = [SYSTEM_PROMPT, ...(agent.instructions ? [agent.instructions] : [])].join("\n\n");
+        const { tools, aboutSkills } = await equip(agent);
+        const instructions = [SYSTEM_PROMPT, agent.instructions ?? "", aboutSkills].filter((text) => text !== "").join("\n\n");
         const prompt = [new SystemMessage(instructions), new HumanMessage(task)];
-        const { text, error } = await run(agent, { prompt: () => prompt, tools: toolsOf(agent, available) });
+        const { text, error } = await run(agent, { prompt: () => prompt, tools });
         if (error) throw error;
         return text;
       },

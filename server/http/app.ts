@@ -1,5 +1,6 @@
 import express, { type Express } from "express";
 import { agentRoutes } from "../agents/agent-routes.ts";
+import { skillRoutes } from "../agents/skill-routes.ts";
 import { stepRoutes } from "../agents/step-routes.ts";
 import { authenticate, needsIdentity } from "../auth/authenticate.ts";
 import { requireScope, requireWholeTenant } from "../auth/caller.ts";
@@ -62,7 +63,7 @@ export function makeApp(parts: AppParts): Express {
     .use(metricsRoute({ stores, health: parts.health, metrics: observing.metrics, log }))
     .use(openApiRoutes(() => buildDescription({ maxMessageChars, sections: memory.sections })))
     .use(openaiRoutes(parts), responseRoutes(parts), openaiConversationRoutes(parts))
-    .use(importRoutes(parts), knowledgeRoutes(parts), documentRoutes(parts)) // with body limits of their own
+    .use(importRoutes(parts), knowledgeRoutes(parts), documentRoutes(parts), skillRoutes(parts)) // with body limits of their own
     .use("/api/v1", requireJson, readJson(maxBodyBytes), limits.rates.ofUser(userInBody))
     .use(
       chatRoutes(parts),

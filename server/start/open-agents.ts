@@ -2,6 +2,8 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { type AgentCatalog, makeAgentCatalog } from "../../agents/agent-catalog.ts";
 import { loadAgentFiles, parseAgent } from "../../agents/load-agent-files.ts";
 import type { ToolHooks } from "../../agents/run-tool-call.ts";
+import { loadSkillFolders, type SystemSkill } from "../../agents/skills/load-skill-folders.ts";
+import { makeSkillCatalog, type SkillCatalog } from "../../agents/skills/skill-catalog.ts";
 import type { AgentTool, ToolSource } from "../../agents/tool.ts";
 import { calculate } from "../../agents/tools/calculate.ts";
 import { makeConversationSearch } from "../../agents/tools/conversation-search.ts";
@@ -33,6 +35,9 @@ export interface Agents {
   /** Of the system tier, by name. */
   system: readonly Agent[];
   tools: ToolSource;
+  skills: SkillCatalog;
+  /** Of the system tier, by name. */
+  systemSkills: readonly SystemSkill[];
   hooks: ToolHooks;
   chatModelOf: ((agent: Agent) => BaseChatModel) | undefined;
 }
@@ -59,13 +64,16 @@ function builtInTools(config: Config, stores: Stores, memory: Memory): AgentTool
   ];
 }
 
-/** Throws AppError `invalid_configuration` when a file of an agent is wrong. */
+/** Throws AppError `invalid_configuration` when a file of an agent or a skill is wrong. */
 export async function openAgents(
   config: Config,
   { stores, memory, models }: { stores: Stores; memory: Memory; models: Models },
   extras: AgentExtras = {},
 ): Promise<Agents> {
-  const files = config.AGENTS_DIR === undefined ? [] : await loadAgentFiles(config.AGENTS_DIR);
+  const [files, systemSkills] = await Promise.all([
+    config.AGENTS_DIR === undefined ? [] : loadAgentFiles(config.AGENTS_DIR),
+    config.SKILLS_DIR === undefined ? [] : loadSkillFolders(config.SKILLS_DIR),
+  ]);
   const ofProgram = Object.entries(extras.agents ?? {}).map(([name, spec]) => parseAgent(`the agent "${name}"`, name, spec));
   const system = [...files, ...ofProgram];
   const tools = [...builtInTools(config, stores, memory), ...(extras.tools ?? [])];
@@ -73,6 +81,8 @@ export async function openAgents(
     catalog: makeAgentCatalog({ system, tenants: stores.agents }),
     system,
     tools: () => tools,
+    skills: makeSkillCatalog({ system: systemSkills, tenants: stores.skills }),
+    systemSkills,
     hooks: extras.hooks ?? {},
     chatModelOf: models.chatOf,
   };

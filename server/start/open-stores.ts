@@ -1,6 +1,7 @@
 import type { Observer } from "../../observe/observer.ts";
 import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
 import { makeAgentStore } from "../../stores/postgres/agents/agent-store.ts";
+import { makeSkillStore } from "../../stores/postgres/agents/skill-store.ts";
 import { makeStepStore } from "../../stores/postgres/agents/step-store.ts";
 import { makeConversationStore } from "../../stores/postgres/conversations/conversation-store.ts";
 import { makeMessageStore } from "../../stores/postgres/conversations/message-store.ts";
@@ -51,6 +52,7 @@ export async function openStores(config: Config, observer: Observer) {
     documents: makeDocumentStore(database),
     chunks: makeChunkStore(database),
     agents: makeAgentStore(database),
+    skills: makeSkillStore(database),
     steps: makeStepStore(database),
     jobs: makeJobOverview(database),
   };

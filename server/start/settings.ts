@@ -160,6 +160,10 @@ const prompt = {
     .optional()
     .describe("A file of JavaScript with handlers that answer for knowledge bases, like `./handlers.js`: see docs/memory.md. Unset: none."),
   AGENTS_DIR: z.string().optional().describe("A folder of agents for all tenants, one `NAME.json` each. Unset: none besides `assistant`."),
+  SKILLS_DIR: z
+    .string()
+    .optional()
+    .describe("A folder of skills for all tenants, one folder with a `SKILL.md` each. It is read once, at the start. Unset: none."),
   WEB_FETCH: onOrOff(false).describe(
     "Whether agents may read pages of the internet, with the tool `web_fetch`. Only public addresses are reached.",
   ),

@@ -1,4 +1,5 @@
 import { agentOperations } from "../../agents/agent-routes.ts";
+import { skillOperations } from "../../agents/skill-routes.ts";
 import { stepOperations } from "../../agents/step-routes.ts";
 import { contextOperations } from "../../conversations/context-routes.ts";
 import { conversationOperations } from "../../conversations/conversation-routes.ts";
@@ -38,6 +39,7 @@ export const GROUPS: readonly OperationGroup[] = [
   exportOperations,
   eraseOperations,
   agentOperations,
+  skillOperations,
   stepOperations,
   knowledgeOperations,
   documentOperations,

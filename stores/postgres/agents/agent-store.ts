@@ -1,4 +1,4 @@
-import type { AgentSpec } from "../../../turn/agent.ts";
+import { AgentSpec } from "../../../turn/agent.ts";
 import type { Database } from "../database/database.ts";
 import { makeTenantLists } from "../database/tenant-lists.ts";
 
@@ -21,6 +21,9 @@ export interface AgentStore {
   versions(tenantId: string, name: string): Promise<Omit<StoredAgent, "name">[]>;
 }
 
+/** Of fields that a stored agent, of an older version, has not. */
+const DEFAULTS = AgentSpec.parse({ description: "none" });
+
 const PUT = `
 with changed as (
   insert into agents as present (tenant_id, name, spec, version, created_at, updated_at)
@@ -42,7 +45,7 @@ export function makeAgentStore(database: Database): AgentStore {
     list: makeTenantLists<AgentRow, StoredAgent>(database, {
       name: "agents-list",
       rows: (tenant) => `select name, spec, version, updated_at as "updatedAt" from agents where tenant_id = ${tenant} order by name`,
-      toItem: (row) => ({ ...row, updatedAt: new Date(row.updatedAt) }),
+      toItem: (row) => ({ ...row, spec: row.spec && { ...DEFAULTS, ...row.spec }, updatedAt: new Date(row.updatedAt) }),
     }),
 
     async put(tenantId, name, spec) {

@@ -34,6 +34,7 @@ export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: "conversation_agents" },
   { name: "agents" },
   { name: "agent_versions" },
+  { name: "skills" },
   { name: "core_memory_sections" },
   { name: "core_memory_versions" },
   { name: "core_memory_lines" },

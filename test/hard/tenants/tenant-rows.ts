@@ -28,6 +28,7 @@ const OWNER_OF: Record<string, RowOwner> = {
   conversation_agents: OF_CONVERSATION,
   agents: OF_TENANT,
   agent_versions: OF_TENANT,
+  skills: OF_TENANT,
   knowledge_bases: OF_TENANT,
   knowledge_documents: OF_TENANT,
   knowledge_chunks: { tenant: "(select tenant_id from knowledge_documents where id = kept.document_id)", user: null },

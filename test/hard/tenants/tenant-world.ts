@@ -70,8 +70,11 @@ async function addDocument(url: string, tenantId: string, secret: string): Promi
   const base = { description: `handbook ${secret}` };
   for (const kb of ["handbook", own]) await succeed("a base", putJson(`${url}/api/v1/knowledge/${kb}`, base, headers));
   for (const agent of ["helper", own]) {
+    const name = agent.replaceAll("_", "-");
     const spec = { description: `helps with ${secret}`, tools: ["calculate"] };
-    await succeed("an agent", putJson(`${url}/api/v1/agents/${agent.replaceAll("_", "-")}`, spec, headers));
+    await succeed("an agent", putJson(`${url}/api/v1/agents/${name}`, spec, headers));
+    const files = { "SKILL.md": `---\nname: ${name}\ndescription: how to ${secret}\n---\nDo ${secret}.` };
+    await succeed("a skill", putJson(`${url}/api/v1/skills/${name}`, { files }, headers));
   }
   const documents = `${url}/api/v1/knowledge/handbook/documents`;
   const document = { title: `The ${secret} book`, text: `# ${secret}\n\nAbout ${secret}.`, external_id: "document" };

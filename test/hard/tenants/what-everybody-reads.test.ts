@@ -163,18 +163,20 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     expect(fingerprints(await readOwnedRows(stage.database))).toEqual(before);
   }, 120_000);
 
-  test("the agent of another tenant cannot be named, read or deleted", async () => {
+  test("the agent of another tenant cannot be named, read or deleted, and its skill neither", async () => {
     const before = fingerprints(await readOwnedRows(stage.database));
     const own = { user_id: "ada", session_id: "s", message: "What do you know?" };
     for (const tenant of ["acme-corp", "ACME", "acm"]) {
       const headers = bearer(keyOf(tenant));
       expect((await postJson(`${stage.url}/api/v1/chat`, { ...own, agent: "only-acme" }, headers)).status).toBe(400);
       for (const [method, path] of [
-        ["GET", "only-acme"],
-        ["GET", "only-acme/versions"],
-        ["DELETE", "only-acme"],
+        ["GET", "agents/only-acme"],
+        ["GET", "agents/only-acme/versions"],
+        ["DELETE", "agents/only-acme"],
+        ["GET", "skills/only-acme"],
+        ["DELETE", "skills/only-acme"],
       ] as const)
-        expect((await callApi(`${stage.url}/api/v1/agents/${path}`, { method, headers })).status).toBe(404);
+        expect((await callApi(`${stage.url}/api/v1/${path}`, { method, headers })).status).toBe(404);
     }
     expect(fingerprints(await readOwnedRows(stage.database))).toEqual(before);
   }, 120_000);

@@ -87,6 +87,12 @@ describe("answers are what the description says", () => {
     await ask("listConversationAgents", { params: { id: String(values[0]?.["conversation_id"]) } });
     await ask("listMessages", { params: { id: String(values[0]?.["conversation_id"]) }, query: { include: "steps" } });
     await ask("deleteAgent", helper);
+    const files = { "SKILL.md": "---\nname: helper\ndescription: Helps\n---\nHelp." };
+    await ask("putSkill", { ...helper, body: { files } }, 201);
+    await ask("putSkill", { ...helper, body: { files } });
+    await ask("getSkill", helper);
+    await ask("listSkills");
+    await ask("deleteSkill", helper);
   });
 
   test("about conversations", async () => {

@@ -14,6 +14,7 @@ import {
   SCHEMAS_NOT_EXPORTED,
 } from "../../../../stores/postgres/export/exported-tables.ts";
 import { makeAgentStore } from "../../../../stores/postgres/agents/agent-store.ts";
+import { makeSkillStore } from "../../../../stores/postgres/agents/skill-store.ts";
 import { makeStepStore } from "../../../../stores/postgres/agents/step-store.ts";
 import { AgentSpec } from "../../../../turn/agent.ts";
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
@@ -70,6 +71,8 @@ async function fill(database: Database): Promise<{ running: string; pending: str
   const pending = await documents.add(place, { title: "Porto", contentType: "text/plain", bytes, externalId: null, metadata: {} });
   const agents = makeAgentStore(database);
   for (const tenant of ["acme", "other"]) await agents.put(tenant, "helper", AgentSpec.parse({ description: ODD, tools: ["calculate"] }));
+  const skills = makeSkillStore(database);
+  for (const tenant of ["acme", "other"]) await skills.put(tenant, "helper", { description: ODD, files: { "SKILL.md": ODD } });
   const steps = makeStepStore(database);
   for (const owner of [ADA, BOB, EVE]) {
     const said = owner === ADA ? ODD : "plums";
