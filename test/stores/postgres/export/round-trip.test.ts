@@ -184,7 +184,7 @@ describe.each([
 
   const tables = EXPORTED_TABLES.map(({ name }) => name);
   test.each([
-    ["one user", BOB, tables.filter((name) => !/^knowledge_|^token_|^agent/.test(name)), /figs|索拉里斯/, 3],
+    ["one user", BOB, tables.filter((name) => !/^knowledge_|^token_|^agent|^skills$/.test(name)), /figs|索拉里斯/, 3],
     ["one tenant", { tenantId: "acme" }, tables, /figs/, 6],
     ["nobody", { tenantId: "acme", userId: uuidv7() }, [], /./, 0],
   ])("of %s holds what belongs to it in every table, and nothing else", async (_whose, scope, expected, foreign, conversations) => {
