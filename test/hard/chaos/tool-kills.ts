@@ -1,0 +1,138 @@
+import type { ChatRequestBody, ModelScript } from "../../servers/model-server.ts";
+import { fileURLToPath } from "node:url";
+import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
+import { startHttpServer } from "../../servers/http-server.ts";
+import { startModelServer } from "../../servers/model-server.ts";
+import { sendAndStay } from "../../servers/real-client.ts";
+import { type ServiceProcess, startServiceProcess } from "../../servers/service-process.ts";
+import { startStatementProxy } from "../../servers/statement-proxy.ts";
+import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
+
+const MAIN = fileURLToPath(new URL("../../servers/tool-service.ts", import.meta.url));
+const LEASE_MS = 1_000;
+/** A turn with one call has about ten; in a round that asks for one more nobody is killed. */
+const STATEMENTS = 11;
+
+const RAN = "It is ordered.";
+const UNKNOWN = "It is not known whether it was ordered.";
+
+/** Orders once. When it is not known whether that ran, it tries to order again, as a careless model does. */
+function orderCarelessly({ messages }: ChatRequestBody): ModelScript {
+  const [last, question] = [messages.at(-1), messages.findLast(({ role }) => role === "user")];
+  const item = /order (\S+)/.exec(question?.content ?? "")?.[1] ?? "";
+  const order = { toolCalls: [{ name: "order", arguments: { item }, id: `call-${messages.length}` }] };
+  if (last?.role !== "tool" || last.content.includes('"interrupted"')) return order;
+  return { tokens: [last.content.includes(`ordered ${item}`) ? RAN : UNKNOWN] };
+}
+
+export interface ToolKills {
+  rounds: number;
+  kills: number;
+  /** How often a process was killed at a statement, by its name. */
+  at: Record<string, number>;
+  ran: number;
+  unknown: number;
+  slowestMs: number;
+}
+
+const STEPS = `
+select messages.content as question, ok, turn_steps.ended_at is null as "isOpen"
+from turn_steps join turns on turns.id = turn_id join messages on messages.id = question_id
+where kind = 'tool'`;
+
+/**
+ * Two processes with an agent on the empty database of this URL. In each round somebody orders once, and the process at work is killed at
+ * another statement of the turn. Resolves with figures and with everything that was wrong, in words.
+ */
+export async function killToolTurns(databaseUrl: string, rounds: number, seed: number): Promise<{ figures: ToolKills; wrongs: string[] }> {
+  const random = makeSeededRandom(seed);
+  await using opened = new AsyncDisposableStack();
+  const runs = new Map<string, number>();
+  const counter = await startHttpServer((request, response) => {
+    const item = decodeURIComponent(request.url?.slice(1) ?? "");
+    runs.set(item, (runs.get(item) ?? 0) + 1);
+    response.end();
+  });
+  opened.defer(() => counter.close());
+  const model = await startModelServer({ keepSeen: false });
+  opened.defer(() => model.close());
+  model.answer(orderCarelessly);
+  const database = await openPostgres(databaseUrl);
+  opened.defer(() => database.close());
+
+  const killed = new Set<string>();
+  const figures: ToolKills = { rounds, kills: 0, at: {}, ran: 0, unknown: 0, slowestMs: 0 };
+  const wrongs: string[] = [];
+  const openPlace = async () => {
+    const proxy = await startStatementProxy(databaseUrl);
+    opened.defer(() => proxy.close());
+    const environment = {
+      DATABASE_URL: proxy.url,
+      OPENAI_BASE_URL: model.url,
+      COUNTER_URL: counter.origin,
+      ENABLE_SUMMARY: "false",
+      TURN_LEASE_MS: String(LEASE_MS),
+    };
+    const start = () => startServiceProcess(environment, MAIN);
+    return { proxy, start, service: await start() };
+  };
+  const places = [await openPlace(), await openPlace()] as const; // one after another: the first migrates
+  opened.defer(async () => {
+    for (const { service } of places) service.kill("SIGKILL");
+    await Promise.all(places.map(({ service }) => service.exited));
+  });
+
+  for (let round = 0; round < rounds; round++) {
+    const item = `item-${round}`;
+    const [place, other] = Math.floor(round / 2) % 2 === 0 ? places : [places[1], places[0]];
+    const blow = (round * 7) % (2 * STATEMENTS); // each statement, before and after, in an order that a few rounds spread out
+    const when = blow % 2 === 0 ? ("before" as const) : ("after" as const);
+    let restarting: Promise<ServiceProcess> | undefined;
+    place.proxy.arm({
+      when,
+      at: 1 + Math.floor(blow / 2),
+      strike(statement) {
+        figures.kills++;
+        const name = `${when} ${statement}`;
+        figures.at[name] = (figures.at[name] ?? 0) + 1;
+        killed.add(place.service.url);
+        place.service.kill("SIGKILL");
+        restarting = place.service.exited.then(() => place.start());
+      },
+    });
+    let isFirst = true;
+    const network = {
+      // The first attempt goes to the process that will be killed.
+      addresses() {
+        const all = isFirst ? [place.service.url] : [place.service.url, other.service.url];
+        isFirst = false;
+        return all;
+      },
+      isKilled: (address: string) => killed.has(address),
+    };
+    const body = { user_id: "ada", session_id: item, message: `order ${item}`, agent: "clerk" };
+    const report = await sendAndStay(network, { key: `key-${seed}-${round}`, body }, random);
+    place.proxy.disarm();
+    if (restarting) place.service = await restarting;
+
+    const count = runs.get(item) ?? 0;
+    const answer = report.done?.answer ?? null;
+    const steps = await database.query<{ ok: boolean | null; isOpen: boolean }>({
+      text: `${STEPS} and messages.content = $1`,
+      values: [`order ${item}`],
+    });
+    const found = [...report.violations];
+    if (count > 1) found.push(`the tool ran ${count} times`);
+    if (count === 1 && !steps.some(({ ok, isOpen }) => ok || isOpen)) found.push("the tool ran, and no step says so");
+    if (count === 0 && steps.some(({ ok }) => ok)) found.push("a step says that the tool ran, and it did not");
+    if (answer === RAN && count !== 1) found.push("the answer says that the tool ran, and it did not");
+    if (answer === UNKNOWN && !steps.some(({ isOpen }) => isOpen)) found.push("the answer does not know what the steps know");
+    if (answer !== RAN && answer !== UNKNOWN) found.push(`it ended with ${JSON.stringify(answer ?? report.failure)}`);
+    if (found.length > 0)
+      wrongs.push(`ROUND ${round}, ${item}: ${found.join("; ")}\n  ${report.journal.join("\n  ")}\n  ${JSON.stringify(steps)}`);
+    if (answer === RAN) figures.ran++;
+    if (answer === UNKNOWN) figures.unknown++;
+    figures.slowestMs = Math.max(figures.slowestMs, report.ms);
+  }
+  return { figures, wrongs };
+}

@@ -1,0 +1,23 @@
+import { createServer } from "node:http";
+import { tool } from "@langchain/core/tools";
+import { z } from "zod";
+import { fromLangChainTool, openService } from "conversation-graph";
+
+/** The main file of a process: the service, with an agent whose tool tells COUNTER_URL of each run. It may be killed in between. */
+const { COUNTER_URL: counter, PORT: port } = process.env;
+const settings = Object.fromEntries(Object.entries(process.env).filter(([name]) => !["COUNTER_URL", "PORT", "PATH"].includes(name)));
+
+const order = tool(
+  async ({ item }) => {
+    const { ok } = await fetch(`${counter}/${encodeURIComponent(item)}`, { method: "POST" });
+    if (!ok) throw new Error("the order was not taken");
+    return `ordered ${item}`;
+  },
+  { name: "order", description: "Orders an item.", schema: z.object({ item: z.string() }) },
+);
+
+const service = await openService(settings, {
+  tools: [fromLangChainTool(order)],
+  agents: { clerk: { description: "Orders", tools: ["order"], permissions: [{ tool: "order", action: "allow" }] } },
+});
+createServer(service.app).listen(Number(port), "127.0.0.1");
