@@ -44,8 +44,16 @@ export function toolsOf({ tools: patterns }: Agent, available: readonly AgentToo
   return available.filter(({ name }) => patterns.some((pattern) => matchesPattern(pattern, name)));
 }
 
+/** What a turn wants of a source of tools. */
+export interface WantedTools {
+  /** The tools that the turn's agents may have: no MCP server is asked that has none of them. */
+  patterns: readonly string[];
+  /** Hears of tools that are missing because their server is down. */
+  onMissing: (problem: string) => void;
+}
+
 /** The tools that there are for a user's turn: built in, registered by code, of MCP servers. */
-export type ToolSource = (owner: Owner) => Promise<readonly AgentTool[]> | readonly AgentTool[];
+export type ToolSource = (owner: Owner, wanted: WantedTools) => Promise<readonly AgentTool[]> | readonly AgentTool[];
 
 /** A LangChain tool of the caller's own. `onlyReads` defaults to false: then its calls ask first, unless a rule allows them. */
 export function fromLangChainTool(tool: StructuredToolInterface, { onlyReads = false }: { onlyReads?: boolean } = {}): AgentTool {

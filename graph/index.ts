@@ -3,7 +3,7 @@ export { AppError, type ErrorContent } from "../errors/app-error.ts";
 export { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
 export { type AgentCatalog, makeAgentCatalog } from "../agents/agent-catalog.ts";
 export type { ToolHooks } from "../agents/run-tool-call.ts";
-export { type AgentTool, fromLangChainTool, type ToolSource, type ToolTurn } from "../agents/tool.ts";
+export { type AgentTool, fromLangChainTool, type ToolSource, type ToolTurn, type WantedTools } from "../agents/tool.ts";
 export type { Agent, AgentSpec, AgentSpecInput } from "../turn/agent.ts";
 export type { ModelOptions } from "../turn/model-options.ts";
 export { makeErase, type Erase, type EraseReceipt } from "../memory/erase/erase.ts";

@@ -74,6 +74,7 @@ export function makeGenerateAgent({
         const earlier = reading.steps.filter(({ questionId }) => questionId === currentMessageId);
         const turn: AgentTurn = { ...shared, held, messageId: currentMessageId, runtime, signal, earlier, progress };
         const tools = reading.toolsFor((subagent, given) => runAgent(turn, subagent, given, { onToken: () => undefined }));
+        for (const content of reading.notices) emit(runtime, { status: "notice", content });
         const assemble = (tokenBudget: number): BaseMessage[] => {
           const { prompt, messages } = agentPromptOf(state, reading, { tools, instructions, tokenBudget });
           const { windowIsWhole } = state;

@@ -5,6 +5,7 @@ import type { SkillCatalog } from "../../agents/skills/skill-catalog.ts";
 import type { AgentTool, ToolSource } from "../../agents/tool.ts";
 import type { StepOfQuestion, StepStore } from "../../stores/postgres/agents/step-store.ts";
 import type { Agent } from "../../turn/agent.ts";
+import type { Notice } from "../../turn/events.ts";
 import type { ConversationState } from "../../turn/state.ts";
 import { promptOf } from "../generate-rag.ts";
 import type { AssembledPrompt } from "../prompt/assemble-prompt.ts";
@@ -29,6 +30,8 @@ export interface AgentReading {
   questionIds: string[];
   /** Of these questions. */
   steps: StepOfQuestion[];
+  /** Of tools that are missing. */
+  notices: Notice[];
 }
 
 export async function readForAgent(
@@ -37,18 +40,25 @@ export async function readForAgent(
 ): Promise<AgentReading> {
   const { tenantId, userId, conversationId, currentMessageId, recentMessages } = state;
   const questionIds = [...recentMessages.filter(({ role }) => role === "user").map(({ id }) => id), currentMessageId];
+  const notices: Notice[] = [];
+  const onMissing = (message: string): void => void notices.push({ code: "mcp_unavailable", message });
+  const knowing = (async () => (agent.subagents.length > 0 ? catalog.list(tenantId) : []))();
+  async function findTools(): Promise<readonly AgentTool[]> {
+    const agents = [agent, ...(await knowing).filter(({ name }) => agent.subagents.includes(name))];
+    return toolSource({ tenantId, userId }, { patterns: agents.flatMap(({ tools }) => tools), onMissing });
+  }
   const [available, skills, steps, known] = await Promise.all([
-    toolSource({ tenantId, userId }),
+    findTools(),
     skillCatalog.list(tenantId, agent.skills),
     retryWhileUnreachable(() => store.ofQuestions({ tenantId, userId, conversationId }, questionIds), signal),
-    agent.subagents.length > 0 ? catalog.list(tenantId) : [],
+    knowing,
   ]);
   const { tools: own, aboutSkills } = equipAgent(agent, { available, skills, catalog: skillCatalog });
   const equip = async (one: Agent) =>
     equipAgent(one, { available, skills: await skillCatalog.list(tenantId, one.skills), catalog: skillCatalog });
   const subagents = known.filter(({ name }) => agent.subagents.includes(name) && name !== agent.name);
   const toolsFor: AgentReading["toolsFor"] = (run) => (subagents.length > 0 ? [...own, makeAskAgent(run, subagents, equip)] : own);
-  return { toolsFor, aboutSkills, questionIds, steps };
+  return { toolsFor, aboutSkills, questionIds, steps, notices };
 }
 
 /** The prompt of an agent with these tools, and its messages with what earlier turns did. */

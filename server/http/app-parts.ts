@@ -8,6 +8,7 @@ import type { HealthChecks } from "../observe/health-routes.ts";
 import type { Observing } from "../observe/open-observing.ts";
 import type { Agents } from "../start/open-agents.ts";
 import type { Config } from "../start/config.ts";
+import type { Mcp } from "../start/open-mcp.ts";
 import type { Memory } from "../start/open-memory.ts";
 import type { Models } from "../start/open-models.ts";
 import type { Stores } from "../start/open-stores.ts";
@@ -24,6 +25,7 @@ export interface AppParts {
   promptLimits: PromptLimits;
   previewPrompt: PreviewPrompt;
   agents: Agents;
+  mcp: Mcp;
   turns: Turns;
   limits: Limits;
   observing: Observing;

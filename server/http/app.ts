@@ -11,6 +11,7 @@ import { importRoutes } from "../conversations/import-routes.ts";
 import { documentRoutes } from "../knowledge/document-routes.ts";
 import { knowledgeRoutes } from "../knowledge/knowledge-routes.ts";
 import { countRequests, userInBody } from "../limits/rate-limits.ts";
+import { mcpServerRoutes } from "../mcp/mcp-server-routes.ts";
 import { mcpRoutes } from "../mcp/mcp-routes.ts";
 import { coreMemoryRoutes } from "../memory/core-memory-routes.ts";
 import { episodeRoutes } from "../memory/episode-routes.ts";
@@ -70,6 +71,7 @@ export function makeApp(parts: AppParts): Express {
       turnRoutes(parts),
       agentRoutes(parts),
       stepRoutes(parts),
+      mcpServerRoutes(parts),
       conversationRoutes(parts),
       messageRoutes(parts),
       contextRoutes(parts),

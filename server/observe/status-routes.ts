@@ -1,6 +1,7 @@
 import type { Router } from "express";
 import { z } from "zod";
 import { Layer } from "../../turn/state.ts";
+import { McpServerState } from "../mcp/mcp-server-routes.ts";
 import { RecentTurn } from "../turns/recent-turns.ts";
 import { callerOf } from "../auth/caller.ts";
 import { allDependencies, DependencyStates, statesOf } from "./health-routes.ts";
@@ -22,6 +23,10 @@ const Status = z.object({
     .enum(["milvus", "pgvector", "plain"])
     .nullable()
     .describe("What compares vectors: a Milvus, a Postgres with pgvector, or the service itself. Null without episodic memory."),
+  mcp_servers: z
+    .array(McpServerState)
+    .describe("Those of the system and of the tenant; null when the database does not answer.")
+    .nullable(),
   turns: z.array(RecentTurn).describe("The last turns of this process, oldest first."),
   jobs: jobCounts.nullable().describe("Null when the database does not answer, or the caller is one user."),
 });
@@ -36,13 +41,14 @@ export const statusOperations = operationGroup({
   },
 });
 
-export function statusRoutes({ stores, models, memory, turns, health, observing }: AppParts): Router {
+export function statusRoutes({ stores, models, memory, turns, mcp, health, observing }: AppParts): Router {
   return makeRouter(statusOperations, {
     async getStatus(_request, response) {
       const caller = callerOf(response);
-      const [states, jobs] = await Promise.all([
+      const [states, jobs, mcpServers] = await Promise.all([
         statesOf(allDependencies(health)),
         caller.userId === null ? stores.jobs.count(jobTenantOf(response)).catch(() => null) : null,
+        mcp.servers.states(caller.tenantId).catch(() => null),
       ]);
       const switches = Object.entries(memory.layers).map(([layer, isOn]) => [layer, isOn ? "on" : "off"]);
       response.json({
@@ -52,6 +58,7 @@ export function statusRoutes({ stores, models, memory, turns, health, observing 
         models: { chat: models.description, ...models.descriptions, embedder: memory.episodes?.memory.embedder.name ?? null },
         unfit_models: observing.unfitModels(),
         search_level: memory.episodes?.level ?? null,
+        mcp_servers: mcpServers,
         turns: turns.recent.list(caller),
         jobs,
       });

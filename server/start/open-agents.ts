@@ -17,6 +17,7 @@ import { makeSavedMemoryStore } from "../../stores/postgres/memory/saved-memory-
 import type { Agent, AgentSpecInput } from "../../turn/agent.ts";
 import type { Config } from "./config.ts";
 import type { Memory } from "./open-memory.ts";
+import type { Mcp } from "./open-mcp.ts";
 import type { Models } from "./open-models.ts";
 import type { Stores } from "./open-stores.ts";
 
@@ -67,7 +68,7 @@ function builtInTools(config: Config, stores: Stores, memory: Memory): AgentTool
 /** Throws AppError `invalid_configuration` when a file of an agent or a skill is wrong. */
 export async function openAgents(
   config: Config,
-  { stores, memory, models }: { stores: Stores; memory: Memory; models: Models },
+  { stores, memory, models, mcp }: { stores: Stores; memory: Memory; models: Models; mcp: Mcp },
   extras: AgentExtras = {},
 ): Promise<Agents> {
   const [files, systemSkills] = await Promise.all([
@@ -80,7 +81,7 @@ export async function openAgents(
   return {
     catalog: makeAgentCatalog({ system, tenants: stores.agents }),
     system,
-    tools: () => tools,
+    tools: async (owner, { patterns, onMissing }) => [...tools, ...(await mcp.servers.tools(owner, patterns, onMissing))],
     skills: makeSkillCatalog({ system: systemSkills, tenants: stores.skills }),
     systemSkills,
     hooks: extras.hooks ?? {},

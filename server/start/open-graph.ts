@@ -12,6 +12,7 @@ import { type AgentExtras, type Agents, openAgents } from "./open-agents.ts";
 import type { Config } from "./config.ts";
 import { openHandlers } from "./load-handlers.ts";
 import { type Memory, openMemory } from "./open-memory.ts";
+import { type Mcp, type McpOptions, openMcp } from "./open-mcp.ts";
 import { openLearnedContexts, openModelFacts, openPromptLimits } from "./open-model-facts.ts";
 import { createModels, modelNames, type Models } from "./open-models.ts";
 import { openStores, type Stores } from "./open-stores.ts";
@@ -25,6 +26,7 @@ export interface OpenGraph {
   facts: ModelFactsSource;
   promptLimits: PromptLimits;
   agents: Agents;
+  mcp: Mcp;
   close(): Promise<void>;
 }
 
@@ -32,6 +34,7 @@ export type OpenGraphOptions = Pick<RunJobsParts, "onRun" | "onError" | "whenQui
   Pick<MemoryJobsParts, "quietMs"> & {
     handlers?: KnowledgeHandlers | undefined;
     extras?: AgentExtras | undefined;
+    mcp?: McpOptions | undefined;
     /** Hears once of a model that answers although nobody knows how much it takes. */
     onModelAssumed?: (model: string) => void;
   };
@@ -46,7 +49,7 @@ function sharedSettings(config: Config, { database }: Stores, { timeouts }: Mode
 
 function partsOfGraph(
   config: Config,
-  { stores, models, memory, agents, facts, promptLimits }: Omit<OpenGraph, "graph" | "previewPrompt" | "close">,
+  { stores, models, memory, agents, facts, promptLimits }: Omit<OpenGraph, "graph" | "previewPrompt" | "mcp" | "close">,
   { observer, handlers }: { observer: Observer; handlers: KnowledgeHandlers | undefined },
 ): ConversationGraphParts {
   const { MEMORY_READ_TIMEOUT_MS: timeoutMs } = config;
@@ -74,7 +77,7 @@ function partsOfGraph(
 /** Starts the jobs, too. Throws AppError when the database cannot be opened, or does not go with the configuration. */
 export async function openGraph(
   config: Config,
-  { handlers: given, extras, onModelAssumed = () => undefined, ...watching }: OpenGraphOptions = {},
+  { handlers: given, extras, mcp: mcpOptions, onModelAssumed = () => undefined, ...watching }: OpenGraphOptions = {},
 ): Promise<OpenGraph> {
   const handlers = await openHandlers(config, given);
   await using opening = new AsyncDisposableStack();
@@ -84,7 +87,9 @@ export async function openGraph(
   const models = createModels(config);
   const memory = await openMemory(config, stores.database, onError, observer);
   opening.defer(() => memory.close());
-  const agents = await openAgents(config, { stores, models, memory }, extras);
+  const mcp = await openMcp(config, stores.database, mcpOptions);
+  opening.defer(() => mcp.close());
+  const agents = await openAgents(config, { stores, models, memory, mcp }, extras);
   const learned = await openLearnedContexts(stores.database, (error) => onError(error, "keeping what a model takes"));
   const facts = openModelFacts(config, learned, onModelAssumed);
   opening.defer(() => facts.close());
@@ -106,7 +111,7 @@ export async function openGraph(
   return {
     graph: createConversationGraph(parts),
     previewPrompt: makePreviewPrompt(parts),
-    ...{ stores, models, memory, agents, facts, promptLimits },
+    ...{ stores, models, memory, agents, mcp, facts, promptLimits },
     close: () => opened.disposeAsync(),
   };
 }

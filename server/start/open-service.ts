@@ -17,6 +17,7 @@ import { openObserving } from "../observe/open-observing.ts";
 import { makeTurns, parseChatRequest } from "../turns/open-turn.ts";
 import type { AgentExtras } from "./open-agents.ts";
 import type { Config } from "./config.ts";
+import type { McpOptions } from "./open-mcp.ts";
 import { failureFacts } from "./failure-facts.ts";
 import type { Service } from "./service.ts";
 import { writeServiceUrl } from "./service-url.ts";
@@ -28,6 +29,7 @@ export interface ServiceOptions {
   heartbeatMs?: number;
   handlers?: KnowledgeHandlers;
   extras?: AgentExtras;
+  mcp?: McpOptions;
   connectionLimits?: Partial<ConnectionLimits>;
 }
 
@@ -84,7 +86,7 @@ const SETTLE_MS = 30_000;
 export async function openApp(
   config: Config,
   log: Logger,
-  { heartbeatMs = 15_000, handlers, extras }: ServiceOptions = {},
+  { heartbeatMs = 15_000, handlers, extras, mcp }: ServiceOptions = {},
 ): Promise<OpenApp> {
   const warn =
     (message: string) =>
@@ -108,6 +110,7 @@ export async function openApp(
     },
     handlers,
     extras,
+    mcp,
     whenQuiet: () => idle.whenIdle(),
     quietMs: () => idle.idleMs(),
     onError: warn("background work failed, it is tried again"),

@@ -159,6 +159,18 @@ const prompt = {
     .string()
     .optional()
     .describe("A file of JavaScript with handlers that answer for knowledge bases, like `./handlers.js`: see docs/memory.md. Unset: none."),
+  MCP_CONFIG: z
+    .string()
+    .optional()
+    .describe(
+      "A JSON file with the MCP servers whose tools agents may have: `mcpServers` by name, each with `command`, `args`, `env`, or with `url`, `headers`. `${NAME}` stands for a variable of the environment. Unset: none.",
+    ),
+  SECRETS_KEY: z
+    .string()
+    .min(32, "must have 32 or more characters")
+    .optional()
+    .describe("A secret of 32 or more characters, with which the secrets of tenants are encrypted. Unset: tenants can add no MCP servers."),
+  TRUST_MCP_HINTS: onOrOff(false).describe("Whether tools that their MCP server calls read-only run without asking."),
   AGENTS_DIR: z.string().optional().describe("A folder of agents for all tenants, one `NAME.json` each. Unset: none besides `assistant`."),
   SKILLS_DIR: z
     .string()

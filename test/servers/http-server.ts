@@ -3,12 +3,13 @@ import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 
 /** A server on this machine, on a free port unless one is given. */
-export async function startHttpServer(listener: RequestListener, port = 0): Promise<{ origin: string; close: () => Promise<void> }> {
+export async function startHttpServer(listener: RequestListener, port = 0) {
   const server = createServer(listener);
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   return {
     origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    async close() {
+    breakConnections: () => server.closeAllConnections(),
+    close: async (): Promise<void> => {
       const closed = new Promise((resolve) => server.close(resolve));
       server.closeAllConnections();
       await closed;

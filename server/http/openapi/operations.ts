@@ -12,6 +12,7 @@ import { episodeOperations } from "../../memory/episode-routes.ts";
 import { eraseOperations } from "../../memory/erase-routes.ts";
 import { exportOperations } from "../../memory/export-routes.ts";
 import { conversationJobOperations, jobOperations } from "../../memory/job-routes.ts";
+import { mcpServerOperations } from "../../mcp/mcp-server-routes.ts";
 import { mcpOperations } from "../../mcp/mcp-routes.ts";
 import { healthOperations } from "../../observe/health-routes.ts";
 import { metricsOperations } from "../../observe/metrics.ts";
@@ -41,6 +42,7 @@ export const GROUPS: readonly OperationGroup[] = [
   agentOperations,
   skillOperations,
   stepOperations,
+  mcpServerOperations,
   knowledgeOperations,
   documentOperations,
   openaiOperations,

@@ -26,6 +26,7 @@ const OWNER_OF: Record<string, RowOwner> = {
   message_ratings: OF_CONVERSATION,
   turn_steps: OF_CONVERSATION,
   conversation_agents: OF_CONVERSATION,
+  mcp_servers: OF_TENANT,
   agents: OF_TENANT,
   agent_versions: OF_TENANT,
   skills: OF_TENANT,

@@ -76,6 +76,8 @@ async function addDocument(url: string, tenantId: string, secret: string): Promi
     const files = { "SKILL.md": `---\nname: ${name}\ndescription: how to ${secret}\n---\nDo ${secret}.` };
     await succeed("a skill", putJson(`${url}/api/v1/skills/${name}`, { files }, headers));
   }
+  const server = { url: `https://${secret}.example.org/mcp` };
+  await succeed("an MCP server", putJson(`${url}/api/v1/mcp-servers/helper`, server, headers));
   const documents = `${url}/api/v1/knowledge/handbook/documents`;
   const document = { title: `The ${secret} book`, text: `# ${secret}\n\nAbout ${secret}.`, external_id: "document" };
   const { id } = (await succeed("a document", postJson<{ id: string }>(documents, document, headers))).json;
@@ -135,6 +137,7 @@ export async function openTenantStage() {
     API_KEYS: apiKeysOf([...TENANTS, ...STRANGERS]),
     JWT_SECRET,
     JWT_TENANT_CLAIM: "tenant",
+    SECRETS_KEY: "a key of more than thirty-two characters",
     ENABLE_EPISODIC_MEMORY: "true",
     ENABLE_CORE_MEMORY: "true",
     HISTORY_WINDOW: "0",

@@ -38,6 +38,7 @@ describe("answers are what the description says", () => {
       SUMMARY_MIN_MESSAGES: "2",
       SUMMARY_UPDATE_DELTA: "1",
       HISTORY_WINDOW: "0",
+      SECRETS_KEY: "a key of more than thirty-two characters",
       MEMORY_READ_TIMEOUT_MS: "10000", // this machine may be slow
     });
     client = makeDescribedClient(service.url);
@@ -159,6 +160,15 @@ describe("answers are what the description says", () => {
     await ask("getOpenAIConversation", { params: made });
     await ask("listItems", { params: made });
     await ask("deleteOpenAIConversation", { params: made });
+  });
+
+  test("about MCP servers", async () => {
+    const docs = { params: { name: "docs" } };
+    await ask("putMcpServer", { ...docs, body: { url: "https://docs.example.org/mcp", headers: { "X-Key": "sesame" } } }, 201);
+    await ask("putMcpServer", { ...docs, body: { url: "https://docs.example.org/mcp" } });
+    await ask("getMcpServer", docs);
+    await ask("listMcpServers");
+    await ask("deleteMcpServer", docs);
   });
 
   test("over MCP", async () => {

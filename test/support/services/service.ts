@@ -1,6 +1,7 @@
 import { pino } from "pino";
 import { parseConfig } from "../../../server/start/config.ts";
 import type { AgentExtras } from "../../../server/start/open-agents.ts";
+import type { McpOptions } from "../../../server/start/open-mcp.ts";
 import { serve } from "../../../server/start/open-service.ts";
 import type { ConnectionLimits } from "../../../server/http/listen.ts";
 import { createRealDatabase } from "../databases/databases.ts";
@@ -15,7 +16,7 @@ export type TestService = Awaited<ReturnType<typeof openTestService>>;
  */
 export async function openTestService(
   environment: Record<string, string> = {},
-  options: { heartbeatMs?: number; connectionLimits?: Partial<ConnectionLimits>; extras?: AgentExtras } = {},
+  options: { heartbeatMs?: number; connectionLimits?: Partial<ConnectionLimits>; extras?: AgentExtras; mcp?: McpOptions } = {},
 ) {
   const real = environment["DATABASE_URL"] || environment["DATA_DIR"] ? undefined : await createRealDatabase();
   const config = parseConfig({

@@ -1,0 +1,199 @@
+import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
+import type { AgentTool } from "../tool.ts";
+import { AddressRefused } from "../web/public-fetch.ts";
+import type { McpServer } from "./mcp-server.ts";
+
+export interface McpState {
+  state: "idle" | "connected" | "down";
+  /** How many it offered when it was last asked. */
+  tools: number | null;
+  /** Why it is down, in our own words: those of a server may quote its secrets. */
+  problem: string | null;
+}
+
+/** A connection to a server that all turns share. */
+export interface McpConnection {
+  /** Throws McpUnavailable. */
+  tools(): Promise<readonly AgentTool[]>;
+  /** Throws McpUnavailable, an error of the SDK, or the signal's reason. */
+  call(tool: string, given: Record<string, unknown>, signal: AbortSignal | undefined): Promise<CallToolResult>;
+  state(): McpState;
+  close(): Promise<void>;
+}
+
+export class McpUnavailable extends Error {
+  override readonly name = "McpUnavailable";
+  constructor(server: string, problem: string, cause?: unknown) {
+    super(`The MCP server "${server}" ${problem}.`, { cause });
+  }
+}
+
+export interface McpTimes {
+  /** Until a server is connected, and until it has listed its tools. */
+  answerMs: number;
+  /** Without a call for so long it is closed. */
+  idleMs: number;
+  /** Before a server that was down is tried again; doubled each time, up to 60 times as long. */
+  retryMs: number;
+}
+export const MCP_TIMES: McpTimes = { answerMs: 10_000, idleMs: 300_000, retryMs: 1_000 };
+
+const MOST_RETRY_STEPS = 60;
+const MOST_TOOLS = 200;
+/** The longest that a timer can be: a call has the deadline of its signal. */
+const NEVER_MS = 2_147_483_647;
+const UNKNOWN_SESSION = 404;
+
+const TIMED_OUT = -32_001;
+/** Errors of what was read, by their names. */
+const UNREADABLE = new Set(["RangeError", "SyntaxError", "ZodError", "$ZodError"]);
+
+interface AnyError {
+  name?: unknown;
+  code?: unknown;
+  cause?: unknown;
+}
+
+/** Why a server cannot be used, without its own words. */
+export function problemOf(error: unknown, { answerMs }: Pick<McpTimes, "answerMs"> = MCP_TIMES): string {
+  for (let cause = error; typeof cause === "object" && cause !== null; cause = (cause as AnyError).cause) {
+    const { name, code } = cause as AnyError;
+    if (cause instanceof AddressRefused) return `cannot be reached: ${cause.message.replace(/\.$/, "")}`;
+    if (typeof code === "string") return `cannot be reached (${code})`;
+    if (name === "McpError")
+      return code === TIMED_OUT ? `gave no answer within ${answerMs} ms` : `refused the connection (${String(code)})`;
+    if (typeof code === "number" && code > 0) return `answered with status ${code}`;
+    if (typeof name === "string" && UNREADABLE.has(name)) return "sent what is no answer of MCP";
+  }
+  return "cannot be used";
+}
+
+export interface McpConnectionParts {
+  server: McpServer;
+  open: () => Promise<Transport>;
+  toTool: (tool: Tool) => AgentTool | null;
+  times: McpTimes;
+}
+
+/** Connects when it is first used, and again when it is used after it has ended. A server that is down is left alone for a while. */
+export function makeMcpConnection({ server, open, toTool, times }: McpConnectionParts): McpConnection {
+  let connecting: Promise<Client> | null = null;
+  let listing: Promise<readonly AgentTool[]> | null = null;
+  let isConnected = false;
+  let known: number | null = null;
+  let problem: string | null = null;
+  let failures = 0;
+  let retryAt = 0;
+  let inUse = 0;
+  let idle: NodeJS.Timeout | undefined;
+
+  function forget(): void {
+    connecting = null;
+    listing = null;
+    isConnected = false;
+  }
+
+  async function disconnect(): Promise<void> {
+    const client = await connecting?.catch(() => null);
+    forget();
+    await client?.close();
+  }
+
+  async function connect(): Promise<Client> {
+    const [{ Client }, { ToolListChangedNotificationSchema }] = await Promise.all([
+      import("@modelcontextprotocol/sdk/client/index.js"),
+      import("@modelcontextprotocol/sdk/types.js"),
+    ]);
+    const client = new Client({ name: "conversation-graph", version: "1" });
+    client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
+      listing = null;
+    });
+    client.onclose = forget;
+    try {
+      await client.connect(await open(), { timeout: times.answerMs });
+    } catch (error) {
+      client.onclose = () => undefined;
+      await client.close().catch(() => undefined); // it never was open
+      throw error;
+    }
+    isConnected = true;
+    return client;
+  }
+
+  function failed(error: unknown): McpUnavailable {
+    problem = problemOf(error, times);
+    retryAt = performance.now() + times.retryMs * Math.min(2 ** failures++, MOST_RETRY_STEPS);
+    return new McpUnavailable(server.name, problem, error);
+  }
+
+  function connected(): Promise<Client> {
+    if (connecting) return connecting;
+    if (problem !== null && performance.now() < retryAt) throw new McpUnavailable(server.name, problem);
+    connecting = connect().catch((error: unknown) => {
+      forget();
+      throw failed(error);
+    });
+    return connecting;
+  }
+
+  async function use<Result>(work: (client: Client) => Promise<Result>): Promise<Result> {
+    inUse++;
+    clearTimeout(idle);
+    try {
+      return await work(await connected());
+    } finally {
+      if (--inUse === 0) idle = setTimeout(() => void disconnect(), times.idleMs).unref();
+    }
+  }
+
+  async function list(client: Client): Promise<readonly AgentTool[]> {
+    const { ListToolsResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
+    const found = new Map<string, AgentTool>();
+    try {
+      for (let cursor: string | undefined; ;) {
+        const params = cursor === undefined ? {} : { cursor };
+        const page = await client.request({ method: "tools/list", params }, ListToolsResultSchema, { timeout: times.answerMs });
+        for (const tool of page.tools.map(toTool)) if (tool && !found.has(tool.name)) found.set(tool.name, tool);
+        cursor = page.nextCursor;
+        if (cursor === undefined || found.size >= MOST_TOOLS || page.tools.length === 0) break;
+      }
+    } catch (error) {
+      const unavailable = failed(error);
+      void disconnect();
+      throw unavailable;
+    }
+    [failures, problem] = [0, null];
+    const tools = [...found.values()].slice(0, MOST_TOOLS);
+    known = tools.length;
+    return tools;
+  }
+
+  return {
+    tools: () => use((client) => (listing ??= list(client))),
+
+    async call(name, given, signal) {
+      const { CallToolResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
+      const options = { timeout: NEVER_MS, ...(signal ? { signal } : {}) };
+      const ask = (client: Client) =>
+        client.request({ method: "tools/call", params: { name, arguments: given } }, CallToolResultSchema, options);
+      return use(async (client) => {
+        try {
+          return await ask(client);
+        } catch (error) {
+          if ((error as { code?: unknown }).code !== UNKNOWN_SESSION) throw error;
+          await disconnect(); // the server was started anew: it has not run the call
+          return ask(await connected());
+        }
+      });
+    },
+
+    state: () => ({ state: isConnected ? "connected" : problem === null ? "idle" : "down", tools: known, problem }),
+
+    async close() {
+      clearTimeout(idle);
+      await disconnect();
+    },
+  };
+}

@@ -1,0 +1,81 @@
+import { z } from "zod";
+
+/** Two underscores part it from the name of its tool. */
+export const MCP_SERVER_NAME = /^(?!.*__)[A-Za-z0-9_-]{1,32}$/;
+export const NAME_PROBLEM = "must have 1 to 32 letters, digits, dashes and single underscores";
+
+const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
+/** What the connection itself sets. */
+const OWN_HEADERS = new Set("accept connection content-length content-type host mcp-session-id te transfer-encoding upgrade".split(" "));
+const HEADER_VALUE = /^[\t\x20-\x7e]{0,8000}$/;
+
+const headers = z
+  .record(
+    z
+      .string()
+      .regex(HEADER_NAME, "is no name of a header")
+      .refine((name) => !OWN_HEADERS.has(name.toLowerCase()), "is set by the service itself; leave it out"),
+    z.string("must be a string").regex(HEADER_VALUE, "is no value of a header: visible ASCII characters"),
+    "must be an object of names and values",
+  )
+  .refine((given) => Object.keys(given).length <= 20, "has more than 20 headers")
+  .default({});
+
+const address = z
+  .string({ error: ({ input }) => (input === undefined ? "is missing; send the address of the server" : "must be a string") })
+  .refine((text) => text.length <= 2_000, "has more than 2000 characters")
+  .refine(
+    (text) => URL.canParse(text) && /^https?:$/.test(new URL(text).protocol),
+    "must be an address that begins with https:// or http://",
+  )
+  .refine(
+    (text) => !URL.canParse(text) || new URL(text).username + new URL(text).password === "",
+    "holds a name or password; send a header",
+  );
+
+/** A server that is reached over streamable HTTP. */
+export const HttpSpec = z.strictObject({ type: z.enum(["http", "streamable-http"]).optional(), url: address, headers });
+export type HttpSpec = z.infer<typeof HttpSpec>;
+
+/** A server that is a process of this machine. */
+export const StdioSpec = z.strictObject({
+  type: z.literal("stdio").optional(),
+  command: z.string().min(1, "is empty"),
+  args: z.array(z.string()).default([]),
+  env: z.record(z.string(), z.string()).default({}),
+  cwd: z.string().optional(),
+});
+export type StdioSpec = z.infer<typeof StdioSpec>;
+
+export interface McpServer {
+  name: string;
+  /** `system`: of MCP_CONFIG, for all tenants. */
+  tier: "system" | "tenant";
+  spec: HttpSpec | StdioSpec;
+}
+
+const SHORTEST_SECRET = 6;
+
+/** Values that nobody may see: of headers, of the environment, of the query of an address. */
+export function secretsOf({ spec }: Pick<McpServer, "spec">): string[] {
+  const given = "url" in spec ? [...Object.values(spec.headers), ...new URL(spec.url).searchParams.values()] : Object.values(spec.env);
+  const words = given.flatMap((value) => [value, ...value.split(/\s+/)]); // Bearer TOKEN
+  return [...new Set(words)].filter((word) => word.length >= SHORTEST_SECRET).sort((one, other) => other.length - one.length);
+}
+
+/** The text without the secrets of the server. */
+export function redact(text: string, secrets: readonly string[]): string {
+  return secrets.reduce((shown, secret) => shown.replaceAll(secret, "[secret]"), text);
+}
+
+/** Whether a pattern of tool names can match a name that begins like this. */
+function mayBeginWith(pattern: string, prefix: string): boolean {
+  const [head = ""] = pattern.split("*", 1);
+  return head.startsWith(prefix) || (pattern.includes("*") && prefix.startsWith(head));
+}
+
+/** Whether a pattern of tool names can match a tool of this server. */
+export const mayName = (pattern: string, serverName: string): boolean => mayBeginWith(pattern, `mcp__${serverName}__`);
+
+/** Whether it can match a tool of any server. */
+export const mayNameAny = (pattern: string): boolean => mayBeginWith(pattern, "mcp__");

@@ -1,0 +1,38 @@
+import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
+import { guardFetch, MOST_BYTES } from "./guarded-fetch.ts";
+import type { McpServer } from "./mcp-server.ts";
+
+export interface TransportParts {
+  /** For servers of tenants: reaches public addresses only. */
+  publicFetch: () => Promise<typeof fetch>;
+}
+
+/** Of JSON-RPC, as the SDK has it for a connection that is gone. */
+const CONNECTION_CLOSED = -32_000;
+
+/** The way to a server. The SDK is loaded by the first. A process gets no more of this one's environment than PATH, HOME and the like. */
+export async function openTransport({ tier, spec }: McpServer, { publicFetch }: TransportParts): Promise<Transport> {
+  if ("command" in spec) {
+    const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
+    const { command, args, env, cwd } = spec;
+    return new StdioClientTransport({
+      command,
+      args,
+      env,
+      stderr: "ignore",
+      maxBufferSize: MOST_BYTES,
+      ...(cwd === undefined ? {} : { cwd }),
+    });
+  }
+  const [{ StreamableHTTPClientTransport }, inner] = await Promise.all([
+    import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
+    tier === "tenant" ? publicFetch() : fetch,
+  ]);
+  const guarded = guardFetch(inner, ({ id, isTooLarge }) => {
+    const message = isTooLarge ? `it sent more than ${MOST_BYTES} bytes` : "its answer broke off";
+    // An answer that came is known already, and this one is dropped.
+    transport.onmessage?.({ jsonrpc: "2.0", id, error: { code: CONNECTION_CLOSED, message } });
+  });
+  const transport = new StreamableHTTPClientTransport(new URL(spec.url), { requestInit: { headers: spec.headers }, fetch: guarded });
+  return transport;
+}

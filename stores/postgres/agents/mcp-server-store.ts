@@ -1,0 +1,45 @@
+import type { Database } from "../database/database.ts";
+import { makeTenantLists } from "../database/tenant-lists.ts";
+
+/** An MCP server of a tenant; its address and headers are sealed. */
+export interface StoredMcpServer {
+  name: string;
+  sealed: string;
+  version: number;
+}
+
+/** The MCP servers of tenants. */
+export interface McpServerStore {
+  list(tenantId: string): Promise<StoredMcpServer[]>;
+  put(tenantId: string, name: string, sealed: string): Promise<{ isNew: boolean }>;
+  /** False when there is none. */
+  remove(tenantId: string, name: string): Promise<boolean>;
+}
+
+/** A version is never given twice, also not after a removal: a connection is known by it. */
+const PUT = `
+insert into mcp_servers as present (tenant_id, name, sealed, version, created_at, updated_at)
+values ($1, $2, $3, (extract(epoch from clock_timestamp()) * 1000)::bigint, clock_timestamp(), clock_timestamp())
+on conflict (tenant_id, name) do update
+set sealed = excluded.sealed, version = greatest(present.version + 1, excluded.version), updated_at = excluded.updated_at
+returning xmax = 0 as "isNew"`;
+
+export function makeMcpServerStore(database: Database): McpServerStore {
+  return {
+    list: makeTenantLists<StoredMcpServer, StoredMcpServer>(database, {
+      name: "mcp-servers-list",
+      rows: (tenant) => `select name, sealed, version from mcp_servers where tenant_id = ${tenant} order by name`,
+      toItem: (row) => row,
+    }),
+
+    async put(tenantId, name, sealed) {
+      const [row] = await database.query<{ isNew: boolean }>({ name: "mcp-server-put", text: PUT, values: [tenantId, name, sealed] });
+      return { isNew: row?.isNew === true };
+    },
+
+    async remove(tenantId, name) {
+      const text = "delete from mcp_servers where tenant_id = $1 and name = $2 returning 1";
+      return (await database.query({ name: "mcp-server-remove", text, values: [tenantId, name] })).length === 1;
+    },
+  };
+}
