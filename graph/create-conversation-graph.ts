@@ -1,6 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type AnswerTimeouts, DEFAULT_TIMEOUTS } from "../models/deadlines.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
+import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
 import { makeLearnedContexts } from "../models/facts/learned-contexts.ts";
 import { makePromptLimits, type PromptLimits } from "../models/facts/prompt-limits.ts";
 import { modelName } from "../models/model-name.ts";
@@ -22,7 +23,6 @@ import type { ToolHooks } from "../agents/run-tool-call.ts";
 import { NO_SKILLS, type SkillCatalog } from "../agents/skills/skill-catalog.ts";
 import type { ToolSource } from "../agents/tool.ts";
 import { makeStepStore } from "../stores/postgres/agents/step-store.ts";
-import type { Agent } from "../turn/agent.ts";
 import { makeRetrieve } from "../nodes/retrieve.ts";
 import { makeRoute, type RouteParts } from "../nodes/route.ts";
 import { type KnowledgeCatalog, makeFixedKnowledgeCatalog } from "../stores/knowledge-catalog.ts";
@@ -39,6 +39,8 @@ export interface ConversationGraphParts {
   /** Migrated: see `migrate`. */
   database: Database;
   chatModel: BaseChatModel;
+  /** The models that may answer a turn, first the one that is asked. Default: the chat model alone. */
+  chooseModels?: ChooseModels | undefined;
   /** What the model is told in every turn, behind the system prompt. Default: nothing. */
   instructions?: string | undefined;
   /** Default: none. */
@@ -78,8 +80,8 @@ export interface ConversationGraphParts {
   contextTokenBudget?: number | (() => number) | undefined;
   /** The same for each model by its name, learning from prompts that are refused. Default: as `contextTokenBudget` says. */
   promptLimits?: PromptLimits | undefined;
-  /** Prices of the chat model, for the `cost` of a turn. Default: unknown. */
-  prices?: () => ModelPrices | null;
+  /** Prices of a model by its name, for the `cost` of a turn. Default: unknown. */
+  prices?: (model: string) => ModelPrices | null;
   /** Deadlines of an answer. Default 30 seconds each. */
   timeouts?: AnswerTimeouts;
   /** Milliseconds until the conversation of a dead process is free. Default 15,000. */
@@ -95,8 +97,6 @@ export interface AgentParts {
   /** Default: none. */
   skills?: SkillCatalog;
   hooks?: ToolHooks;
-  /** The model of an agent that names one, or a temperature. Default: the chat model. */
-  chatModelOf?: ((agent: Agent) => BaseChatModel) | undefined;
   /** Milliseconds that a call of a tool may take. Default 60,000. */
   toolTimeoutMs?: number;
 }
@@ -115,10 +115,10 @@ export function makeReading(parts: ConversationGraphParts) {
   const { episodes = null, coreMemory = {}, questionModel = null } = parts;
   const scope = episodes?.scope ?? TURN_DEFAULTS.scope;
   const limits = parts.promptLimits ?? limitsFor(parts);
-  const chatModelOf = (agent: Agent | null): BaseChatModel => (agent && agents?.chatModelOf?.(agent)) ?? chatModel;
-  const tokenBudget = (): number => limits.of(modelName(chatModel));
+  const chooseModels: ChooseModels = parts.chooseModels ?? (() => [{ name: modelName(chatModel), model: chatModel }]);
+  const tokenBudget = (model: string | null): number => limits.of(firstChoice(chooseModels({ model, agent: null })).name);
   return {
-    chatModelOf,
+    chooseModels,
     limits,
     loading: {
       windows: makeWindowStore(database),
@@ -155,16 +155,16 @@ export function makeReading(parts: ConversationGraphParts) {
 
 /** Compiles the graph of a turn. Run it with `startTurn`, `invoke` or `stream`. */
 export function createConversationGraph(parts: ConversationGraphParts): ConversationGraph {
-  const { database, chatModel, agents, leaseMs = TURN_DEFAULTS.leaseMs, observer = NOOP_OBSERVER } = parts;
+  const { database, agents, leaseMs = TURN_DEFAULTS.leaseMs, observer = NOOP_OBSERVER } = parts;
   const { historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
   const findPassages = parts.documents?.find ?? null;
   const passages = parts.documents?.topK ?? TURN_DEFAULTS.passages;
   const turns = makeTurnStore(database);
-  const { limits, chatModelOf, loading, ...reading } = makeReading(parts);
+  const { limits, chooseModels, loading, ...reading } = makeReading(parts);
   const answering = { turns, leaseMs, timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS };
   const generateRag = makeGenerateRag({
     ...answering,
-    chatModelOf,
+    chooseModels,
     instructions: parts.instructions ?? "",
     limits,
     prices: parts.prices ?? (() => null),
@@ -177,7 +177,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     generateRag,
     generateAgent: makeGenerateAgent({
       ...answering,
-      chatModelOf,
+      chooseModels,
       instructions: parts.instructions ?? "",
       steps: makeStepStore(database),
       catalog: agents?.catalog ?? NO_AGENTS,
@@ -189,7 +189,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       toolTimeoutMs: agents?.toolTimeoutMs ?? TURN_DEFAULTS.toolTimeoutMs,
       observer,
     }),
-    generateKb: makeGenerateKb({ ...answering, chatModel, handlers, generateRag, findPassages, passages }),
+    generateKb: makeGenerateKb({ ...answering, chooseModels, handlers, generateRag, findPassages, passages }),
     hasHandler: (kbPrefix) => handlers.find(kbPrefix) !== undefined,
     persist: makePersist({
       turns,

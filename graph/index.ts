@@ -5,6 +5,7 @@ export { type AgentCatalog, makeAgentCatalog } from "../agents/agent-catalog.ts"
 export type { ToolHooks } from "../agents/run-tool-call.ts";
 export { type AgentTool, fromLangChainTool, type ToolSource, type ToolTurn, type WantedTools } from "../agents/tool.ts";
 export type { Agent, AgentSpec, AgentSpecInput } from "../turn/agent.ts";
+export type { ChooseModels, ModelChoice } from "../models/model-choice.ts";
 export type { ModelOptions } from "../turn/model-options.ts";
 export { makeErase, type Erase, type EraseReceipt } from "../memory/erase/erase.ts";
 export { openEpisodicMemory, type EpisodicMemory, type EpisodicMemoryParts } from "../memory/episodes/open-episodic-memory.ts";

@@ -7,7 +7,7 @@ import { leaveOutOldOutputs, toolTokens } from "../nodes/agent/fit-loop.ts";
 import { usableCoreMemory } from "../nodes/core-memory.ts";
 import { makeKnowledgeHandlers } from "../nodes/generate-kb.ts";
 import { promptNotices, promptOf } from "../nodes/generate-rag.ts";
-import { modelName } from "../models/model-name.ts";
+import { firstChoice } from "../models/model-choice.ts";
 import { makeReadHistory } from "../nodes/load-history.ts";
 import type { AssembledPrompt } from "../nodes/prompt/assemble-prompt.ts";
 import type { OwnedConversation } from "../stores/owner.ts";
@@ -106,7 +106,7 @@ export function findLeftOut(state: ConversationState, { receipt, leftOut, instru
  */
 export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt {
   const { instructions = "", agents, database, handlers = makeKnowledgeHandlers() } = parts;
-  const { limits, chatModelOf, loading, route, coreMemory, retrieve } = makeReading({
+  const { limits, chooseModels, loading, route, coreMemory, retrieve } = makeReading({
     ...parts,
     routing: { ...parts.routing, routerModel: null },
     questionModel: null,
@@ -142,7 +142,7 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
   return async function previewPrompt(request, signal) {
     const state = await reading.invoke(request, { context: { signal } });
     if (state.error) throw new AppError(state.error.code, state.error.message);
-    const limit = limits.of(modelName(chatModelOf(state.agent)));
+    const limit = limits.of(firstChoice(chooseModels({ model: null, agent: state.agent })).name);
     const about = { routeDecision: state.routeDecision, agent: state.agent?.name ?? ASSISTANT, limit };
     const generator = chooseGenerator(state, (kbPrefix) => handlers.find(kbPrefix) !== undefined);
     if (generator === "generate_kb") return { ...about, degraded: state.degraded, leftOut: [], prompt: null };

@@ -36,6 +36,8 @@ export interface TurnInput {
   agentType?: AgentType | null;
   /** Default: null, the turn is routed. */
   requestedKbPrefix?: string | null;
+  /** The name of a model: see `chooseModels`. Default: null, that of the agent or the service. */
+  requestedModel?: string | null;
   /** The name of an agent. Default: null, the turn is routed. */
   requestedAgent?: string | null;
 }

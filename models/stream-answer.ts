@@ -122,6 +122,8 @@ export interface AnswerRequest {
   tools?: BindToolsInput[] | undefined;
   /** What the turn asks of it. Default: as the model is made. */
   modelOptions?: ModelOptions | undefined;
+  /** Whether it is asked again when its server fails at once. Default true. */
+  retries?: boolean | undefined;
   onToken: (token: string) => void;
   onThought?: ((thought: string) => void) | undefined;
 }
@@ -199,6 +201,7 @@ function observedAttempt(request: AnswerRequest): Promise<ModelAnswer> {
 export async function streamAnswer(request: AnswerRequest): Promise<ModelAnswer> {
   const first = await observedAttempt(request);
   if (
+    request.retries === false ||
     first.text !== "" ||
     first.toolCalls.length > 0 ||
     first.cut !== null ||

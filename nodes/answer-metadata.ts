@@ -28,10 +28,11 @@ function withEarlier(earlier: readonly Citation[], later: readonly Citation[]): 
 
 /** What an answer keeps of its turn for as long as it is stored: ids, names, versions and counts, never remembered text. */
 export function answerMetadata(state: ConversationState): Record<string, unknown> {
-  const { turnId, workerName, usage, cut, error, receipt, continued, answer } = state;
+  const { turnId, workerName, answeredBy, usage, cut, error, receipt, continued, answer } = state;
   return {
     turn_id: turnId,
     worker_name: workerName,
+    model: answeredBy,
     usage,
     // Undefined when the turn failed before it was routed.
     route: state.routeDecision ?? null,

@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { toAppError } from "../errors/app-error.ts";
-import { modelName } from "../models/model-name.ts";
+import type { ChooseModels } from "../models/model-choice.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { costOf } from "../models/facts/prompt-budget.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
@@ -8,14 +8,15 @@ import type { Agent } from "../turn/agent.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
-import { type AgentTurn, modelStep, runAgent, startProgress } from "./agent/agent-run.ts";
+import { type AgentTurn, modelStep, runAgent } from "./agent/agent-run.ts";
+import { startProgress } from "./agent/agent-progress.ts";
 import { agentPromptOf, type AgentPromptParts, readForAgent } from "./agent/agent-prompt.ts";
 import { answerUpdate, promptNotices } from "./generate-rag.ts";
 import type { AssembledPrompt } from "./prompt/assemble-prompt.ts";
 import type { Node } from "./node.ts";
 import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
 
-type SharedParts = Pick<AgentTurn, "chatModelOf" | "steps" | "hooks" | "timeouts" | "toolTimeoutMs" | "observer" | "limits">;
+type SharedParts = Pick<AgentTurn, "steps" | "hooks" | "timeouts" | "toolTimeoutMs" | "observer" | "limits">;
 
 /** `toolTimeoutMs`: milliseconds that a call may take. */
 export interface GenerateAgentParts extends SharedParts, Omit<AgentPromptParts, "steps"> {
@@ -23,8 +24,9 @@ export interface GenerateAgentParts extends SharedParts, Omit<AgentPromptParts, 
   leaseMs: number;
   /** Of the service, for every turn. */
   instructions: string;
-  /** Of the chat model. */
-  prices: () => ModelPrices | null;
+  chooseModels: ChooseModels;
+  /** Null: unknown. */
+  prices: (model: string) => ModelPrices | null;
 }
 
 /** For people who look at the agents of a conversation. */
@@ -47,11 +49,11 @@ export function makeGenerateAgent({
   skills,
   leaseMs,
   instructions,
+  chooseModels,
   prices,
   ...shared
 }: GenerateAgentParts): Node {
-  const { steps, chatModelOf } = shared;
-  const isPriced = (agent: Agent): boolean => modelName(chatModelOf(agent)) === modelName(chatModelOf(null));
+  const { steps } = shared;
 
   return async function generateAgent(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { agent } = state;
@@ -72,7 +74,9 @@ export function makeGenerateAgent({
       try {
         const reading = await readForAgent({ catalog, tools: toolSource, skills, steps }, { state, agent, signal });
         const earlier = reading.steps.filter(({ questionId }) => questionId === currentMessageId);
-        const turn: AgentTurn = { ...shared, held, messageId: currentMessageId, runtime, signal, earlier, progress };
+        // The caller's choice is for the agent that answers, not for those that it asks.
+        const choicesOf = (one: Agent) => chooseModels({ model: one === agent ? state.requestedModel : null, agent: one });
+        const turn: AgentTurn = { ...shared, choicesOf, held, messageId: currentMessageId, runtime, signal, earlier, progress };
         const tools = reading.toolsFor((subagent, given) => runAgent(turn, subagent, given, { onToken: () => undefined }));
         for (const content of reading.notices) emit(runtime, { status: "notice", content });
         const assemble = (tokenBudget: number): BaseMessage[] => {
@@ -91,6 +95,7 @@ export function makeGenerateAgent({
         return { answer: null, error: toAppError(signal.aborted ? signal.reason : thrown) };
       }
     });
+    const models = [...progress.models];
     if (error) runtime.context?.onError?.(error);
     const interaction = error === null ? "answered" : error.code === "turn_cancelled" ? "cancelled" : "failed";
     const note = { name: agent.name, interaction, state: describeState(interaction, progress.called) };
@@ -99,7 +104,8 @@ export function makeGenerateAgent({
     return {
       ...answerUpdate(state, answerId, answer?.text ?? ""),
       usage: progress.usage.context_limit === null ? null : progress.usage, // null: the model was not asked
-      cost: isPriced(agent) ? costOf(prices(), progress.usage) : null,
+      cost: models.length === 1 && models[0] !== undefined ? costOf(prices(models[0]), progress.usage) : null,
+      answeredBy: models.at(-1) ?? null,
       receipt: last.prompt?.receipt ?? null,
       toolCalls: progress.called.length,
       steps: progress.steps,

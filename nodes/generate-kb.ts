@@ -4,6 +4,7 @@ import { type ConversationState, type ConversationUpdate, NO_CONTEXT, type Passa
 import { millisecondsSince } from "../turn/events.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
+import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
 import { abortable, type AnswerTimeouts, startAnswerDeadlines } from "../models/deadlines.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
@@ -61,7 +62,7 @@ export interface GenerateKbParts {
   handlers: KnowledgeHandlers;
   /** Answers when a handler fails. */
   generateRag: Node;
-  chatModel: BaseChatModel;
+  chooseModels: ChooseModels;
   findPassages: FindPassages | null;
   /** Passages that a handler finds unless it says how many. */
   passages: number;
@@ -81,7 +82,7 @@ interface Handled {
  * streamed. A cancelled turn ends as in generate_rag.
  */
 export function makeGenerateKb(parts: GenerateKbParts): Node {
-  const { handlers, generateRag, chatModel, findPassages, passages: most, turns, leaseMs, timeouts } = parts;
+  const { handlers, generateRag, chooseModels, findPassages, passages: most, turns, leaseMs, timeouts } = parts;
 
   async function handle(
     handler: KnowledgeHandler,
@@ -107,6 +108,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
       return found.passages.map(toPassage);
     };
     try {
+      const { model: chatModel } = firstChoice(chooseModels({ model: state.requestedModel, agent: null }));
       const request = { state, tools: { findPassages: findMore, chatModel }, stream, signal };
       const answer = await abortable(async () => handler(request), signal);
       if (answer?.rest) stream(answer.rest);

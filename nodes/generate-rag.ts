@@ -2,15 +2,14 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import type { ConversationState, ConversationUpdate, TurnUsage, WindowMessage } from "../turn/state.ts";
-import type { Agent } from "../turn/agent.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince, type Notice } from "../turn/events.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { costOf, shareOf } from "../models/facts/prompt-budget.ts";
 import type { PromptLimits } from "../models/facts/prompt-limits.ts";
-import { modelName } from "../models/model-name.ts";
 import type { AnswerTimeouts } from "../models/deadlines.ts";
 import { estimateTokens } from "../text/tokens.ts";
+import { askInTurn, type ChooseModels } from "../models/model-choice.ts";
 import { formedAnswer } from "../models/formed-answer.ts";
 import type { ModelAnswer } from "../models/stream-answer.ts";
 import type { Observer } from "../observe/observer.ts";
@@ -45,7 +44,7 @@ export function promptLimitNotice(
 }
 
 export interface GenerateRagParts {
-  chatModelOf: (agent: Agent | null) => BaseChatModel;
+  chooseModels: ChooseModels;
   turns: TurnStore;
   leaseMs: number;
   timeouts: AnswerTimeouts;
@@ -53,7 +52,7 @@ export interface GenerateRagParts {
   instructions: string;
   limits: PromptLimits;
   /** Null: unknown. */
-  prices: () => ModelPrices | null;
+  prices: (model: string) => ModelPrices | null;
   observer: Observer;
 }
 
@@ -114,24 +113,25 @@ export function promptOf(state: ConversationState, instructions: string, tokenBu
  * that persist always runs. After an error of an earlier node the model is not asked.
  */
 export function makeGenerateRag(parts: GenerateRagParts): Node {
-  const { chatModelOf, turns, leaseMs, timeouts, instructions, limits, prices, observer } = parts;
+  const { chooseModels, turns, leaseMs, timeouts, instructions, limits, prices, observer } = parts;
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId, windowIsWhole, continued } = state;
     if (state.error) return { ...answerUpdate(state, "", ""), partialAnswer: true };
     const began = performance.now();
     let firstTokenMs: number | null = null;
     const answerId = continued?.answerId ?? turnId;
-    const model = chatModelOf(state.agent);
+    const choices = chooseModels({ model: state.requestedModel, agent: state.agent });
     const assemble = (tokenBudget: number): AssembledPrompt => {
       const prompt = promptOf(state, instructions, tokenBudget);
       for (const content of promptNotices(prompt, { windowIsWhole, tokenBudget })) emit(runtime, { status: "notice", content });
       return prompt;
     };
     const held = { tenantId, userId, conversationId, turnId };
-    const { prompt, answer, limit } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, (signal) => {
-      const ask = (prompt: AssembledPrompt): Promise<ModelAnswer> =>
+    const { prompt, answer, limit, answeredBy } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, (signal) => {
+      const ask = (model: BaseChatModel, prompt: AssembledPrompt, retries: boolean): Promise<ModelAnswer> =>
         formedAnswer({
           model,
+          retries,
           prompt: prompt.messages,
           modelOptions: state.modelOptions ?? undefined,
           timeouts,
@@ -145,7 +145,12 @@ export function makeGenerateRag(parts: GenerateRagParts): Node {
           },
           onThought: (content) => emit(runtime, { status: "thought", content }),
         });
-      return askWithinLimit({ limits, model: modelName(model), runtime, assemble, ask, strategy: "truncate" });
+      const within = { limits, runtime, assemble, strategy: "truncate" } as const;
+      return askInTurn(
+        choices,
+        ({ name, model }, { isLast }) => askWithinLimit({ ...within, model: name, ask: (prompt) => ask(model, prompt, isLast) }),
+        runtime.context?.onError,
+      );
     });
     if (answer.error) runtime.context?.onError?.(answer.error);
     const usage = toUsage(answer, prompt, limit);
@@ -162,7 +167,8 @@ export function makeGenerateRag(parts: GenerateRagParts): Node {
     return {
       ...answerUpdate(state, answerId, answer.text),
       usage,
-      cost: costOf(prices(), usage),
+      cost: costOf(prices(answeredBy), usage),
+      answeredBy,
       receipt: prompt.receipt,
       degraded: prompt.leftOut.uncovered > 0 || !windowIsWhole ? ["summary"] : [],
       partialAnswer: answer.error !== null,

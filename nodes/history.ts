@@ -62,7 +62,7 @@ export function makeHistory(parts: HistoryParts): Node {
     const loadOnce = (): Promise<LoadedHistory> => {
       const look = isRetry ? loader.lookForEpisodes(state, context?.signal) : looking;
       isRetry = true;
-      return loader.load({ ...conversation, exceptMessageId: messageId }, look, newest ?? undefined);
+      return loader.load({ ...conversation, exceptMessageId: messageId, model: state.requestedModel }, look, newest ?? undefined);
     };
     try {
       const loaded = await withLease({ turns, leaseMs }, held, context?.signal, (signal) => retryWhileUnreachable(loadOnce, signal));

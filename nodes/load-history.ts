@@ -12,7 +12,8 @@ export interface LoadHistoryParts {
   windows: WindowStore;
   /** Least number of completed messages in the window; those that no summary covers come on top. */
   historyWindow: number;
-  tokenBudget: () => number;
+  /** The most tokens of a prompt; null: of the service's own model. */
+  tokenBudget: (model: string | null) => number;
   useSummary: boolean;
   /** Null: the layer is off. */
   episodes: Pick<EpisodeStore, "checkRecallable"> | null;
@@ -50,11 +51,11 @@ export function makeLoadHistory(parts: LoadHistoryParts) {
 
     /** `newest` is what is known of the window already. */
     async load(
-      conversation: OwnedConversation & { exceptMessageId: string },
+      { model, ...conversation }: OwnedConversation & { exceptMessageId: string; model: string | null },
       look: Promise<boolean>,
       newest?: NewestMessages,
     ): Promise<LoadedHistory> {
-      const request = { ...conversation, atLeast, maxTokens: tokenBudget(), useSummary };
+      const request = { ...conversation, atLeast, maxTokens: tokenBudget(model), useSummary };
       const [window, hasOtherEpisodes] = await Promise.all([windows.load(request, newest), look]);
       return { ...window, hasOtherEpisodes };
     },
@@ -83,7 +84,7 @@ export function makeReadHistory(parts: LoadHistoryParts): Node {
   return async function readHistory(state: ConversationState, { context }): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId } = state;
     const currentMessageId = uuidv7(); // of no stored message
-    const conversation = { tenantId, userId, conversationId, exceptMessageId: currentMessageId };
+    const conversation = { tenantId, userId, conversationId, exceptMessageId: currentMessageId, model: state.requestedModel };
     const loaded = await loader.load(conversation, loader.lookForEpisodes(state, context?.signal));
     return { currentMessageId, ...toHistory(loaded, parts.episodes !== null) };
   };

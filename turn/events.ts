@@ -23,6 +23,7 @@ export const TurnResult = z.object({
   receipt: Receipt,
   degraded: z.array(Layer).describe("Memory layers that were switched on but could not be used in this turn."),
   agent: z.string().describe("The agent that answered."),
+  model: z.string().nullable().describe("The model that answered, by its name in `GET /api/v1/models`. Null: a handler answered."),
   tool_calls: z.int().describe("Calls of tools that were asked for."),
   steps: z.int().describe("Steps that are kept: see `GET /api/v1/turns/:id/steps`."),
 });

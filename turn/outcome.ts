@@ -34,6 +34,7 @@ export interface TurnOutcome {
   asked?: Record<string, unknown>;
   /** Undefined in outcomes of earlier versions. */
   agent?: string;
+  model?: string | null;
   tool_calls?: number;
   steps?: number;
 }
@@ -90,6 +91,7 @@ export function turnOutcome(state: ConversationState, progress: TurnProgress | u
     notices: progress?.notices ?? [],
     ...(state.asked ? { asked: state.asked } : {}),
     agent: state.agent?.name ?? ASSISTANT,
+    model: state.answeredBy,
     tool_calls: state.toolCalls,
     steps: state.steps,
   };
@@ -110,7 +112,7 @@ export function toTurnResult(
   { conversationId, answerId, answer }: { conversationId: string; answerId: string | null; answer: string | null },
 ): TurnResult | null {
   const { completed, cut = null, usage, cost = null, timings, receipt, degraded } = outcome;
-  const { agent = ASSISTANT, tool_calls = 0, steps = 0 } = outcome;
+  const { agent = ASSISTANT, model = null, tool_calls = 0, steps = 0 } = outcome;
   if (outcome.error || !usage || !receipt) return null;
   return {
     answer: answer ?? "",
@@ -124,6 +126,7 @@ export function toTurnResult(
     receipt,
     degraded,
     agent,
+    model,
     tool_calls,
     steps,
   };

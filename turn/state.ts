@@ -159,6 +159,7 @@ export const ConversationState = new StateSchema({
   agentType: AgentType.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one that is used
   requestedKbPrefix: z.string().nullable().default(null), // caller
   requestedAgent: z.string().nullable().default(null), // caller
+  requestedModel: z.string().nullable().default(null), // caller
   turnId: z.string(), // history: it holds the conversation's lease
   conversationId: z.string(), // history
   currentMessageId: z.string(), // history
@@ -187,6 +188,7 @@ export const ConversationState = new StateSchema({
   usage: TurnUsage.nullable().default(null), // generate_rag: null when the model was not asked
   cost: Cost.default(null), // generate_rag
   receipt: Receipt.nullable().default(null), // generate_rag: null when the model was not asked
+  answeredBy: z.string().nullable().default(null), // generate_rag: the name of the model; null when none was asked
   partialAnswer: z.boolean().default(false), // generate_rag: the answer is not complete
   cut: Cut.default(null), // generate_rag: the answer is complete but for its length
   error: TurnError.nullable().default(null), // route, generate_rag, persist

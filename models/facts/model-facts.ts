@@ -54,8 +54,13 @@ const firstKnown = <Value>(choices: readonly Choice<Value>[]): Choice<Value> | u
   choices.find(({ value }) => value !== undefined);
 
 /** The operator's word goes before the server's, and that before what is published: a server may run a model with a smaller context. */
-function combine(name: string, file: ModelProfile, told: number | undefined, learned: number | undefined): ModelFacts {
-  const known = findKnownModel(name);
+function combine(
+  { name, servedAs }: { name: string; servedAs: string },
+  file: ModelProfile,
+  told: number | undefined,
+  learned: number | undefined,
+): ModelFacts {
+  const known = findKnownModel(servedAs);
   const believed = firstKnown([
     { value: file.context_window, source: "file" },
     { value: told, source: "server" },
@@ -96,6 +101,8 @@ export interface ModelFactsParts {
   learned?: LearnedContexts;
   /** Milliseconds until a server that was away, or did not tell for good, is asked again. Default 30,000. */
   askAgainMs?: number;
+  /** What a model's server calls it. Default: its name. */
+  servedAs?: (name: string) => string;
   /** Hears once of each model whose context nobody knows, when it is used. */
   onAssumed?: (model: string) => void;
 }
@@ -115,6 +122,7 @@ export function makeModelFacts({
   ask,
   learned = makeLearnedContexts(),
   askAgainMs = 30_000,
+  servedAs = (name) => name,
   onAssumed = () => undefined,
 }: ModelFactsParts) {
   const asked = new Map<string, Asked>();
@@ -139,10 +147,10 @@ export function makeModelFacts({
 
   /** What is known by now. A server that is due is asked for the next time. */
   function of(model: string): ModelFacts {
-    const file = profiles[model] ?? {};
+    const file = profiles[model] ?? profiles[servedAs(model)] ?? {};
     const isDue = (asked.get(model)?.askAgainAt ?? 0) <= performance.now();
     if (ask && isDue && file.context_window === undefined && !closing.signal.aborted) void askServer(model, ask);
-    return combine(model, file, asked.get(model)?.told, learned.of(model));
+    return combine({ name: model, servedAs: servedAs(model) }, file, asked.get(model)?.told, learned.of(model));
   }
 
   return {

@@ -1,15 +1,13 @@
 import { bulkhead } from "cockatiel";
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { canonicalJson } from "../../agents/canonical-json.ts";
 import { permissionFor } from "../../agents/permission.ts";
 import { runToolCall, shownArguments, type ToolHooks, type ToolOutcome } from "../../agents/run-tool-call.ts";
 import type { AgentTool, ToolTurn } from "../../agents/tool.ts";
 import { AppError } from "../../errors/app-error.ts";
-import { shareOf } from "../../models/facts/prompt-budget.ts";
 import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
 import type { AnswerTimeouts } from "../../models/deadlines.ts";
-import { modelName } from "../../models/model-name.ts";
+import { askInTurn, firstChoice, type ModelChoice } from "../../models/model-choice.ts";
 import { formedAnswer } from "../../models/formed-answer.ts";
 import type { ModelAnswer } from "../../models/stream-answer.ts";
 import type { AskedCall } from "../../models/stream-chunks.ts";
@@ -21,11 +19,11 @@ import type { Agent, PermissionAction } from "../../turn/agent.ts";
 import { emit, type TurnRuntime } from "../../turn/context.ts";
 import { millisecondsSince } from "../../turn/events.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
-import { NO_CONTEXT, type TurnUsage } from "../../turn/state.ts";
 import { retryWhileUnreachable } from "../turn-lease.ts";
 import { agentLoop, type AgentRun, recursionLimit } from "./agent-loop.ts";
 import { askWithinLimit } from "../prompt/ask-within-limit.ts";
 import { fitLoop, toolTokens } from "./fit-loop.ts";
+import { addUsage, type AgentProgress } from "./agent-progress.ts";
 import { toArguments, toolMessage } from "./window-with-steps.ts";
 
 /** What all agents of one turn share. */
@@ -34,7 +32,7 @@ export interface AgentTurn {
   messageId: string;
   runtime: TurnRuntime;
   signal: AbortSignal;
-  chatModelOf: (agent: Agent | null) => BaseChatModel;
+  choicesOf: (agent: Agent) => readonly ModelChoice[];
   steps: StepStore;
   hooks: ToolHooks;
   timeouts: AnswerTimeouts;
@@ -46,48 +44,8 @@ export interface AgentTurn {
   progress: AgentProgress;
 }
 
-/** What a turn has done so far. */
-export interface AgentProgress {
-  usage: TurnUsage;
-  /** Steps that are stored. */
-  steps: number;
-  /** The names of called tools. */
-  called: string[];
-  askedAt: number;
-}
-
-export const startProgress = (): AgentProgress => ({
-  usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, estimated: false, ...NO_CONTEXT },
-  steps: 0,
-  called: [],
-  askedAt: performance.now(),
-});
-
 /** Characters of an output in its event; the step has all. */
 const SHOWN_CHARACTERS = 4_000;
-
-/** `usage_ratio` is that of the last prompt. */
-function addUsage(
-  progress: AgentProgress,
-  { usage, text, toolCalls }: ModelAnswer,
-  { promptTokens, limit }: { promptTokens: number; limit: number },
-): void {
-  const prompt = usage?.input_tokens ?? promptTokens;
-  const completion = usage?.output_tokens ?? estimateTokens(text + toolCalls.map((call) => call.name + call.arguments).join(""));
-  const sum = progress.usage;
-  progress.usage = {
-    prompt_tokens: sum.prompt_tokens + prompt,
-    completion_tokens: sum.completion_tokens + completion,
-    total_tokens: sum.total_tokens + (usage?.total_tokens ?? prompt + completion),
-    estimated: sum.estimated || !usage,
-    cached_tokens:
-      usage?.input_token_details?.cache_read === undefined
-        ? sum.cached_tokens
-        : (sum.cached_tokens ?? 0) + usage.input_token_details.cache_read,
-    context_limit: limit,
-    usage_ratio: shareOf(prompt, limit),
-  };
-}
 
 const callKey = (name: string, given: unknown): string => `${name} ${canonicalJson(given)}`;
 
@@ -107,8 +65,8 @@ function overLimit(most: number): ToolOutcome {
 }
 
 /** The step of an answer; `output` is what the model said before its calls. */
-export function modelStep({ progress, chatModelOf }: AgentTurn, agent: Agent, answer: ModelAnswer, output?: string): NewStep {
-  const about = { seq: progress.steps + 1, agent: agent.name, kind: "model" as const, name: modelName(chatModelOf(agent)) };
+export function modelStep({ progress }: AgentTurn, agent: Agent, answer: ModelAnswer, output?: string): NewStep {
+  const about = { seq: progress.steps + 1, agent: agent.name, kind: "model" as const, name: [...progress.models].at(-1) ?? "" };
   return { ...about, output, tokens: answer.usage?.output_tokens ?? estimateTokens(answer.text), ms: millisecondsSince(progress.askedAt) };
 }
 
@@ -133,13 +91,13 @@ export async function runAgent(
   { prompt, tools }: AgentTask,
   { answerId, modelOptions, onToken }: AgentAnswers,
 ): Promise<ModelAnswer> {
-  const { held, runtime, signal, steps, progress, chatModelOf } = turn;
+  const { held, runtime, signal, steps, progress } = turn;
   const { limits } = agent;
   const began = performance.now();
   const elapsedMs = () => performance.now() - began;
   const schemas = toolTokens(tools);
-  const model = chatModelOf(agent);
-  const start = prompt(turn.limits.of(modelName(model)));
+  const choices = turn.choicesOf(agent);
+  const start = prompt(turn.limits.of(firstChoice(choices).name));
   const sideBySide = bulkhead(limits.parallel_tools, Infinity);
   const unsure = interruptedCalls(turn.earlier);
   let calls = 0;
@@ -190,27 +148,36 @@ export async function runAgent(
         prompt: asked,
         answer,
         limit,
-      } = await askWithinLimit({
-        limits: turn.limits,
-        model: modelName(model),
-        runtime,
-        assemble: (budget) => fitLoop({ start, again: prompt, behind }, budget, withSchemas),
-        ask: (fitting) =>
-          formedAnswer({
-            model,
-            modelOptions,
-            prompt: fitting.messages,
-            tools: withTools ? tools.map(({ tool }) => tool) : undefined,
-            timeouts: turn.timeouts,
-            signal,
-            callbacks: runtime.callbacks,
-            messageId: answerId,
-            watched: { observer: turn.observer, purpose: "chat" },
-            onToken,
-            onThought: (content) => emit(runtime, { status: "thought", content }),
+        answeredBy,
+      } = await askInTurn(
+        choices,
+        ({ name, model }, { isLast }) =>
+          askWithinLimit({
+            limits: turn.limits,
+            model: name,
+            runtime,
+            assemble: (budget) => fitLoop({ start, again: prompt, behind }, budget, withSchemas),
+            ask: (fitting) =>
+              formedAnswer({
+                model,
+                retries: isLast,
+                modelOptions,
+                prompt: fitting.messages,
+                tools: withTools ? tools.map(({ tool }) => tool) : undefined,
+                timeouts: turn.timeouts,
+                signal,
+                callbacks: runtime.callbacks,
+                messageId: answerId,
+                watched: { observer: turn.observer, purpose: "chat" },
+                onToken,
+                onThought: (content) => emit(runtime, { status: "thought", content }),
+              }),
+            strategy: behind.length > 0 ? "prune" : "truncate",
           }),
-        strategy: behind.length > 0 ? "prune" : "truncate",
-      });
+        runtime.context?.onError,
+      );
+      progress.models.delete(answeredBy);
+      progress.models.add(answeredBy);
       addUsage(progress, answer, { promptTokens: asked.tokens, limit });
       return answer;
     },

@@ -8,6 +8,7 @@ import { modelNames } from "../start/open-models.ts";
 const Model = z.object({
   name: z.string(),
   uses: z.array(z.enum(["chat", "router", "summary", "memory"])),
+  choosable: z.boolean().describe("Callers and agents may name it as `model`: it is in MODELS."),
   context_window: z.int().describe("In tokens, for prompt and answer."),
   max_output_tokens: z.int().nullable(),
   prices: ModelPrices.nullable().describe("In US dollars for a million tokens."),
@@ -33,14 +34,15 @@ export const modelOperations = operationGroup({
   },
 });
 
-export function modelRoutes({ config, facts }: AppParts): Router {
+export function modelRoutes({ config, facts, models: { listed } }: AppParts): Router {
   return makeRouter(modelOperations, {
     async describeModels(_request, response) {
       const uses = Map.groupBy(Object.entries(modelNames(config)), ([, name]) => name);
-      const models = [...uses].map(([name, of]) => {
+      const names = new Set([...uses.keys(), ...listed]);
+      const models = [...names].map((name) => {
         const { capabilities, ...known } = facts.of(name);
-        const used = of.map(([use]) => use as z.infer<typeof Model>["uses"][number]);
-        return { ...known, uses: used, capabilities: capabilities && [...capabilities] };
+        const used = (uses.get(name) ?? []).map(([use]) => use as z.infer<typeof Model>["uses"][number]);
+        return { ...known, uses: used, choosable: listed.includes(name), capabilities: capabilities && [...capabilities] };
       });
       response.json({ models });
     },

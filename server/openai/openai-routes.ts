@@ -2,7 +2,6 @@ import type { Request, Response, Router } from "express";
 import { v7 as uuidv7 } from "uuid";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { readJson, requireJson } from "../http/read-body.ts";
 import { callerOf } from "../auth/caller.ts";
@@ -19,16 +18,15 @@ import {
 } from "./completion-stream.ts";
 import { CompletionBody, type CompletionRequest, wantedStructure } from "./completion-request.ts";
 import { detectFrontEndTask, type FrontEndTask } from "./front-end-task.ts";
+import { firstChoice } from "../../models/model-choice.ts";
+import { makeOfferedModels, type OfferedModel, OpenAIModel } from "./offered-models.ts";
 import { toSampling } from "./sampling.ts";
 import { claimedUser, findSession, findUser } from "./user-and-session.ts";
 import { makeOpenTurn } from "./openai-turn.ts";
-import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
-import { PREFIX } from "../knowledge/knowledge-routes.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { parseRequest } from "../http/parse-request.ts";
 import { MODEL_ERRORS, START_ERRORS } from "../turns/chat-routes.ts";
 
-const OpenAIModel = z.object({ id: z.string(), object: z.literal("model"), created: z.int(), owned_by: z.string() });
 const OpenAIModelList = z.object({ object: z.literal("list"), data: z.array(OpenAIModel) });
 
 export const openaiOperations = operationGroup({
@@ -48,7 +46,9 @@ export const openaiOperations = operationGroup({
       },
       errors: [...START_ERRORS, ...MODEL_ERRORS, "not_found", "turn_cancelled", "turn_superseded"],
     }),
-    listModels: route("GET /v1/models", "The service as a model, and one for each knowledge base", { answer: OpenAIModelList }),
+    listModels: route("GET /v1/models", "The service as a model, one for each knowledge base and agent, and those of MODELS", {
+      answer: OpenAIModelList,
+    }),
     getModel: route("GET /v1/models/*id", "One of them", { params: { id: z.string() }, answer: OpenAIModel, errors: ["not_found"] }),
   },
 });
@@ -63,17 +63,21 @@ interface Answering {
 }
 
 const seconds = (): number => Math.floor(Date.now() / 1_000);
-const toModel = ({ id, object, created, owned_by }: ModelEntry) => ({ id, object, created, owned_by });
 
 export function openaiRoutes(parts: AppParts): Router {
-  const { config, stores, models, turns, limits, observing, heartbeatMs } = parts;
+  const { config, models, turns, limits, observing, heartbeatMs } = parts;
   const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
-  const { knowledgeBases } = stores;
-  const taskModel: TaskModel = { model: models.chat, timeouts: models.timeouts, observer: observing.observer };
+  const offered = makeOfferedModels(parts);
   const openTurn = makeOpenTurn(parts);
-  const modelOf = (id: string, response: Response) => findModel(id, callerOf(response).tenantId, knowledgeBases);
+  const modelOf = (id: string, response: Response) => offered.find(callerOf(response).tenantId, id);
 
-  async function startTask(request: Request, response: Response, task: FrontEndTask, body: CompletionRequest): Promise<Answering> {
+  async function startTask(
+    request: Request,
+    response: Response,
+    { task, body, offer }: { task: FrontEndTask; body: CompletionRequest; offer: OfferedModel },
+  ): Promise<Answering> {
+    const chosen = offer.model === null ? models.chat : firstChoice(models.choose({ model: offer.model, agent: null })).model;
+    const taskModel: TaskModel = { model: chosen, timeouts: models.timeouts, observer: observing.observer };
     const { tenantId, userId } = callerOf(response);
     const asked = { task, messages: body.messages, structured: wantedStructure(body), modelOptions: toSampling(body) };
     assertTaskFits(asked, maxMessageChars);
@@ -83,10 +87,10 @@ export function openaiRoutes(parts: AppParts): Router {
     return { id: uuidv7(), batches: answerTask(taskModel, { ...asked, signal }, permit), headers: {} };
   }
 
-  async function startTurn(request: Request, response: Response, body: CompletionRequest, kbPrefix: string | null): Promise<Answering> {
+  async function startTurn(request: Request, response: Response, body: CompletionRequest, offer: OfferedModel): Promise<Answering> {
     const { source, field } = await openTurn(request, response, {
       completion: body,
-      kbPrefix,
+      offer,
       userId: findUser(request, callerOf(response), body),
       session: findSession(request, body),
     });
@@ -96,11 +100,11 @@ export function openaiRoutes(parts: AppParts): Router {
 
   return makeRouter(openaiOperations, {
     async listModels(_request, response) {
-      response.json({ object: "list", data: listModels(await knowledgeBases.list(callerOf(response).tenantId)).map(toModel) });
+      response.json({ object: "list", data: (await offered.list(callerOf(response).tenantId)).map(({ shown }) => shown) });
     },
     async getModel(request, response) {
       const id = [request.params["id"]].flat().join("/");
-      response.json(toModel(await modelOf(id, response)));
+      response.json((await modelOf(id, response)).shown);
     },
     createCompletion: [
       requireJson,
@@ -108,11 +112,11 @@ export function openaiRoutes(parts: AppParts): Router {
       limits.rates.ofUser(claimedUser),
       async (request, response) => {
         const body = parseRequest(CompletionBody, request.body);
-        const { kbPrefix } = await modelOf(body.model, response);
+        const offer = await modelOf(body.model, response);
         const task = detectFrontEndTask(request, body);
         const { id, batches, headers } = task
-          ? await startTask(request, response, task, body)
-          : await startTurn(request, response, body, kbPrefix);
+          ? await startTask(request, response, { task, body, offer })
+          : await startTurn(request, response, body, offer);
         const facts: CompletionFacts = { id: `chatcmpl-${id}`, model: body.model, created: seconds() };
         if (body.stream) {
           const includeUsage = body.stream_options?.include_usage === true;
@@ -123,30 +127,4 @@ export function openaiRoutes(parts: AppParts): Router {
       },
     ],
   });
-}
-
-/** It finds documents by itself; each knowledge base has one more, which answers from it. */
-export const MODEL = "conversation-graph";
-const CREATED = Date.UTC(2026, 0, 1) / 1_000;
-
-interface ModelEntry extends z.infer<typeof OpenAIModel> {
-  /** Null for none in particular. */
-  kbPrefix: string | null;
-}
-
-function toEntry(kbPrefix: string | null): ModelEntry {
-  const id = kbPrefix === null ? MODEL : `${MODEL}/${kbPrefix}`;
-  return { id, object: "model", created: CREATED, owned_by: MODEL, kbPrefix };
-}
-
-const listModels = (bases: KnowledgeBase[]): ModelEntry[] => [null, ...bases.map(({ prefix }) => prefix)].map(toEntry);
-
-/** Throws AppError `not_found`, which names the models there are; only then are they listed. */
-export async function findModel(id: string, tenantId: string, bases: Pick<KnowledgeBaseStore, "find" | "list">): Promise<ModelEntry> {
-  if (id === MODEL) return toEntry(null);
-  const prefix = id.startsWith(`${MODEL}/`) ? id.slice(MODEL.length + 1) : "";
-  if (PREFIX.test(prefix) && (await bases.find(tenantId, prefix))) return toEntry(prefix);
-  const models = listModels(await bases.list(tenantId));
-  const problem = `there is no model "${id.slice(0, 80)}"; there are ${models.map((model) => model.id).join(", ")}`;
-  throw new AppError("not_found", `model: ${problem}`, { details: [{ field: "model", problem }] });
 }

@@ -5,13 +5,14 @@ import type { AppParts } from "../http/app-parts.ts";
 import { assertNotTooLong, parseChatRequest } from "../turns/open-turn.ts";
 import type { TurnSource } from "../turns/turn-source.ts";
 import { type CompletionRequest, readAsked } from "./completion-request.ts";
+import type { OfferedModel } from "./offered-models.ts";
 import { toResponseFormat, toSampling } from "./sampling.ts";
 import type { Session } from "./user-and-session.ts";
 import { systemAttachments, systemInstructions, unwrapMessage } from "./wrapped-message.ts";
 
 export interface OpenAITurn {
   completion: CompletionRequest;
-  kbPrefix: string | null;
+  offer: Pick<OfferedModel, "kbPrefix" | "agent" | "model">;
   userId: string;
   session: Session;
   /** False: it leaves no message and no memory. Default true. */
@@ -33,7 +34,7 @@ export function makeOpenTurn({ config, turns }: Pick<AppParts, "config" | "turns
   const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
 
   return async function openTurn(request: Request, response: Response, given: OpenAITurn): Promise<OpenedTurn> {
-    const { completion, kbPrefix, userId, session, store = true, isDetached = false, asked } = given;
+    const { completion, offer, userId, session, store = true, isDetached = false, asked } = given;
     const { field, continues, message: said } = readAsked(completion);
     const { message, attachments: ofMessage } = unwrapMessage(said);
     const attachments = [...systemAttachments(completion.messages), ...ofMessage];
@@ -56,7 +57,9 @@ export function makeOpenTurn({ config, turns }: Pick<AppParts, "config" | "turns
         user_id: userId,
         session_id: sessionId,
         message,
-        kb_prefix: kbPrefix,
+        kb_prefix: offer.kbPrefix,
+        agent: offer.agent,
+        model: offer.model,
         on_busy: onBusy,
         remember: store,
         on_disconnect: isDetached ? "continue" : "cancel",

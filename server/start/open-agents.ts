@@ -1,4 +1,3 @@
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type AgentCatalog, makeAgentCatalog } from "../../agents/agent-catalog.ts";
 import { loadAgentFiles, parseAgent } from "../../agents/load-agent-files.ts";
 import type { ToolHooks } from "../../agents/run-tool-call.ts";
@@ -18,7 +17,6 @@ import type { Agent, AgentSpecInput } from "../../turn/agent.ts";
 import type { Config } from "./config.ts";
 import type { Memory } from "./open-memory.ts";
 import type { Mcp } from "./open-mcp.ts";
-import type { Models } from "./open-models.ts";
 import type { Stores } from "./open-stores.ts";
 
 /** What a program adds to the agents of its service. */
@@ -40,7 +38,6 @@ export interface Agents {
   /** Of the system tier, by name. */
   systemSkills: readonly SystemSkill[];
   hooks: ToolHooks;
-  chatModelOf: ((agent: Agent) => BaseChatModel) | undefined;
 }
 
 function builtInTools(config: Config, stores: Stores, memory: Memory): AgentTool[] {
@@ -68,7 +65,7 @@ function builtInTools(config: Config, stores: Stores, memory: Memory): AgentTool
 /** Throws AppError `invalid_configuration` when a file of an agent or a skill is wrong. */
 export async function openAgents(
   config: Config,
-  { stores, memory, models, mcp }: { stores: Stores; memory: Memory; models: Models; mcp: Mcp },
+  { stores, memory, mcp }: { stores: Stores; memory: Memory; mcp: Mcp },
   extras: AgentExtras = {},
 ): Promise<Agents> {
   const [files, systemSkills] = await Promise.all([
@@ -85,6 +82,5 @@ export async function openAgents(
     skills: makeSkillCatalog({ system: systemSkills, tenants: stores.skills }),
     systemSkills,
     hooks: extras.hooks ?? {},
-    chatModelOf: models.chatOf,
   };
 }

@@ -14,7 +14,7 @@ import { openHandlers } from "./load-handlers.ts";
 import { type Memory, openMemory } from "./open-memory.ts";
 import { type Mcp, type McpOptions, openMcp } from "./open-mcp.ts";
 import { openLearnedContexts, openModelFacts, openPromptLimits } from "./open-model-facts.ts";
-import { createModels, modelNames, type Models } from "./open-models.ts";
+import { createModels, type Models } from "./open-models.ts";
 import { openStores, type Stores } from "./open-stores.ts";
 
 export interface OpenGraph {
@@ -58,6 +58,7 @@ function partsOfGraph(
     ...sharedSettings(config, stores, models),
     observer,
     chatModel: models.chat ?? new OfflineChatModel(),
+    chooseModels: models.choose,
     instructions: config.INSTRUCTIONS,
     knowledge: stores.knowledgeBases,
     routing: { embedder: episodic?.embedder ?? null, routerModel: models.router, timeoutMs },
@@ -69,7 +70,7 @@ function partsOfGraph(
     coreMemory: config.ENABLE_CORE_MEMORY ? { timeoutMs } : null,
     titles: models.title !== null,
     promptLimits,
-    prices: () => facts.of(modelNames(config).chat).prices,
+    prices: (name) => facts.of(name).prices,
     leaseMs: config.TURN_LEASE_MS,
   };
 }
@@ -89,9 +90,9 @@ export async function openGraph(
   opening.defer(() => memory.close());
   const mcp = await openMcp(config, stores.database, mcpOptions);
   opening.defer(() => mcp.close());
-  const agents = await openAgents(config, { stores, models, memory, mcp }, extras);
+  const agents = await openAgents(config, { stores, memory, mcp }, extras);
   const learned = await openLearnedContexts(stores.database, (error) => onError(error, "keeping what a model takes"));
-  const facts = openModelFacts(config, learned, onModelAssumed);
+  const facts = openModelFacts(config, { list: models.list, learned, onAssumed: onModelAssumed });
   opening.defer(() => facts.close());
   const promptLimits = openPromptLimits(config, facts, learned);
   const parts = partsOfGraph(config, { stores, models, memory, agents, facts, promptLimits }, { observer, handlers });

@@ -9,7 +9,8 @@ import { makePromptLimits, type PromptLimits } from "../../models/facts/prompt-l
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { readLearnedContexts, saveLearnedContext } from "../../stores/postgres/model-store.ts";
 import type { Config } from "./config.ts";
-import { modelNames, modelServer, usesModelServer } from "./open-models.ts";
+import { listedServers, modelNames, modelServer, usesModelServer } from "./open-models.ts";
+import type { ModelList } from "./read-model-list.ts";
 
 const Profiles = z.record(z.string(), ModelProfile);
 
@@ -36,16 +37,26 @@ export function readModelProfiles(file: string | undefined): z.infer<typeof Prof
 }
 
 /** Asks the models' servers in the background, of two models with one name that which answers. `onAssumed` hears of a model that answers and of whose context nobody knows. */
-export function openModelFacts(config: Config, learned: LearnedContexts, onAssumed: (model: string) => void): ModelFactsSource {
+export function openModelFacts(
+  config: Config,
+  { list, learned, onAssumed }: { list: ModelList; learned: LearnedContexts; onAssumed: (model: string) => void },
+): ModelFactsSource {
   const askers = new Map<string, AskContext>();
   const names = modelNames(config);
   for (const task of ["memory", "summary", "router", "chat"] as const) {
     const server = modelServer(config, task);
     if (server && !isOpenAI(server.url)) askers.set(names[task], makeAskContext(server));
   }
+  const listed = listedServers(config, list);
+  for (const [name, { model, server }] of Object.entries(listed)) {
+    if (isOpenAI(server.url)) continue;
+    const askContext = makeAskContext(server);
+    askers.set(name, (_name, signal) => askContext(model, signal));
+  }
   const ask: AskContext = async (model, signal) => (await askers.get(model)?.(model, signal)) ?? null;
-  const facts = makeModelFacts({ profiles: readModelProfiles(config.MODEL_PROFILES), ask, learned, onAssumed });
-  for (const name of new Set(Object.values(names))) facts.of(name);
+  const profiles = readModelProfiles(config.MODEL_PROFILES);
+  const facts = makeModelFacts({ profiles, ask, learned, onAssumed, servedAs: (name) => listed[name]?.model ?? name });
+  for (const name of new Set([...Object.values(names), ...Object.keys(listed)])) facts.of(name);
   return facts;
 }
 
@@ -61,6 +72,6 @@ export async function openLearnedContexts(database: Database, onError: (error: A
 export function openPromptLimits(config: Config, facts: ModelFactsSource, learned: LearnedContexts): PromptLimits {
   const { CONTEXT_TOKEN_BUDGET: fixed, MAX_ANSWER_TOKENS: longestAnswer } = config;
   const known = (model: string): number =>
-    fixed ?? budgetOf(usesModelServer(config) ? facts.forTurn(model) : facts.of(model), longestAnswer);
+    fixed ?? budgetOf(usesModelServer(config) || model !== modelNames(config).chat ? facts.forTurn(model) : facts.of(model), longestAnswer);
   return makePromptLimits({ known, longestAnswer, learned });
 }

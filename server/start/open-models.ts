@@ -1,11 +1,14 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { Embedder } from "../../models/embedder.ts";
 import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
-import { createOpenAIChatModel, type OpenAIChatModelOptions } from "../../models/openai-chat-model.ts";
+import { type ChooseModels, makeServerCircuit, type ModelChoice, type ServerCircuit } from "../../models/model-choice.ts";
+import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
+import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
 import { makeReranker, type Rerank } from "../../models/reranker.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { Config } from "./config.ts";
+import { type ListedModel, type ModelList, readModelList } from "./read-model-list.ts";
 
 const OPENAI_URL = "https://api.openai.com/v1";
 /** Chooses the built-in embedder also beside a model's server. */
@@ -70,15 +73,46 @@ function namesAtChatServer(config: Config): string[] {
   return [...new Set([config.CHAT_MODEL, ...tasks.map((task) => settingsOf(config, task).model)])];
 }
 
-/** A model for each agent that wants another than the service's, or another temperature or bound. */
-function makeChatModels(ofService: OpenAIChatModelOptions): (agent: Agent) => BaseChatModel {
+/** A model for each that callers and agents name, and for each temperature and bound that an agent wants. */
+function makeChooseModels(config: Config, list: ModelList): ChooseModels {
+  const ofService = settingsOf(config, "chat");
+  const own = modelServer(config, "chat") ? ofService.model : OFFLINE;
+  const offline = new OfflineChatModel();
   const made = new Map<string, BaseChatModel>();
-  return function chatModelOf({ model = ofService.model, temperature, max_output_tokens: maxTokens = ofService.maxTokens }) {
-    const key = JSON.stringify([model, temperature, maxTokens]);
-    const known = made.get(key) ?? createOpenAIChatModel({ ...ofService, model, temperature, maxTokens });
-    made.set(key, known);
-    return known;
+  const circuits = new Map<string, ServerCircuit>();
+
+  function choice(name: string, agent: Agent | null): ModelChoice {
+    const listed = list[name];
+    if (name === OFFLINE && !listed) return { name, model: offline };
+    const { url, apiKey } = serverOf(config, listed);
+    const { temperature, max_output_tokens: maxTokens = config.MAX_ANSWER_TOKENS } = agent ?? {};
+    const key = JSON.stringify([name, temperature, maxTokens]);
+    const model = made.get(key) ?? createOpenAIChatModel({ model: listed?.model ?? name, baseUrl: url, apiKey, temperature, maxTokens });
+    made.set(key, model);
+    const circuit = circuits.get(url ?? "") ?? makeServerCircuit();
+    circuits.set(url ?? "", circuit);
+    return { name, model, circuit };
+  }
+
+  return function chooseModels({ model, agent }) {
+    const name = model ?? agent?.model ?? own;
+    return [name, ...(list[name]?.fallback ?? [])].map((one) => choice(one, agent));
   };
+}
+
+/** A key is sent to no server but its own. */
+function serverOf(config: Config, listed: ListedModel | undefined): { url: string | undefined; apiKey: string | undefined } {
+  if (listed?.base_url !== undefined) return { url: listed.base_url, apiKey: listed.api_key };
+  return { url: config.OPENAI_BASE_URL, apiKey: listed?.api_key ?? config.OPENAI_API_KEY };
+}
+
+/** The models of MODELS by name, with their servers. */
+export function listedServers(config: Config, list: ModelList): Record<string, { model: string; server: ModelServer }> {
+  const entries = Object.entries(list).map(([name, listed]) => {
+    const { url = OPENAI_URL, apiKey } = serverOf(config, listed);
+    return [name, { model: listed.model ?? name, server: { url, apiKey } }] as const;
+  });
+  return Object.fromEntries(entries);
 }
 
 export type Models = ReturnType<typeof createModels>;
@@ -95,11 +129,15 @@ export function createModels(config: Config) {
   const create = (task: Task | "chat", maxTokens: number): BaseChatModel | null =>
     modelServer(config, task) && createOpenAIChatModel({ ...settingsOf(config, task), maxTokens });
   const { MAX_ANSWER_TOKENS: longest } = config;
+  const list = readModelList(config.MODELS, config.CHAT_MODEL);
   const unseen = Math.max(longest, LEAST_UNSEEN_TOKENS);
   return {
     /** Those that agents may name. */
-    names: modelServer(config, "chat") ? namesAtChatServer(config) : [],
-    chatOf: modelServer(config, "chat") ? makeChatModels({ ...settingsOf(config, "chat"), maxTokens: longest }) : undefined,
+    names: [...new Set([...(modelServer(config, "chat") ? namesAtChatServer(config) : []), ...Object.keys(list)])],
+    /** Those that callers may name. */
+    listed: Object.keys(list),
+    list,
+    choose: makeChooseModels(config, list),
     chat: create("chat", longest),
     router: create("router", unseen),
     summary: create("summary", unseen),

@@ -46,6 +46,12 @@ const chatModel = {
     .describe("The key of the model's server. Unset, without OPENAI_BASE_URL: a built-in offline model answers."),
   OPENAI_BASE_URL: httpUrl.optional().describe("Any server that speaks OpenAI's protocol, with its `/v1`. Unset: OpenAI itself."),
   CHAT_MODEL: z.string().default("gpt-4o-mini").describe("The model that answers."),
+  MODELS: z
+    .string()
+    .optional()
+    .describe(
+      "A JSON file with models that callers and agents may choose, by name: each may have `model` (what its server calls it), `base_url`, `api_key`, and `fallback`, names of those that answer while its server is away. See docs/operations.md. Unset: none.",
+    ),
   MODEL_PROFILES: z
     .string()
     .optional()

@@ -72,7 +72,7 @@ async function untilAccepted(source: TurnSource, response: Response): Promise<st
   }
 }
 
-export function chatRoutes({ config, stores: { knowledgeBases }, agents, turns, heartbeatMs }: AppParts): Router {
+export function chatRoutes({ config, stores: { knowledgeBases }, agents, models, turns, heartbeatMs }: AppParts): Router {
   /** Throws AppError `invalid_request` that lists the known bases. */
   async function assertKnown(tenantId: string, requested: string | null): Promise<void> {
     if (requested === null || requested === GENERAL || (await knowledgeBases.find(tenantId, requested))) return;
@@ -84,9 +84,17 @@ export function chatRoutes({ config, stores: { knowledgeBases }, agents, turns, 
     if (requested !== null && requested !== ASSISTANT) findAgent(await agents.catalog.list(tenantId), requested);
   }
 
+  /** Throws AppError `invalid_request` that lists the known models. */
+  function assertModel(requested: string | null): void {
+    if (requested === null || models.listed.includes(requested)) return;
+    const known = models.listed.join(", ") || "none, as MODELS is not set";
+    throw AppError.invalid([{ field: "model", problem: `there is no model "${requested.slice(0, 80)}" to choose; known ones: ${known}` }]);
+  }
+
   /** What can be refused is refused before the stream begins. */
   async function begin(request: Request, response: Response): Promise<TurnSource> {
     const body = parseChatRequest(withCallersUser(response, request.body), config.MAX_MESSAGE_CHARS);
+    assertModel(body.model);
     await Promise.all([assertKnown(tenantOf(response), body.kb_prefix), assertAgent(tenantOf(response), body.agent)]);
     return turns.open(request, response, body);
   }

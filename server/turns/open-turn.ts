@@ -41,6 +41,11 @@ export const ChatRequest = z.strictObject(
       .nullable()
       .default(null)
       .describe("The agent that answers; null: the service picks one."),
+    model: z
+      .string("must be a string")
+      .nullable()
+      .default(null)
+      .describe("A model of `GET /api/v1/models` that may be chosen; null: that of the agent or of the service."),
     agent_type: z
       .enum(AgentType.options, oneOf(AgentType.options))
       .nullable()
@@ -103,7 +108,8 @@ export function parseChatRequest(body: unknown, maxMessageChars: number): ChatRe
 }
 
 /** Without what a retry has another value of, or another version does not know. */
-function whatIsAsked({ remember, session_id, ...asked }: ChatRequest): object {
+function whatIsAsked({ remember, session_id, model, ...others }: ChatRequest): object {
+  const asked = model === null ? others : { ...others, model };
   if (remember) return { ...asked, session_id };
   return { ...asked, remember, session_id: session_id.startsWith(ONCE) ? null : session_id };
 }
@@ -139,9 +145,9 @@ function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, cau
     log.warn({ turn_id: turnId, code: content.code, causes }, "turn failed");
     return;
   }
-  const { conversation_id, timings, usage, degraded, cut } = content;
+  const { conversation_id, timings, usage, degraded, cut, model } = content;
   const { total_ms: ms, first_token_ms } = timings;
-  log.info({ turn_id: turnId, conversation_id, ms, first_token_ms, tokens: usage.total_tokens, degraded, cut }, "turn done");
+  log.info({ turn_id: turnId, conversation_id, ms, first_token_ms, tokens: usage.total_tokens, model, degraded, cut }, "turn done");
 }
 
 /** A model that failed before its first token has probably used nothing. */
@@ -209,6 +215,7 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
         agentType: body.agent_type,
         requestedKbPrefix: body.kb_prefix,
         requestedAgent: body.agent,
+        requestedModel: body.model,
       };
       const { on_busy: onBusy } = body;
       const waits = onBusy !== "refuse";

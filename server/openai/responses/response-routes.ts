@@ -13,7 +13,8 @@ import { MODEL_ERRORS, START_ERRORS } from "../../turns/chat-routes.ts";
 import { cancelTurn, findTurn, type FoundTurn, sourceOf, turnState } from "../../turns/turn-routes.ts";
 import { storedOutcome } from "../../turns/turn-source.ts";
 import { toCompletionEvents } from "../completion-stream.ts";
-import { findModel, MAX_BODY_BYTES, MODEL } from "../openai-routes.ts";
+import { makeOfferedModels, SERVICE } from "../offered-models.ts";
+import { MAX_BODY_BYTES } from "../openai-routes.ts";
 import { makeOpenTurn } from "../openai-turn.ts";
 import { claimedUser, namedUser } from "../user-and-session.ts";
 import { findPlace } from "./find-place.ts";
@@ -79,11 +80,12 @@ export const responseOperations = operationGroup({
 });
 
 /** Of a turn that did not begin as a response, or whose request is no longer known. */
-const plainEcho = (): Echo => toEcho({ input: "" }, MODEL, null);
+const plainEcho = (): Echo => toEcho({ input: "" }, SERVICE, null);
 
 export function responseRoutes(parts: AppParts): Router {
   const { stores, limits, memory, heartbeatMs } = parts;
-  const { messages, knowledgeBases } = stores;
+  const { messages } = stores;
+  const offered = makeOfferedModels(parts);
   const openTurn = makeOpenTurn(parts);
 
   /** Throws AppError `not_found`. */
@@ -131,21 +133,21 @@ export function responseRoutes(parts: AppParts): Router {
       limits.rates.ofUser(claimedUser),
       async (request, response) => {
         const body = parseRequest(ResponseBody, request.body);
-        const { completion, inItsWords, fieldOf } = await toCompletion(body, MODEL);
+        const { completion, inItsWords, fieldOf } = await toCompletion(body, SERVICE);
         const caller = callerOf(response);
         const store = body.store !== false;
         const isDetached = body.background === true;
         if (isDetached && !store) {
           throw AppError.invalid([{ field: "background", problem: "goes with store: true only; nobody could read the response" }]);
         }
-        const [{ kbPrefix }, place] = await Promise.all([
-          findModel(completion.model, caller.tenantId, knowledgeBases),
+        const [offer, place] = await Promise.all([
+          offered.find(caller.tenantId, completion.model),
           findPlace(stores, request, caller, { body, completion }),
         ]);
         const session = place.isDerived && !store ? { sessionId: `${ONCE}${uuidv7()}`, whenBusy: "enqueue" as const } : place.session;
         const echo = toEcho(body, completion.model, place.conversation);
         const { source, field } = await inItsWords(() =>
-          openTurn(request, response, { completion, kbPrefix, userId: place.userId, session, store, isDetached, asked: toKept(echo) }),
+          openTurn(request, response, { completion, offer, userId: place.userId, session, store, isDetached, asked: toKept(echo) }),
         );
         const headers = { "x-turn-id": source.turnId };
         if (isDetached && !body.stream) {

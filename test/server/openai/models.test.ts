@@ -13,9 +13,10 @@ describe("models", () => {
   const acme = () => openClient(service.url, { apiKey: "key-of-acme" });
 
   test("are one for the service and one for each knowledge base of the tenant", async () => {
+    const facts = { created: expect.any(Number), context_window: 8_192, max_output_tokens: null, capabilities: null };
     expect((await acme().models.list()).data).toEqual([
-      { id: MODEL, object: "model", created: expect.any(Number), owned_by: MODEL },
-      { id: `${MODEL}/travel`, object: "model", created: expect.any(Number), owned_by: MODEL },
+      { id: MODEL, object: "model", owned_by: MODEL, ...facts },
+      { id: `${MODEL}/travel`, object: "model", owned_by: MODEL, ...facts },
     ]);
     expect((await openClient(service.url, { apiKey: "key-of-globex" }).models.list()).data.map(({ id }) => id)).toEqual([MODEL]);
   });

@@ -115,6 +115,7 @@ describe("a turn over HTTP", () => {
       receipt: { summary: null, window_messages: 0, core_memory: [], episodes: [], passages: [], prompt_tokens: expect.any(Object) },
       degraded: [],
       agent: "assistant",
+      model: "test-chat",
       tool_calls: 0,
       steps: 0,
     });
@@ -130,6 +131,7 @@ describe("a turn over HTTP", () => {
         content: "All of it",
         metadata: {
           turn_id: turnId,
+          model: "test-chat",
           worker_name: "general:hybrid_agent",
           usage,
           route: expect.objectContaining({ kb_prefix: "general", method: "default" }),

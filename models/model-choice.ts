@@ -1,0 +1,72 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import type { AppError } from "../errors/app-error.ts";
+import type { ErrorCode } from "../errors/error-codes.ts";
+import type { Agent } from "../turn/agent.ts";
+import type { ModelAnswer } from "./stream-answer.ts";
+
+/** A model that may answer, by the name under which callers know it. */
+export interface ModelChoice {
+  name: string;
+  model: BaseChatModel;
+  /** Of its server, which other models may share. Default: none, it is always asked. */
+  circuit?: ServerCircuit | undefined;
+}
+
+/** The model that a turn names, else that of its agent, and behind it those that answer while its server is away. Never empty. */
+export type ChooseModels = (wanted: { model: string | null; agent: Agent | null }) => readonly ModelChoice[];
+
+/** The one that is asked first. */
+export function firstChoice([first]: readonly ModelChoice[]): ModelChoice {
+  if (!first) throw new Error("there is no model to ask");
+  return first;
+}
+
+/** A server that says one of these before its first word does not answer at the moment. */
+const AWAY: ReadonlySet<ErrorCode> = new Set(["model_unavailable", "model_first_token_timeout", "model_rate_limited", "model_quota"]);
+
+const FAILURES_IN_A_ROW = 3;
+/** After it, one call tries whether the server is back. */
+const PAUSE_MS = 10_000;
+
+export type ServerCircuit = ReturnType<typeof makeServerCircuit>;
+
+/** Leaves out a server that was away three times in a row, for ten seconds. */
+export function makeServerCircuit(now: () => number = () => performance.now()) {
+  let failures = 0;
+  let closedAgainAt = 0;
+  return {
+    mayAsk: (): boolean => {
+      if (failures < FAILURES_IN_A_ROW) return true;
+      if (now() < closedAgainAt) return false;
+      closedAgainAt = now() + PAUSE_MS; // others go on without it until this call has ended
+      return true;
+    },
+    note: (isAway: boolean): void => {
+      failures = isAway ? failures + 1 : 0;
+      closedAgainAt = now() + PAUSE_MS;
+    },
+  };
+}
+
+/**
+ * Asks one model after the other until one begins to answer. Those whose server was away lately are left out while there is another.
+ * `onAway` hears why each but the last did not answer. Adds the name of the one that counts.
+ */
+export async function askInTurn<Asked extends { answer: ModelAnswer }>(
+  choices: readonly ModelChoice[],
+  ask: (choice: ModelChoice, options: { isLast: boolean }) => Promise<Asked>,
+  onAway: (error: AppError) => void = () => undefined,
+): Promise<Asked & { answeredBy: string }> {
+  const present = choices.length === 1 ? choices : choices.filter(({ circuit }) => circuit?.mayAsk() !== false);
+  const order = present.length > 0 ? present : choices;
+  for (const [place, choice] of order.entries()) {
+    const isLast = place === order.length - 1;
+    const asked = await ask(choice, { isLast });
+    const { error, text, toolCalls } = asked.answer;
+    const isAway = error !== null && AWAY.has(error.code) && text === "" && toolCalls.length === 0;
+    choice.circuit?.note(isAway);
+    if (!isAway || isLast) return { ...asked, answeredBy: choice.name };
+    onAway(error);
+  }
+  throw new Error("there is no model to ask");
+}
