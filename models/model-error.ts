@@ -27,9 +27,15 @@ const REASONS: readonly [code: ErrorCode, said: RegExp][] = [
 
 const REASON_OF_STATUS: Readonly<Record<number, ErrorCode>> = { 401: "model_unauthorized", 402: "model_quota", 429: "model_rate_limited" };
 
+/** Within a stream some servers (llama.cpp, OpenRouter) have the status as a number in `error.code`; 0 for others. */
+function codeOf({ error }: AnsweredError): number {
+  const { code } = (error ?? {}) as { code?: unknown };
+  return typeof code === "number" ? code : 0;
+}
+
 function reasonOf(answered: AnsweredError): ErrorCode | undefined {
   const said = bodyText(answered);
-  const { status = 0 } = answered;
+  const status = answered.status ?? codeOf(answered);
   return REASONS.find(([, words]) => words.test(said))?.[0] ?? REASON_OF_STATUS[status];
 }
 
@@ -61,6 +67,8 @@ const SETTINGS: Partial<Record<ModelPurpose, ModelSettings>> = {
   memory: settingsNamed("MEMORY"),
 };
 
+export const settingsOf = (purpose: ModelPurpose): ModelSettings => SETTINGS[purpose] ?? CHAT_SETTINGS;
+
 /** A call that failed. `streaming`: the answer had begun. */
 export interface FailedCall {
   purpose: ModelPurpose;
@@ -72,7 +80,7 @@ export interface FailedCall {
 /** What failed and what to do, for people; the server's own words are for the log. */
 export function toModelError(cause: unknown, { purpose, streaming, prompt }: FailedCall): AppError {
   if (cause instanceof AppError) return cause;
-  const settings = SETTINGS[purpose] ?? CHAT_SETTINGS;
+  const settings = settingsOf(purpose);
   const who = purpose in SETTINGS ? purpose : "chat";
   const answered = answeredError(cause);
   const said =

@@ -9,7 +9,7 @@ import { makeLoopDetector } from "../text/repeats-itself.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../text/tokens.ts";
 import { abortableItems, type AnswerTimeouts, startAnswerDeadlines } from "./deadlines.ts";
 import { modelName } from "./model-name.ts";
-import { toModelError } from "./model-error.ts";
+import { settingsOf, toModelError } from "./model-error.ts";
 import { type AskedCall, makeCallCollector, streamChunks } from "./stream-chunks.ts";
 
 /** The observer of a model's calls, and their purpose. */
@@ -49,9 +49,13 @@ function observeCall<Result>(
   );
 }
 
-/** Only the finish reason tells a complete answer from a connection that closed early. */
-const incomplete = (purpose: string): AppError =>
-  new AppError("model_incomplete", `The ${purpose} model ended its answer without saying that it was complete. Try again.`);
+/** Only the finish reason tells a complete answer from a connection that closed early. A page at a wrong address has no chunk. */
+function incomplete(purpose: ModelPurpose, hasChunks: boolean): AppError {
+  const what = hasChunks
+    ? "model ended its answer without saying that it was complete. Try again."
+    : `model's server sent nothing that is part of an answer. Check ${settingsOf(purpose).url}, or try again.`;
+  return new AppError("model_incomplete", `The ${purpose} ${what}`);
+}
 
 /** A model may spend all of its bound on thoughts, which are not shown. */
 function empty(purpose: string, cut: ModelAnswer["cut"]): AppError {
@@ -97,7 +101,7 @@ export function wholeAnswer({ model, bound, prompt, signal, watched, onChunk }: 
       throw toModelError(signal.aborted ? signal.reason : error, { purpose: watched.purpose, streaming: whole !== undefined, prompt });
     }
     // LangChain closes the braces of arguments that were cut: half an answer would be read as a whole one.
-    if (!whole?.response_metadata["finish_reason"]) throw incomplete(watched.purpose);
+    if (!whole?.response_metadata["finish_reason"]) throw incomplete(watched.purpose, whole !== undefined);
     learn({ answer: whole.text + JSON.stringify(whole.tool_calls), usage: whole.usage_metadata });
     return whole;
   });
@@ -147,9 +151,11 @@ async function attemptAnswer(request: AnswerRequest, purpose: ModelPurpose): Pro
   const deadlines = startAnswerDeadlines(timeouts, signal);
   const loops = purpose === "chat" ? () => false : makeLoopDetector();
   let finishReason: unknown;
+  let hasChunks = false;
   try {
     const chunks = streamChunks(model, prompt, { signal: deadlines.signal, tools, modelOptions, callbacks, messageId });
     for await (const chunk of abortableItems(chunks, deadlines.signal)) {
+      hasChunks = true;
       if (chunk.thought !== undefined || chunk.toolCalls?.length) deadlines.tokenCame();
       if (chunk.thought !== undefined) onThought?.(chunk.thought);
       chunk.toolCalls?.forEach(calls.add);
@@ -168,7 +174,7 @@ async function attemptAnswer(request: AnswerRequest, purpose: ModelPurpose): Pro
     }
     if (finishReason === "length") answer.cut = "length";
     else if (finishReason) answer.toolCalls = calls.collected(); // a call that was cut off is none
-    if (!finishReason) answer.error = incomplete(purpose);
+    if (!finishReason) answer.error = incomplete(purpose, hasChunks);
     else if (!answer.text && answer.toolCalls.length === 0) answer.error = empty(purpose, answer.cut);
   } catch (error) {
     // The SDK reports an abort in words of its own.

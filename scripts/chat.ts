@@ -25,17 +25,34 @@ function show(event: TurnEvent): void {
 interface Talk extends RunningService {
   user: string;
   session: string;
+  /** Of the last turn. */
+  conversationId?: string;
 }
 
+/** Milliseconds. */
+const WAIT_FOR_MEMORY = 3_000;
+
 /** One turn, shown token by token. Throws when the service cannot be reached or the signal stops it. */
-async function ask({ user, session, ...service }: Talk, message: string, signal: AbortSignal): Promise<void> {
+async function ask(talk: Talk, message: string, signal: AbortSignal): Promise<void> {
+  const { user, session, ...service } = talk;
   const body = JSON.stringify({ user_id: user, session_id: session, message });
   const headers = { "content-type": "application/json" };
   const response = await callService(service, "/api/v1/chat/stream", { method: "POST", headers, body, signal });
-  const parser = createParser({ onEvent: ({ data }) => show(JSON.parse(data) as TurnEvent) });
+  const onEvent = ({ data }: { data: string }): void => {
+    const event = JSON.parse(data) as TurnEvent;
+    if (event.status === "done") talk.conversationId = event.content.conversation_id;
+    show(event);
+  };
+  const parser = createParser({ onEvent });
   const decoder = new TextDecoder();
   for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
   print("\n");
+}
+
+/** Memory is written behind the answer: waits until it knows what was said, for three seconds at most. */
+async function settle({ conversationId, ...service }: Talk): Promise<void> {
+  if (conversationId === undefined) return;
+  await callService(service, `/api/v1/conversations/${conversationId}/settle?timeout_ms=${WAIT_FOR_MEMORY}`, { method: "POST" });
 }
 
 async function showMemory({ user, ...service }: Talk): Promise<void> {
@@ -68,8 +85,9 @@ await runCommand({ usage: USAGE, options }, async ({ values: { url, key, user, s
   terminal.on("SIGINT", () => (answering ? answering.abort() : terminal.close())).on("close", () => (open = false));
   const commands: Readonly<Record<string, () => Promise<void> | void>> = {
     "/help": () => print(`${HELP}\n`),
-    "/memory": () => showMemory(talk),
-    "/new"() {
+    "/memory": () => settle(talk).then(() => showMemory(talk)),
+    async "/new"() {
+      await settle(talk);
       talk.session = `${session}-${new Date().toISOString()}`;
       print(`Session ${talk.session}.\n`);
     },

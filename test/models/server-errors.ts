@@ -213,5 +213,6 @@ export const FRAMES: [said: string, body: object, code: string][] = [
     "context_too_long",
   ],
   ["OpenAI: too many tokens", openai("Rate limit reached for gpt-4o", "rate_limit_exceeded", "tokens"), "model_rate_limited"],
+  ["OpenRouter: a provider's limit", { error: { code: 429, message: "Provider returned error" } }, "model_rate_limited"],
   ["any other error", llama("Something broke", "server_error", 500), "model_bad_response"],
 ];

@@ -125,6 +125,7 @@ describe.each(WAYS_TO_STREAM)("the chat model, %s", (_way, modelOf) => {
     const { text, error } = await ask();
     expect({ text, code: error?.code }).toEqual({ text: "", code });
     expect(error?.message).not.toContain("secret words");
+    if (status !== 502) expect(error?.message).toContain("Check OPENAI_");
   });
 
   test("is done when the server says so, though the connection stays open", async () => {

@@ -32,6 +32,16 @@ describe("npm run chat", () => {
     expect(await chat("/memory\n")).toContain("[profile]\nLives in Porto.");
   });
 
+  test("knows in the next conversation what was said a moment ago", async () => {
+    const { stdout } = await runScript(
+      "chat",
+      ["--url", service.url, "--user", "eva"],
+      {},
+      "I live in Lisbon.\n/memory\nI moved to Porto.\n/new\nWhere do I live now?\n",
+    );
+    expect(stdout).toMatch(/\[profile\]\nLives in Lisbon\..*What I know about you: "Lives in Porto\."/s);
+  });
+
   test("shows a refusal with its code, and says how to start the service when there is none", async () => {
     expect(await chat(`${"x".repeat(40_000)}\n`)).toContain("[message_too_long: message: has 40000 characters");
     expect(await chat("hello\n", "http://127.0.0.1:9")).toContain("Start the service with npm start");
