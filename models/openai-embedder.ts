@@ -5,8 +5,8 @@ import type { Embedder } from "./embedder.ts";
 import { startDeadline } from "./deadlines.ts";
 import { answeredError, serverWords } from "./server-words.ts";
 
-/** A wrong request, as opposed to a busy or failing server. */
-const isRefusal = (status: number): boolean => status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status);
+/** A wrong request, as opposed to a busy or failing server. llama.cpp answers 501 unless it was started with `--embeddings`. */
+const isRefusal = (status: number): boolean => (status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status)) || status === 501;
 
 function toEmbedderError(cause: unknown, sent: readonly string[]): AppError {
   if (cause instanceof AppError) return cause;
@@ -16,7 +16,7 @@ function toEmbedderError(cause: unknown, sent: readonly string[]): AppError {
     status === undefined
       ? "The embedding model's server cannot be reached, or gave no proper answer in time. Check EMBEDDING_BASE_URL, or try again in a while."
       : isRefusal(status)
-        ? `The embedding model's server refused the request with status ${status}. Check EMBEDDING_MODEL, EMBEDDING_DIMENSIONS, EMBEDDING_BASE_URL and EMBEDDING_API_KEY.`
+        ? `The embedding model's server refused the request with status ${status}. Check EMBEDDING_MODEL, EMBEDDING_DIMENSIONS, EMBEDDING_BASE_URL and EMBEDDING_API_KEY, or set EMBEDDING_MODEL=built-in, which needs no server.`
         : `The embedding model's server answered with status ${status}. Try again in a while.`;
   return new AppError("embedder_unavailable", message, { cause, serverWords: answered && serverWords(answered, sent) });
 }

@@ -43,7 +43,8 @@ async function createSnapshot(folder: string): Promise<string> {
 export default async function globalSetup(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-test-"));
   const given = process.env["TEST_DATABASE_URL"];
-  const [postgres] = await Promise.all([given ? undefined : startPostgresServer(), bundleService({ write: true })]);
+  const isBuilt = process.env["npm_lifecycle_event"] === "test"; // `npm test` builds before it begins
+  const [postgres] = await Promise.all([given ? undefined : startPostgresServer(), isBuilt ? undefined : bundleService({ write: true })]);
   globalThis.testServers = { postgres, folder };
   const serverUrl = given ?? postgres?.url ?? "";
   // One after the other: PGlite starts without letting go of the event loop, on a busy machine for longer than a query may take.

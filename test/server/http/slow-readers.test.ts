@@ -10,7 +10,7 @@ import { watchResponses, type WatchedResponse } from "../../support/clients/watc
 const TOKENS = Array.from({ length: 950 }, () => "\u0001".repeat(1_000));
 const LONG_ANSWER = "long answer ".repeat(2_500);
 const MEGABYTE = 1024 * 1024;
-const READERS = 8;
+const READERS = 4;
 /** Two seconds for whoever reads nothing, and a mean of half a mebibyte a second for the others. */
 const IMPATIENT = { slowestReader: { graceMs: 2_000, bytesPerSecond: MEGABYTE / 2, checkMs: 100 } };
 
