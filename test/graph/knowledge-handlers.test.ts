@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startTurn, type LastEvent, type TurnInput } from "../../graph/start-turn.ts";
+import type { FindPassages, FoundPassages } from "../../memory/knowledge/find-passages.ts";
 import { makeKnowledgeHandlers, type KnowledgeHandler } from "../../nodes/generate-kb.ts";
 import { makeFixedKnowledgeCatalog } from "../../stores/knowledge-catalog.ts";
 import { eventsOf, useGraphWithModel } from "../support/services/graph-with-model.ts";
@@ -47,6 +48,32 @@ describe("a knowledge base with a handler of its own", () => {
     const { last } = await ask(async () => ({ rest: "7.50", passages: [passage] }));
     const passages = [{ id: "chunk", document_id: "document", title: "Price list", heading: "", score: 2 }];
     expect(last).toMatchObject({ content: { receipt: { passages } } });
+  });
+
+  test("finds more passages of its base, and is told when documents cannot be searched", async () => {
+    const handlers = makeKnowledgeHandlers();
+    handlers.registerKnowledgeHandler("prices", async ({ tools }) => {
+      const found = [...(await tools.findPassages("screws", 1)), ...(await tools.findPassages("nails"))];
+      return { rest: found.map(({ text }) => text).join() };
+    });
+    const answerWith = async (found: Partial<FoundPassages> | null) => {
+      const asked: string[] = [];
+      const find: FindPassages = async ({ prefix, question, limit }) => {
+        asked.push(`${prefix}: ${question}, ${limit}`);
+        return { passages: [], degraded: false, ...found };
+      };
+      const graph = opened.makeGraph({ handlers, documents: found && { find, topK: 7 } });
+      const turn = startTurn(graph, { userId: "ada", sessionId: crypto.randomUUID(), message: "What is the price?" });
+      const { content } = await turn.ended;
+      return { asked: asked.filter((line) => !line.includes("What is")), answer: "answer" in content ? content.answer : content.code };
+    };
+    const passage = { id: "chunk", documentId: "document", title: "Price list", heading: "", text: "7.50", score: 2, indexedAt: "" };
+    expect(await answerWith({ passages: [passage as never], degraded: true })).toEqual({
+      asked: ["prices: screws, 1", "prices: nails, 7"],
+      answer: "7.50,7.50",
+    });
+    expect((await answerWith({ degraded: true })).answer).toBe("general answer");
+    expect((await answerWith(null)).answer).toBe("general answer");
   });
 
   test.each<[string, KnowledgeHandler]>([

@@ -48,6 +48,10 @@ describe("the metadata of an answer", () => {
     expect(JSON.stringify(metadataOf({ error }))).not.toContain("secret");
   });
 
+  test("has no sources when the turn failed before its prompt was made", () => {
+    expect(metadataOf({ receipt: null, answer: "" })).toMatchObject({ route: null, citations: [], episodes: [], core_memory: [] });
+  });
+
   test("keeps the sources of the beginning of an answer that was continued", () => {
     const earlier = [citationsOf("[1]", passages), citationsOf("[1]", passages.slice(2))].flat();
     const { citations } = metadataOf({ continued: { citations: earlier }, answer: "[1] [2]" });

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { ToolHooks } from "../../../agents/run-tool-call.ts";
 import { fromLangChainTool } from "../../../agents/tool.ts";
 import type { ChatRequestBody } from "../../servers/model-server.ts";
-import { callApi, postJson } from "../../support/clients/api-client.ts";
+import { callApi, postJson, putJson } from "../../support/clients/api-client.ts";
 import { beginTurn } from "../../support/clients/event-client.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { calls, useAgentService } from "./agent-service.ts";
@@ -81,6 +81,37 @@ describe("a turn of an agent", () => {
     const { of } = await ask("careful", "order tea");
     expect(of("tool_result")[0]).toMatchObject({ ok: false, output: expect.stringContaining("nobody can be asked") });
     expect(runs).toBe(before);
+  });
+
+  test("whose model's server fails after a call keeps the call, and says why without an answer", async () => {
+    await makeAgent("broken", { tools: ["calculate"] });
+    let rounds = 0;
+    opened.model.answer(({ model, tools }) => {
+      if (model !== "test-chat" || !tools) return { tokens: ["nothing"] };
+      return rounds++ === 0 ? { toolCalls: [calls("calculate", { expression: "6*7" })] } : { status: 400 };
+    });
+    const { of, steps } = await ask("broken", "What is 6*7?");
+    expect(of("error")).toMatchObject([{ code: "model_refused" }]);
+    expect(of("done")).toEqual([]);
+    expect(steps[1]).toMatchObject({ kind: "tool", output: "42", ok: true });
+  });
+
+  test("searches the knowledge base of its agent", async () => {
+    await putJson(`${opened.url}/api/v1/knowledge/teas`, { description: "Teas of the house" });
+    await makeAgent("host", { tools: ["calculate"], knowledge: "teas" });
+    follow("Welcome.");
+    expect((await ask("host", "What is there?")).of("route_decision")).toMatchObject([{ kb_prefix: "teas" }]);
+  });
+
+  test("that is cancelled while its model thinks is kept as incomplete", async () => {
+    await makeAgent("slow", { tools: ["calculate"] });
+    opened.model.answer(({ model }) => (model === "test-chat" ? { tokens: ["half "], ending: "hang" } : { tokens: ["nothing"] }));
+    const { turnId, ended } = await beginTurn(opened.url, { user_id: "ada", session_id: "stopped", message: "think", agent: "slow" });
+    await waitUntil("the model is asked", () => chats().at(-1)?.body.messages.at(-1)?.content === "think");
+    expect((await postJson(`${opened.url}/api/v1/turns/${turnId}/cancel`, {})).status).toBeLessThan(300);
+    await ended;
+    const { json } = await callApi<{ state: string }>(`${opened.url}/api/v1/turns/${turnId}`);
+    expect(json.state).toBe("failed");
   });
 
   test("stores a call before it runs", async () => {
