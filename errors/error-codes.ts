@@ -24,6 +24,7 @@ export const ERROR_CODES = {
   rate_limited: { retryable: true },
   too_many_turns: { retryable: true },
   token_quota_exceeded: { retryable: true },
+  cost_quota_exceeded: { retryable: true },
   // the chat model
   model_unavailable: { retryable: true },
   context_too_long: { retryable: false },

@@ -42,6 +42,7 @@ function observeCall<Result>(
         inputTokens,
         outputTokens: usage?.output_tokens ?? estimateTokens(answer),
         tokensAreEstimated: usage === undefined,
+        cachedTokens: usage?.input_token_details?.cache_read ?? 0,
         ...(firstTokenMs === undefined ? {} : { firstTokenMs }),
         ...(outcome === undefined ? {} : { outcome }),
       });

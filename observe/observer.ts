@@ -25,6 +25,8 @@ export interface WorkFacts {
   outcome?: string;
   inputTokens?: number;
   outputTokens?: number;
+  /** Of the input. */
+  cachedTokens?: number;
   tokensAreEstimated?: boolean;
   firstTokenMs?: number;
 }

@@ -35,7 +35,7 @@ import { uncoveredMessages } from "../../turn/uncovered-messages.ts";
 import { type Job, layerJob, type LayerJobKind } from "../../stores/jobs/job.ts";
 
 /** `historyWindow` and `summary` must be those of the graph whose turns it follows. */
-export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" | "concurrency" | "pollMs" | "observer"> {
+export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" | "concurrency" | "pollMs" | "observer" | "within"> {
   /** Migrated. */
   database: Database;
   /** Null: the built-in summariser. */

@@ -3,6 +3,7 @@ import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
 import type { PreviewPrompt } from "../../graph/preview-prompt.ts";
 import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
 import type { IdentityParts } from "../auth/authenticate.ts";
+import type { UsageMeter } from "../limits/usage-meter.ts";
 import type { Limits } from "../limits/open-limits.ts";
 import type { HealthChecks } from "../observe/health-routes.ts";
 import type { Observing } from "../observe/open-observing.ts";
@@ -22,6 +23,7 @@ export interface AppParts {
   models: Models;
   memory: Memory;
   facts: ModelFactsSource;
+  meter: UsageMeter;
   promptLimits: PromptLimits;
   previewPrompt: PreviewPrompt;
   agents: Agents;

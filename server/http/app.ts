@@ -21,6 +21,7 @@ import { jobRoutes } from "../memory/job-routes.ts";
 import { healthRoutes } from "../observe/health-routes.ts";
 import { metricsRoute } from "../observe/metrics.ts";
 import { modelRoutes } from "../observe/model-routes.ts";
+import { usageRoutes } from "../observe/usage-routes.ts";
 import { statusRoutes } from "../observe/status-routes.ts";
 import { watchRequests } from "../observe/open-observing.ts";
 import { openaiRoutes } from "../openai/openai-routes.ts";
@@ -82,6 +83,7 @@ export function makeApp(parts: AppParts): Express {
       jobRoutes(parts),
       statusRoutes(parts),
       modelRoutes(parts),
+      usageRoutes(parts),
     )
     .use(unknownRoute)
     .use(errorResponse(log, maxBodyBytes));

@@ -22,6 +22,7 @@ export const HTTP_STATUS = {
   rate_limited: 429,
   too_many_turns: 429,
   token_quota_exceeded: 429,
+  cost_quota_exceeded: 429,
   internal_error: 500,
   invalid_configuration: 500,
   model_unavailable: 503,

@@ -2,6 +2,7 @@ import { availableParallelism } from "node:os";
 import { AppError } from "../../errors/app-error.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { ownerKey } from "../../stores/search/index-keys.ts";
+import type { CostQuota } from "./cost-quota.ts";
 import type { TokenQuota } from "./token-quota.ts";
 
 const SAMPLE_EVERY_MS = 100;
@@ -81,7 +82,7 @@ export interface Permit {
   release(): void;
 }
 
-/** Throws AppError `too_many_turns`, `overloaded` or `token_quota_exceeded`. */
+/** Throws AppError `too_many_turns`, `overloaded`, `token_quota_exceeded` or `cost_quota_exceeded`. */
 type Admit = (owner: Owner) => Promise<Permit>;
 
 /** How many at once, and the setting that says so; 0: any number. */
@@ -94,10 +95,11 @@ interface AdmitParts {
   perTenant: SlotLimit;
   admission: Admission;
   quota: TokenQuota;
+  costs: CostQuota;
 }
 
 /** Admits the turns, or the tasks, of users and tenants. */
-export function makeAdmit({ of: [one, several], perUser, perTenant, admission, quota }: AdmitParts): Admit {
+export function makeAdmit({ of: [one, several], perUser, perTenant, admission, quota, costs }: AdmitParts): Admit {
   /** Running or waiting in this process, by the key of the user or tenant. */
   const taken = new Map<string, number>();
   function assertFree(key: string, whose: string, [limit, setting]: SlotLimit): void {
@@ -127,7 +129,7 @@ export function makeAdmit({ of: [one, several], perUser, perTenant, admission, q
       for (const key of [user, tenant]) add(key, -1);
     }
     try {
-      await quota.assertLeft(tenantId);
+      await Promise.all([quota.assertLeft(tenantId), costs.assertLeft(tenantId)]);
     } catch (error) {
       release();
       throw error;

@@ -1,17 +1,21 @@
 import { makeTokenUsageStore } from "../../stores/postgres/token-usage-store.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
+import type { UsageStore } from "../../stores/postgres/usage-store.ts";
 import type { Config } from "../start/config.ts";
+import type { UsageMeter } from "./usage-meter.ts";
 import { makeAdmission, makeAdmit, type Overload, watchEventLoop } from "./admission.ts";
 import { makeRateLimits } from "./rate-limits.ts";
+import { makeCostQuota } from "./cost-quota.ts";
 import { makeTokenQuota } from "./token-quota.ts";
 
 /** `onError`: token sums could not be written yet. `admitTask` is for a front end's task, which asks the model without being a turn. */
 export function openLimits(
   config: Config,
-  database: Database,
+  { database, usage, meter }: { database: Database; usage: UsageStore; meter: UsageMeter },
   { onError, onRefused }: { onError: (error: unknown) => void; onRefused: (why: Overload) => void },
 ) {
   const quota = makeTokenQuota({ usage: makeTokenUsageStore(database), perDay: config.TOKENS_PER_DAY, onError });
+  const costs = makeCostQuota({ usage, meter, perDay: config.COST_PER_DAY });
   const lag = watchEventLoop();
   const admission = makeAdmission({ mostTurns: config.MAX_TURNS_PER_PROCESS, lag, onRefused });
   const perTenant = [config.MAX_CONCURRENT_TURNS_PER_TENANT, "MAX_CONCURRENT_TURNS_PER_TENANT"] as const;
@@ -23,6 +27,7 @@ export function openLimits(
       perTenant,
       admission,
       quota,
+      costs,
     }),
     admitTask: makeAdmit({
       of: ["task of a front end", "tasks of front ends"],
@@ -30,6 +35,7 @@ export function openLimits(
       perTenant,
       admission,
       quota,
+      costs,
     }),
     lagMs: () => lag.milliseconds(),
     async close() {

@@ -12,6 +12,7 @@ const OPENAI_CODES: Partial<Record<ErrorCode, string>> = {
   unauthorized: "invalid_api_key",
   rate_limited: "rate_limit_exceeded",
   token_quota_exceeded: "insufficient_quota",
+  cost_quota_exceeded: "insufficient_quota",
   context_too_long: "context_length_exceeded",
 };
 

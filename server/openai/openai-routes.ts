@@ -2,6 +2,7 @@ import type { Request, Response, Router } from "express";
 import { v7 as uuidv7 } from "uuid";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
+import { combineObservers } from "../../observe/observer.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { readJson, requireJson } from "../http/read-body.ts";
 import { callerOf } from "../auth/caller.ts";
@@ -65,7 +66,7 @@ interface Answering {
 const seconds = (): number => Math.floor(Date.now() / 1_000);
 
 export function openaiRoutes(parts: AppParts): Router {
-  const { config, models, turns, limits, observing, heartbeatMs } = parts;
+  const { config, models, turns, limits, meter, observing, heartbeatMs } = parts;
   const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
   const offered = makeOfferedModels(parts);
   const openTurn = makeOpenTurn(parts);
@@ -77,14 +78,19 @@ export function openaiRoutes(parts: AppParts): Router {
     { task, body, offer }: { task: FrontEndTask; body: CompletionRequest; offer: OfferedModel },
   ): Promise<Answering> {
     const chosen = offer.model === null ? models.chat : firstChoice(models.choose({ model: offer.model, agent: null })).model;
-    const taskModel: TaskModel = { model: chosen, timeouts: models.timeouts, observer: observing.observer };
+    const taskModel: TaskModel = {
+      model: chosen,
+      timeouts: models.timeouts,
+      observer: combineObservers(observing.observer, meter.observer),
+    };
     const { tenantId, userId } = callerOf(response);
     const asked = { task, messages: body.messages, structured: wantedStructure(body), modelOptions: toSampling(body) };
     assertTaskFits(asked, maxMessageChars);
     turns.registry.assertOpen();
-    const permit = await limits.admitTask({ tenantId, userId: userId ?? claimedUser(request) });
+    const owner = { tenantId, userId: userId ?? claimedUser(request) };
+    const permit = await limits.admitTask(owner);
     const signal = abortSignalOnClose(response, new AppError("turn_cancelled", "The client left before the end of the answer."));
-    return { id: uuidv7(), batches: answerTask(taskModel, { ...asked, signal }, permit), headers: {} };
+    return { id: uuidv7(), batches: meter.countFor(owner, () => answerTask(taskModel, { ...asked, signal }, permit)), headers: {} };
   }
 
   async function startTurn(request: Request, response: Response, body: CompletionRequest, offer: OfferedModel): Promise<Answering> {

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { headers, httpUrl, wholeNumber } from "./setting-types.ts";
+import { decimalNumber, headers, httpUrl, wholeNumber } from "./setting-types.ts";
 
 export const limitsAndLogs = {
   MAX_MESSAGE_CHARS: wholeNumber(1, 1_000_000).default(32_000).describe("Longest message, in characters."),
@@ -30,6 +30,11 @@ export const limitsAndLogs = {
     .default(0)
     .describe(
       "Tokens that a tenant's turns and front ends' own requests may use in a day (UTC); 0: any number. Summaries, core memory and routing do not count.",
+    ),
+  COST_PER_DAY: decimalNumber(0, 1_000_000_000)
+    .default(0)
+    .describe(
+      "US dollars that all calls of models for a tenant may cost in a day (UTC), those behind its turns too; 0: any number. Each model needs a price in MODEL_PROFILES.",
     ),
   OTEL_EXPORTER_OTLP_ENDPOINT: httpUrl
     .optional()

@@ -7,7 +7,8 @@ import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
 import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
 import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
 import type { KnowledgeHandlers } from "../../nodes/generate-kb.ts";
-import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
+import { combineObservers, NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
+import { makeUsageMeter, type UsageMeter } from "../limits/usage-meter.ts";
 import { type AgentExtras, type Agents, openAgents } from "./open-agents.ts";
 import type { Config } from "./config.ts";
 import { openHandlers } from "./load-handlers.ts";
@@ -24,6 +25,7 @@ export interface OpenGraph {
   models: Models;
   memory: Memory;
   facts: ModelFactsSource;
+  meter: UsageMeter;
   promptLimits: PromptLimits;
   agents: Agents;
   mcp: Mcp;
@@ -49,7 +51,14 @@ function sharedSettings(config: Config, { database }: Stores, { timeouts }: Mode
 
 function partsOfGraph(
   config: Config,
-  { stores, models, memory, agents, facts, promptLimits }: Omit<OpenGraph, "graph" | "previewPrompt" | "mcp" | "close">,
+  {
+    stores,
+    models,
+    memory,
+    agents,
+    facts,
+    promptLimits,
+  }: Pick<OpenGraph, "stores" | "models" | "memory" | "agents" | "facts" | "promptLimits">,
   { observer, handlers }: { observer: Observer; handlers: KnowledgeHandlers | undefined },
 ): ConversationGraphParts {
   const { MEMORY_READ_TIMEOUT_MS: timeoutMs } = config;
@@ -94,11 +103,20 @@ export async function openGraph(
   const learned = await openLearnedContexts(stores.database, (error) => onError(error, "keeping what a model takes"));
   const facts = openModelFacts(config, { list: models.list, learned, onAssumed: onModelAssumed });
   opening.defer(() => facts.close());
+  const meter = makeUsageMeter({
+    store: stores.usage,
+    pricesOf: (model) => facts.of(model).prices,
+    onError: (error) => onError(error, "writing what models were asked for"),
+  });
+  opening.defer(() => meter.close());
+  const counted = combineObservers(observer, meter.observer);
   const promptLimits = openPromptLimits(config, facts, learned);
-  const parts = partsOfGraph(config, { stores, models, memory, agents, facts, promptLimits }, { observer, handlers });
+  const parts = partsOfGraph(config, { stores, models, memory, agents, facts, promptLimits }, { observer: counted, handlers });
   const jobs = await runMemoryJobs({
     ...sharedSettings(config, stores, models),
     ...watching,
+    observer: counted,
+    within: (job, step) => ("userId" in job ? meter.countFor(job, step) : step()),
     summaryModel: models.summary,
     titleModel: models.title,
     memoryModel: models.memory,
@@ -112,7 +130,7 @@ export async function openGraph(
   return {
     graph: createConversationGraph(parts),
     previewPrompt: makePreviewPrompt(parts),
-    ...{ stores, models, memory, agents, mcp, facts, promptLimits },
+    ...{ stores, models, memory, agents, mcp, facts, meter, promptLimits },
     close: () => opened.disposeAsync(),
   };
 }

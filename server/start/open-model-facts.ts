@@ -57,7 +57,24 @@ export function openModelFacts(
   const profiles = readModelProfiles(config.MODEL_PROFILES);
   const facts = makeModelFacts({ profiles, ask, learned, onAssumed, servedAs: (name) => listed[name]?.model ?? name });
   for (const name of new Set([...Object.values(names), ...Object.keys(listed)])) facts.of(name);
+  assertPriced(
+    config,
+    facts,
+    Object.values(listed).map(({ model }) => model),
+  );
   return facts;
+}
+
+/** Throws AppError `invalid_configuration` when COST_PER_DAY could not count a model. */
+function assertPriced(config: Config, facts: ModelFactsSource, chosen: readonly string[]): void {
+  if (config.COST_PER_DAY === 0) return;
+  const tasks = ["chat", "router", "summary", "memory"] as const;
+  const used = tasks.filter((task) => modelServer(config, task)).map((task) => modelNames(config)[task]);
+  const titles = config.TITLE_MODEL === undefined ? [] : [config.TITLE_MODEL];
+  const unpriced = [...used, ...titles, ...chosen].filter((name) => !facts.of(name).prices);
+  if (unpriced.length === 0) return;
+  const problem = `needs the prices of ${[...new Set(unpriced)].join(", ")}; add them to MODEL_PROFILES, 0 for a model that costs nothing`;
+  throw new AppError("invalid_configuration", `COST_PER_DAY: ${problem}`, { details: [{ field: "COST_PER_DAY", problem }] });
 }
 
 /** What is stored of it. A context that cannot be stored is learned again by the next process. */

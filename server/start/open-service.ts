@@ -123,10 +123,14 @@ export async function openApp(
   opening.defer(() => opened.close());
   const { database } = opened.stores;
 
-  const limits = openLimits(config, database, {
-    onError: warn("used tokens are not written yet, it will be tried again"),
-    onRefused: (why) => metrics.turnRefused(why),
-  });
+  const limits = openLimits(
+    config,
+    { ...opened.stores, meter: opened.meter },
+    {
+      onError: warn("used tokens are not written yet, it will be tried again"),
+      onRefused: (why) => metrics.turnRefused(why),
+    },
+  );
   metrics.watchLag(limits.lagMs);
   opening.defer(() => limits.close());
 

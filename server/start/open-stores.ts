@@ -20,6 +20,7 @@ import { makeKnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledg
 import { makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
 import { makeOperationStore } from "../../stores/postgres/memory/operation-store.ts";
 import { makeSummaryStore } from "../../stores/postgres/memory/summary-store.ts";
+import { makeUsageStore } from "../../stores/postgres/usage-store.ts";
 import type { Config } from "./config.ts";
 
 /** Throws AppError `invalid_configuration` when it cannot be opened. */
@@ -54,6 +55,7 @@ export async function openStores(config: Config, observer: Observer) {
     agents: makeAgentStore(database),
     skills: makeSkillStore(database),
     steps: makeStepStore(database),
+    usage: makeUsageStore(database),
     jobs: makeJobOverview(database),
   };
 }

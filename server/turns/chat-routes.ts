@@ -36,6 +36,7 @@ export const START_ERRORS = [
   "idempotency_mismatch",
   "too_many_turns",
   "token_quota_exceeded",
+  "cost_quota_exceeded",
   "overloaded",
   "shutting_down",
 ] as const satisfies readonly ErrorCode[];

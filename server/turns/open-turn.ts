@@ -10,6 +10,7 @@ import { AGENT_NAME } from "../../turn/agent.ts";
 import { ONCE } from "../../turn/outcome.ts";
 import { AgentType, type Attachment, type Usage } from "../../turn/state.ts";
 import { callerOf } from "../auth/caller.ts";
+import type { UsageMeter } from "../limits/usage-meter.ts";
 import type { Limits } from "../limits/open-limits.ts";
 import { causeFacts, type CauseFacts } from "../observe/logger.ts";
 import type { Observing } from "../observe/open-observing.ts";
@@ -137,6 +138,7 @@ export interface TurnsParts {
   stores: Stores;
   limits: Limits;
   observing: Observing;
+  meter: UsageMeter;
   log: Logger;
 }
 
@@ -159,7 +161,7 @@ function countTokens(usage: Usage, last: LastEvent): number {
 
 export type Turns = ReturnType<typeof makeTurns>;
 
-export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts) {
+export function makeTurns({ graph, stores, limits, observing, meter, log }: TurnsParts) {
   const registry = makeTurnRegistry();
   const recent = makeRecentTurns();
   const openIdempotent = makeOpenIdempotent(stores.turns, registry);
@@ -176,7 +178,7 @@ export function makeTurns({ graph, stores, limits, observing, log }: TurnsParts)
     let turn: RunningTurn;
     try {
       registry.assertOpen();
-      turn = startTurn(graph, input, { ...options, onUsage: (usage) => (used = usage), onError });
+      turn = meter.countFor(input, () => startTurn(graph, input, { ...options, onUsage: (usage) => (used = usage), onError }));
     } catch (error) {
       permit.release();
       throw error;

@@ -50,7 +50,7 @@ describe("toAppError", () => {
 test("every code is in snake case, and says whether a retry may help", () => {
   for (const code of CODES) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
   expect(CODES.filter((code) => ERROR_CODES[code].retryable)).toEqual([
-    ...["conversation_busy", "identity_unavailable", "rate_limited", "too_many_turns", "token_quota_exceeded"],
+    ...["conversation_busy", "identity_unavailable", "rate_limited", "too_many_turns", "token_quota_exceeded", "cost_quota_exceeded"],
     ...["model_unavailable", "model_rate_limited", "model_first_token_timeout", "model_stalled", "model_interrupted"],
     ...["model_incomplete", "model_bad_response", "model_malformed", "index_unavailable", "embedder_unavailable", "storage_unavailable"],
     ...["turn_cancelled", "turn_superseded", "turn_interrupted", "overloaded", "shutting_down"],

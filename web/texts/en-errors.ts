@@ -19,6 +19,7 @@ export const enErrors = {
   too_many_turns: "Too many answers at once. Wait for one to finish.",
   overloaded: "The service is busy. Wait a moment.",
   token_quota_exceeded: "Today's token limit is reached.",
+  cost_quota_exceeded: "Today's cost limit is reached.",
   model_unavailable: "The model cannot be reached.",
   context_too_long: "This is too long for the model. Shorten it, or begin a new conversation.",
   model_rate_limited: "The model is busy. Wait a moment.",

@@ -21,6 +21,7 @@ export const zhErrors: Texts["errors"] = {
   too_many_turns: "同时进行的回答过多，请等待其中一个结束。",
   overloaded: "服务繁忙，请稍候。",
   token_quota_exceeded: "已达到今天的词元上限。",
+  cost_quota_exceeded: "已达到今天的费用上限。",
   model_unavailable: "无法连接到模型。",
   context_too_long: "内容超出模型的上下文长度，请缩短消息或新建对话。",
   model_rate_limited: "模型繁忙，请稍候。",

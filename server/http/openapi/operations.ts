@@ -17,6 +17,7 @@ import { mcpOperations } from "../../mcp/mcp-routes.ts";
 import { healthOperations } from "../../observe/health-routes.ts";
 import { metricsOperations } from "../../observe/metrics.ts";
 import { modelOperations } from "../../observe/model-routes.ts";
+import { usageOperations } from "../../observe/usage-routes.ts";
 import { statusOperations } from "../../observe/status-routes.ts";
 import { openaiOperations } from "../../openai/openai-routes.ts";
 import { openaiConversationOperations } from "../../openai/responses/conversation-routes.ts";
@@ -54,6 +55,7 @@ export const GROUPS: readonly OperationGroup[] = [
   metricsOperations,
   statusOperations,
   modelOperations,
+  usageOperations,
   jobOperations,
   descriptionOperations,
 ];

@@ -16,6 +16,7 @@ import {
 import { type Erased, eraseExchange } from "./erase-exchange.ts";
 import { type ErasureStore, makeErasureStore } from "./erasure-store.ts";
 import { lockConversation, lockOwner } from "../conversations/locks.ts";
+import { forgetWhoUsed } from "../usage-store.ts";
 import { isUnused } from "./unused-conversations.ts";
 import { type ErasedMemory, eraseDerivedMemory } from "./erase-derived-memory.ts";
 
@@ -153,6 +154,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     const ids = conversations.map(({ id }) => id);
     const rows = await eraseConversations(transaction, owner, ids);
     const memory = await eraseMemory(transaction, owner, atOnce + 1);
+    await forgetWhoUsed(transaction, owner);
     const erased = { ...rows, ...memory.erased, jobs: await jobs.eraseOwner(owner) };
     const entries = { ownerKey: ownerKey(tenantId, userId), groupIds: ids.map(episodeGroupId), episodeIds: [] };
     const isIndexed = await addMarkersAndSweeps(transaction, jobs, entries, { isWhole: true });
@@ -168,6 +170,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     const erasedJobs = isLast ? await jobs.eraseOwner(owner) : 0;
     await recordErasure(transaction, jobs, erasure, { messages, ...memory.erased, jobs: erasedJobs });
     if (!isLast) return null;
+    await forgetWhoUsed(transaction, owner);
     const isIndexed = await addMarkers(transaction, { ownerKey: erasure.ownerKey, groupIds: [], episodeIds: [] }, { isWhole: true });
     return { erased: NOTHING, entries: null, isIndexed };
   }

@@ -43,6 +43,7 @@ export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: "knowledge_documents" },
   { name: "knowledge_chunks", belongs: "by its document", omitted: { index_names: OF_THE_INDEX } },
   { name: "token_usage" },
+  { name: "model_usage" },
 ];
 
 /** Tables without export, with the reason. A test compares both lists with the catalogue. */

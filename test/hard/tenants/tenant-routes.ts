@@ -48,6 +48,7 @@ export const READS: Record<string, ReadRoute> = {
   "GET /v1/responses/:id/input_items": { address: (person) => `${response(person)}/input_items`, holds: "own" },
   "GET /v1/conversations/:id": { address: openaiConversation, holds: "nothing" },
   "GET /v1/conversations/:id/items": { address: (person) => `${openaiConversation(person)}/items`, holds: "own" },
+  "GET /api/v1/usage": { address: () => "/api/v1/usage?by=user", holds: "nothing" },
   "GET /v1/models": { address: () => "/v1/models", holds: "nothing" },
 };
 

@@ -34,9 +34,10 @@ const OWNER_OF: Record<string, RowOwner> = {
   knowledge_documents: OF_TENANT,
   knowledge_chunks: { tenant: "(select tenant_id from knowledge_documents where id = kept.document_id)", user: null },
   token_usage: OF_TENANT,
+  model_usage: OWN,
 };
 
-const OF_NOBODY = ["schema_migrations", "search_indexes", "erase_markers", "erasures"];
+const OF_NOBODY = ["schema_migrations", "search_indexes", "erase_markers", "erasures", "model_measures"];
 
 const TABLES = "select tablename as name from pg_tables where schemaname = 'public' order by 1";
 

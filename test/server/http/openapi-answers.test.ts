@@ -177,7 +177,16 @@ describe("answers are what the description says", () => {
   });
 
   test("about the service, and of what is deleted", async () => {
-    for (const id of ["getHealth", "getReadiness", "getServiceHealth", "getStatus", "describeModels", "getApiDescription", "listJobs"])
+    for (const id of [
+      "getHealth",
+      "getReadiness",
+      "getServiceHealth",
+      "getStatus",
+      "describeModels",
+      "getApiDescription",
+      "listJobs",
+      "listUsage",
+    ])
       await ask(id);
     await ask("retryJobs", { body: {} });
     for (const id of ["getMetrics", "readApiDescription"]) await client.call(id);

@@ -20,6 +20,7 @@ import { AgentSpec } from "../../../../turn/agent.ts";
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { findBegunTurn } from "../../../../stores/postgres/conversations/recover-turn.ts";
 import { makeTokenUsageStore } from "../../../../stores/postgres/token-usage-store.ts";
+import { makeUsageStore } from "../../../../stores/postgres/usage-store.ts";
 import { addTurnsToReread } from "../../../../stores/postgres/memory/turns-to-reread.ts";
 import { teach, versionsOf } from "../../../support/samples/core-memory.ts";
 import { openTestEmbedded, openTestPostgres } from "../../../support/databases/databases.ts";
@@ -83,6 +84,18 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     await steps.end(held, { seq: 1, output: said, ok: true, tokens: 3 });
     await steps.noteAgent(held, { name: "helper", interaction: "answered", state: said });
   }
+  const used = {
+    calls: 1,
+    estimatedCalls: 1,
+    unpricedCalls: 0,
+    promptTokens: 9,
+    completionTokens: 3,
+    cachedTokens: 4,
+    inputUsd: 0.1,
+    outputUsd: 1e-7,
+  };
+  const calls = { ...used, day: "2026-11-20", model: "模型", purpose: "chat", ageMs: 0 } as const;
+  await makeUsageStore(database).add([ADA, BOB, EVE].map((owner) => ({ ...calls, ...owner })));
   await makeTokenUsageStore(database).add("acme", "2026-11-20", 12_345_678_901);
   return { running: running.conversationId, pending: pending.id };
 }
