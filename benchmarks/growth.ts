@@ -45,6 +45,7 @@ interface Samples {
   historyMs: number[];
   jobMs: number[];
   windowMessages: number[];
+  promptTokens: number[];
 }
 
 interface MeasuredSize {
@@ -72,12 +73,13 @@ async function runRound({ memory, user, count, messages }: Size, round: number, 
     const input = { userId: `${user}-${round % count}`, sessionId: "bench", message: exchange.user };
     const last = await startTurn(graphs[memory], input).ended;
     if (last.status === "error") throw new Error(`a turn with ${messages} messages failed: ${last.content.message}`);
-    const { completed, timings, receipt, conversation_id: conversationId } = last.content;
+    const { completed, timings, receipt, usage, conversation_id: conversationId } = last.content;
     if (!completed || (receipt.summary !== null) !== (memory === "summary"))
       throw new Error(`not as set up: ${JSON.stringify(last.content)}`);
     samples.turnMs.push(timings.total_ms);
     samples.historyMs.push(timings.nodes["history"] ?? Number.NaN);
     samples.windowMessages.push(receipt.window_messages);
+    samples.promptTokens.push(usage.prompt_tokens);
     const conversation = { tenantId: "default", userId: input.userId, conversationId };
     if ((await waitUntilSettled({ overview, conversation, timeoutMs: 30_000 })) > 0)
       throw new Error(`the jobs of ${input.userId} were not done within 30 seconds`);
@@ -91,7 +93,7 @@ async function measure(parts: Parts, { rounds: count, "warm-up": warmUp }: Numbe
   for (let round = 0; round < warmUp + count; round++) {
     const isCounted = round >= warmUp;
     for (const { of, rounds } of round % 2 === 0 ? measured : measured.toReversed()) {
-      const samples: Samples = { turnMs: [], historyMs: [], jobMs: [], windowMessages: [] };
+      const samples: Samples = { turnMs: [], historyMs: [], jobMs: [], windowMessages: [], promptTokens: [] };
       await runRound(of, round, parts, samples);
       if (isCounted) rounds.push(samples);
     }
@@ -109,19 +111,28 @@ function figuresOf(measured: readonly MeasuredSize[]): Figure[] {
     const [smallest, largest] = [own[0], own.at(-1)];
     if (!smallest || !largest) return [];
     const parts = { turn: "turnMs", history: "historyMs", "summary job": "jobMs" } as const;
-    return Object.entries(parts).flatMap(([what, field]) => {
-      const label = ({ of }: MeasuredSize): string => `${what}, ${of.messages.toLocaleString("en")} messages, ${memory}`;
-      const timed = own.filter(({ rounds }) => rounds.some((round) => round[field].length > 0));
-      const figures = timed.map((size) => {
-        const runs = size.rounds.map((round) => round[field]);
-        return figureOf(label(size), "ms", runs, size === smallest ? {} : { reference: label(smallest) });
-      });
-      if (field === "jobMs") return figures;
-      const median = (round: Samples | undefined): number => percentile(round?.[field] ?? [], 0.5);
-      const times = largest.rounds.map((round, place) => [median(round) / median(smallest.rounds[place])]);
-      const goal = { atMost: MOST_GROWTH };
-      return [...figures, figureOf(`${what} with the most messages against the fewest, ${memory}`, "times", times, { goal })];
+    const tokens = own.map((size) => {
+      return figureOf(
+        `prompt, ${size.of.messages.toLocaleString("en")} messages, ${memory}`,
+        "tokens",
+        size.rounds.map(({ promptTokens }) => promptTokens),
+      );
     });
+    return Object.entries(parts)
+      .flatMap(([what, field]) => {
+        const label = ({ of }: MeasuredSize): string => `${what}, ${of.messages.toLocaleString("en")} messages, ${memory}`;
+        const timed = own.filter(({ rounds }) => rounds.some((round) => round[field].length > 0));
+        const figures = timed.map((size) => {
+          const runs = size.rounds.map((round) => round[field]);
+          return figureOf(label(size), "ms", runs, size === smallest ? {} : { reference: label(smallest) });
+        });
+        if (field === "jobMs") return figures;
+        const median = (round: Samples | undefined): number => percentile(round?.[field] ?? [], 0.5);
+        const times = largest.rounds.map((round, place) => [median(round) / median(smallest.rounds[place])]);
+        const goal = { atMost: MOST_GROWTH };
+        return [...figures, figureOf(`${what} with the most messages against the fewest, ${memory}`, "times", times, { goal })];
+      })
+      .concat(tokens);
   });
 }
 

@@ -5,6 +5,7 @@ import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
 import { makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
 import { IN_MEMORY, openEmbeddedPostgres } from "../stores/postgres/database/open-embedded-postgres.ts";
+import { countFigures } from "./support/dialogues/count-figures.ts";
 import type { Dialogue } from "./support/dialogues/dialogue.ts";
 import type { Progress } from "./support/progress.ts";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
@@ -57,14 +58,15 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   const savings = compareWithWholeHistory(sets, counted, { points: POINTS.filter((point) => point <= numbers.turns), period: PERIOD });
   const inCommon = shareInCommon(sets, counted);
   const notes = [
+    "Counts are those that the service has learned after 20 turns of each dialogue, on prompts of 8 exchanges, every third with 6 tools.",
     "Tokens are those of o200k_base. What is saved is against the same system prompt, every message so far and the current one; the spread is that over the three sizes of the window.",
     isReal ? '"all" is the mean of the sets that are not generated.' : "Without CONVERSATION_DATA: generated text alone.",
   ];
-  return { figures: tokenFigures(savings, inCommon), notes };
+  return { figures: [...tokenFigures(savings, inCommon), ...countFigures(dialogues)], notes };
 }
 
 export const tokens = defineBench({
-  asks: "How many prompt tokens does a turn need as its conversation grows, against sending the whole history",
+  asks: "How many prompt tokens does a turn need as its conversation grows, against sending the whole history, and how well are they counted",
   minutes: { short: 1, long: 6 },
   numbers: {
     dialogues: { of: "dialogues of each set and language", short: 1, long: 6 },

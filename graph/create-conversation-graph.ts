@@ -4,14 +4,17 @@ import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
 import { makeLearnedContexts } from "../models/facts/learned-contexts.ts";
 import { makePromptLimits, type PromptLimits } from "../models/facts/prompt-limits.ts";
+import { makeTokenCounts } from "../models/facts/token-counts.ts";
 import { modelName } from "../models/model-name.ts";
+import type { ContextShares } from "../turn/context-shares.ts";
+import { makeMakeRoom } from "../nodes/prompt/make-room.ts";
 import { answerBound, contextTokenBudget } from "../models/openai-chat-model.ts";
 import { buildGraph, type ConversationGraph, type Nodes } from "./build-graph.ts";
-import { makeGenerateRag } from "../nodes/generate-rag.ts";
+import { makeGenerateRag, type PromptSettings } from "../nodes/generate-rag.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import type { Recall } from "../memory/recall/recall-episodes.ts";
-import { DEFAULT_SUMMARY } from "../memory/summary/summarise-conversation.ts";
+import { type CompactConversation, DEFAULT_SUMMARY } from "../memory/summary/summarise-conversation.ts";
 import { makeCoreMemory } from "../nodes/core-memory.ts";
 import { makeRewriteQuestion } from "../memory/recall/rewrite-question.ts";
 import { makeHistory } from "../nodes/history.ts";
@@ -80,6 +83,10 @@ export interface ConversationGraphParts {
   contextTokenBudget?: number | (() => number) | undefined;
   /** The same for each model by its name, learning from prompts that are refused. Default: as `contextTokenBudget` says. */
   promptLimits?: PromptLimits | undefined;
+  /** How a prompt is divided, in percent. Default: 10 for instructions, 50 for history, 25 for recent messages, 15 for the answer. */
+  contextShares?: ContextShares | undefined;
+  /** Summarises the messages before the window at once, when a prompt has no room for them. Default: only jobs summarise. */
+  compact?: CompactConversation | undefined;
   /** Prices of a model by its name, for the `cost` of a turn. Default: unknown. */
   prices?: (model: string) => ModelPrices | null;
   /** Deadlines of an answer. Default 30 seconds each. */
@@ -105,8 +112,13 @@ export interface AgentParts {
 function limitsFor({ contextTokenBudget: given, chatModel }: ConversationGraphParts): PromptLimits {
   const budget = given ?? contextTokenBudget(chatModel);
   const known = typeof budget === "number" ? () => budget : budget;
-  return makePromptLimits({ known, longestAnswer: answerBound(chatModel), learned: makeLearnedContexts() });
+  return makePromptLimits({ known, longestAnswer: answerBound(chatModel), learned: makeLearnedContexts(), counts: makeTokenCounts() });
 }
+
+export const promptSettings = ({ instructions = "", contextShares: shares }: ConversationGraphParts): PromptSettings => ({
+  instructions,
+  shares,
+});
 
 /** What only reads: the nodes before the model, what `history` loads, and how long a prompt may be. */
 export function makeReading(parts: ConversationGraphParts) {
@@ -161,11 +173,14 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   const passages = parts.documents?.topK ?? TURN_DEFAULTS.passages;
   const turns = makeTurnStore(database);
   const { limits, chooseModels, loading, ...reading } = makeReading(parts);
+  const makeRoom =
+    parts.compact && summary ? makeMakeRoom({ compact: parts.compact, historyWindow, deadlineMs: TURN_DEFAULTS.compactionMs }) : null;
   const answering = { turns, leaseMs, timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS };
   const generateRag = makeGenerateRag({
     ...answering,
     chooseModels,
-    instructions: parts.instructions ?? "",
+    settings: promptSettings(parts),
+    makeRoom,
     limits,
     prices: parts.prices ?? (() => null),
     observer,
@@ -178,7 +193,8 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     generateAgent: makeGenerateAgent({
       ...answering,
       chooseModels,
-      instructions: parts.instructions ?? "",
+      settings: promptSettings(parts),
+      makeRoom,
       steps: makeStepStore(database),
       catalog: agents?.catalog ?? NO_AGENTS,
       tools: agents?.tools ?? (() => []),

@@ -17,7 +17,7 @@ import { TurnContext } from "../turn/context.ts";
 import type { Notice } from "../turn/events.ts";
 import { ConversationState, type Layer, type Receipt, type RouteDecision } from "../turn/state.ts";
 import { chooseGenerator } from "./build-graph.ts";
-import { type ConversationGraphParts, makeReading } from "./create-conversation-graph.ts";
+import { type ConversationGraphParts, makeReading, promptSettings } from "./create-conversation-graph.ts";
 
 export interface PreviewRequest extends OwnedConversation {
   sessionId: string;
@@ -105,7 +105,8 @@ export function findLeftOut(state: ConversationState, { receipt, leftOut, instru
  * or a question that only a model makes clear is left as rules and meaning have it; nothing is stored and the conversation is not taken.
  */
 export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt {
-  const { instructions = "", agents, database, handlers = makeKnowledgeHandlers() } = parts;
+  const { agents, database, handlers = makeKnowledgeHandlers() } = parts;
+  const settings = promptSettings(parts);
   const { limits, chooseModels, loading, route, coreMemory, retrieve } = makeReading({
     ...parts,
     routing: { ...parts.routing, routerModel: null },
@@ -133,7 +134,7 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
     if (!state.agent) throw new Error("only an agent has a loop");
     const read = await readForAgent(agentParts, { state, agent: state.agent, signal });
     const tools = read.toolsFor(() => Promise.reject(new Error("a preview asks no agent")));
-    const { prompt, messages } = agentPromptOf(state, read, { tools, instructions, tokenBudget: budget });
+    const { prompt, before: messages } = agentPromptOf(state, read, { tools, settings, tokenBudget: budget });
     const schemas = toolTokens(tools);
     const { tokens } = leaveOutOldOutputs(messages, budget - schemas);
     return { prompt, toolTokens: schemas, stepTokens: Math.max(0, tokens - prompt.tokens) };
@@ -149,7 +150,7 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
     const { prompt, toolTokens, stepTokens } =
       generator === "generate_agent"
         ? await promptOfAgent(state, limit, signal)
-        : { prompt: promptOf(state, instructions, limit), toolTokens: 0, stepTokens: 0 };
+        : { prompt: promptOf(state, settings, limit), toolTokens: 0, stepTokens: 0 };
     const leftOut = findLeftOut(state, prompt);
     return {
       ...about,
@@ -163,7 +164,7 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
         receipt: prompt.receipt,
         messageIds: state.recentMessages.slice(prompt.leftOut.messages).map(({ id }) => id),
         shortened: prompt.shortened,
-        notices: promptNotices(prompt, { windowIsWhole: state.windowIsWhole, tokenBudget: limit }),
+        notices: promptNotices(prompt, limit),
       },
     };
   };

@@ -11,8 +11,9 @@ import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import { type AgentTurn, modelStep, runAgent } from "./agent/agent-run.ts";
 import { startProgress } from "./agent/agent-progress.ts";
 import { agentPromptOf, type AgentPromptParts, readForAgent } from "./agent/agent-prompt.ts";
-import { answerUpdate, promptNotices } from "./generate-rag.ts";
-import type { AssembledPrompt } from "./prompt/assemble-prompt.ts";
+import { answerUpdate, isBlind, promptNotices, type PromptSettings, type TurnPrompt } from "./generate-rag.ts";
+import { type MakeRoom, withRoom } from "./prompt/make-room.ts";
+import { tellNearLimit } from "./prompt/near-limit.ts";
 import type { Node } from "./node.ts";
 import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
 
@@ -22,8 +23,9 @@ type SharedParts = Pick<AgentTurn, "steps" | "hooks" | "timeouts" | "toolTimeout
 export interface GenerateAgentParts extends SharedParts, Omit<AgentPromptParts, "steps"> {
   turns: TurnStore;
   leaseMs: number;
-  /** Of the service, for every turn. */
-  instructions: string;
+  settings: PromptSettings;
+  /** Null: nothing is summarised before an answer. */
+  makeRoom: MakeRoom | null;
   chooseModels: ChooseModels;
   /** Null: unknown. */
   prices: (model: string) => ModelPrices | null;
@@ -48,7 +50,8 @@ export function makeGenerateAgent({
   tools: toolSource,
   skills,
   leaseMs,
-  instructions,
+  settings,
+  makeRoom,
   chooseModels,
   prices,
   ...shared
@@ -69,7 +72,7 @@ export function makeGenerateAgent({
       emit(runtime, { status: "token", content });
     };
 
-    const last: { prompt: AssembledPrompt | null } = { prompt: null }; // until the model is asked
+    const last: { prompt: TurnPrompt | null } = { prompt: null }; // until the model is asked
     const { answer, error } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, async (signal) => {
       try {
         const reading = await readForAgent({ catalog, tools: toolSource, skills, steps }, { state, agent, signal });
@@ -79,15 +82,18 @@ export function makeGenerateAgent({
         const turn: AgentTurn = { ...shared, choicesOf, held, messageId: currentMessageId, runtime, signal, earlier, progress };
         const tools = reading.toolsFor((subagent, given) => runAgent(turn, subagent, given, { onToken: () => undefined }));
         for (const content of reading.notices) emit(runtime, { status: "notice", content });
-        const assemble = (tokenBudget: number): BaseMessage[] => {
-          const { prompt, messages } = agentPromptOf(state, reading, { tools, instructions, tokenBudget });
-          const { windowIsWhole } = state;
-          for (const content of promptNotices(prompt, { windowIsWhole, tokenBudget })) emit(runtime, { status: "notice", content });
-          last.prompt = prompt;
-          return messages;
+        const assemble = withRoom({ makeRoom, state, runtime, signal }, (now, tokenBudget) => {
+          const { prompt, before } = agentPromptOf(now, reading, { tools, settings, tokenBudget });
+          return { ...prompt, before };
+        });
+        const prompt = async (tokenBudget: number): Promise<BaseMessage[]> => {
+          const assembled = await assemble(tokenBudget);
+          for (const content of promptNotices(assembled, tokenBudget)) emit(runtime, { status: "notice", content });
+          last.prompt = assembled;
+          return assembled.before;
         };
         const answers = { answerId, modelOptions: state.modelOptions ?? undefined, onToken };
-        const answer = await runAgent(turn, agent, { prompt: assemble, tools }, answers);
+        const answer = await runAgent(turn, agent, { prompt, tools }, answers);
         await retryWhileUnreachable(() => steps.begin(held, [modelStep(turn, agent, answer)]), signal); // its text is the message
         progress.steps++;
         return { answer, error: answer.error };
@@ -97,6 +103,7 @@ export function makeGenerateAgent({
     });
     const models = [...progress.models];
     if (error) runtime.context?.onError?.(error);
+    tellNearLimit(runtime, progress.usage, state);
     const interaction = error === null ? "answered" : error.code === "turn_cancelled" ? "cancelled" : "failed";
     const note = { name: agent.name, interaction, state: describeState(interaction, progress.called) };
     await steps.noteAgent(held, note).catch((lost: unknown) => runtime.context?.onError?.(toAppError(lost)));
@@ -109,7 +116,7 @@ export function makeGenerateAgent({
       receipt: last.prompt?.receipt ?? null,
       toolCalls: progress.called.length,
       steps: progress.steps,
-      degraded: (last.prompt?.leftOut.uncovered ?? 0) > 0 || !state.windowIsWhole ? ["summary"] : [],
+      degraded: (last.prompt ? isBlind(last.prompt) : !state.windowIsWhole) ? ["summary"] : [],
       partialAnswer: error !== null,
       cut: answer?.cut ?? null,
       error: error?.toContent() ?? null,

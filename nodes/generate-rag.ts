@@ -15,7 +15,10 @@ import type { ModelAnswer } from "../models/stream-answer.ts";
 import type { Observer } from "../observe/observer.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { type AssembledPrompt, assemblePrompt } from "./prompt/assemble-prompt.ts";
-import { askWithinLimit } from "./prompt/ask-within-limit.ts";
+import type { ContextShares } from "../turn/context-shares.ts";
+import { type MakeRoom, withRoom } from "./prompt/make-room.ts";
+import { tellNearLimit } from "./prompt/near-limit.ts";
+import { askWithinLimit, boundedOptions } from "./prompt/ask-within-limit.ts";
 import { usableCoreMemory } from "./core-memory.ts";
 import { type Instructions, instructionsNotice } from "./prompt/instructions.ts";
 import { withLease } from "./turn-lease.ts";
@@ -48,8 +51,9 @@ export interface GenerateRagParts {
   turns: TurnStore;
   leaseMs: number;
   timeouts: AnswerTimeouts;
-  /** Of the service, for every turn. */
-  instructions: string;
+  settings: PromptSettings;
+  /** Null: nothing is summarised before an answer. */
+  makeRoom: MakeRoom | null;
   limits: PromptLimits;
   /** Null: unknown. */
   prices: (model: string) => ModelPrices | null;
@@ -71,8 +75,9 @@ function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt, tokenBud
 }
 
 /** What the prompt of a turn could not hold, to be told. */
-export function promptNotices(prompt: AssembledPrompt, limits: { windowIsWhole: boolean; tokenBudget: number }): Notice[] {
-  return [instructionsNotice(prompt.instructions, limits.tokenBudget), promptLimitNotice(prompt, limits)].filter(
+export function promptNotices(prompt: TurnPrompt, tokenBudget: number): Notice[] {
+  const { windowIsWhole } = prompt;
+  return [instructionsNotice(prompt.instructions, tokenBudget), promptLimitNotice(prompt, { windowIsWhole, tokenBudget })].filter(
     (notice) => notice !== null,
   );
 }
@@ -89,12 +94,33 @@ function instructionsOf(state: ConversationState, ofService: string, aboutSkills
   return all.filter(({ text }) => text.trim() !== "");
 }
 
+/** `windowIsWhole`: false when older messages are neither in it nor summarised. */
+export interface TurnPrompt extends AssembledPrompt {
+  windowIsWhole: boolean;
+}
+
+/** Whether messages are neither in a prompt nor summarised. */
+export const isBlind = ({ leftOut, windowIsWhole }: TurnPrompt): boolean => leftOut.uncovered > 0 || !windowIsWhole;
+
+/** What every prompt of the service has in common. */
+export interface PromptSettings {
+  /** Of the service. */
+  instructions: string;
+  /** How the room is divided. Default: as `DEFAULT_SHARES`. */
+  shares?: ContextShares | undefined;
+}
+
 /** The prompt of a turn. An agent's instructions stand in it, and layers of memory that it switches off do not. */
-export function promptOf(state: ConversationState, instructions: string, tokenBudget: number, aboutSkills = ""): AssembledPrompt {
+export function promptOf(
+  state: ConversationState,
+  { instructions, shares }: PromptSettings,
+  tokenBudget: number,
+  aboutSkills = "",
+): TurnPrompt {
   const { message, attachments, continued, agent } = state;
   const { summary: usesSummary = true, core_memory: usesCoreMemory = true } = agent?.memory ?? {};
   const usesDocuments = state.useRetrieval && !(looksOnly(state) && state.retrievalResults.length === 0);
-  return assemblePrompt({
+  const prompt = assemblePrompt({
     instructions: instructionsOf(state, instructions, aboutSkills),
     coreMemory: usesCoreMemory ? usableCoreMemory(state) : [],
     summary: usesSummary ? state.conversationSummary : null,
@@ -105,7 +131,9 @@ export function promptOf(state: ConversationState, instructions: string, tokenBu
     message,
     continued: continued?.text ?? "",
     tokenBudget,
+    shares,
   });
+  return { ...prompt, windowIsWhole: state.windowIsWhole };
 }
 
 /**
@@ -113,27 +141,22 @@ export function promptOf(state: ConversationState, instructions: string, tokenBu
  * that persist always runs. After an error of an earlier node the model is not asked.
  */
 export function makeGenerateRag(parts: GenerateRagParts): Node {
-  const { chooseModels, turns, leaseMs, timeouts, instructions, limits, prices, observer } = parts;
+  const { chooseModels, turns, leaseMs, timeouts, settings, makeRoom, limits, prices, observer } = parts;
   return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { tenantId, userId, conversationId, turnId, windowIsWhole, continued } = state;
+    const { tenantId, userId, conversationId, turnId, continued } = state;
     if (state.error) return { ...answerUpdate(state, "", ""), partialAnswer: true };
     const began = performance.now();
     let firstTokenMs: number | null = null;
     const answerId = continued?.answerId ?? turnId;
     const choices = chooseModels({ model: state.requestedModel, agent: state.agent });
-    const assemble = (tokenBudget: number): AssembledPrompt => {
-      const prompt = promptOf(state, instructions, tokenBudget);
-      for (const content of promptNotices(prompt, { windowIsWhole, tokenBudget })) emit(runtime, { status: "notice", content });
-      return prompt;
-    };
     const held = { tenantId, userId, conversationId, turnId };
     const { prompt, answer, limit, answeredBy } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, (signal) => {
-      const ask = (model: BaseChatModel, prompt: AssembledPrompt, retries: boolean): Promise<ModelAnswer> =>
+      const ask = (model: BaseChatModel, prompt: TurnPrompt, maxTokens: number | undefined, retries: boolean): Promise<ModelAnswer> =>
         formedAnswer({
           model,
           retries,
           prompt: prompt.messages,
-          modelOptions: state.modelOptions ?? undefined,
+          modelOptions: boundedOptions(state.modelOptions, maxTokens),
           timeouts,
           signal,
           callbacks: runtime.callbacks,
@@ -145,15 +168,24 @@ export function makeGenerateRag(parts: GenerateRagParts): Node {
           },
           onThought: (content) => emit(runtime, { status: "thought", content }),
         });
-      const within = { limits, runtime, assemble, strategy: "truncate" } as const;
+      const within = {
+        ...{ limits, runtime },
+        assemble: withRoom({ makeRoom, state, runtime, signal }, (now, budget) => promptOf(now, settings, budget)),
+        onPrompt(prompt: TurnPrompt, tokenBudget: number) {
+          for (const content of promptNotices(prompt, tokenBudget)) emit(runtime, { status: "notice", content });
+        },
+        strategy: "truncate",
+      } as const;
       return askInTurn(
         choices,
-        ({ name, model }, { isLast }) => askWithinLimit({ ...within, model: name, ask: (prompt) => ask(model, prompt, isLast) }),
+        ({ name, model }, { isLast }) =>
+          askWithinLimit({ ...within, model: name, ask: (prompt, maxTokens) => ask(model, prompt, maxTokens, isLast) }),
         runtime.context?.onError,
       );
     });
     if (answer.error) runtime.context?.onError?.(answer.error);
     const usage = toUsage(answer, prompt, limit);
+    tellNearLimit(runtime, usage, state);
     runtime.note?.({
       first_token_ms: firstTokenMs,
       model_ms: millisecondsSince(began),
@@ -170,7 +202,7 @@ export function makeGenerateRag(parts: GenerateRagParts): Node {
       cost: costOf(prices(answeredBy), usage),
       answeredBy,
       receipt: prompt.receipt,
-      degraded: prompt.leftOut.uncovered > 0 || !windowIsWhole ? ["summary"] : [],
+      degraded: isBlind(prompt) ? ["summary"] : [],
       partialAnswer: answer.error !== null,
       cut: answer.cut,
       error: answer.error?.toContent() ?? null,

@@ -3,6 +3,7 @@ import { AppError, toAppError } from "../errors/app-error.ts";
 import type { ContinuedAnswer, ConversationState, ConversationUpdate } from "../turn/state.ts";
 import { emit, type OnBusy, type TurnRuntime } from "../turn/context.ts";
 import { failedTurnOutcome } from "../turn/outcome.ts";
+import { shareOf } from "../models/facts/prompt-budget.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import type { TurnRecordStore } from "../stores/postgres/conversations/turn-record-store.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
@@ -41,7 +42,7 @@ export function makeHistory(parts: HistoryParts): Node {
     const owner = { tenantId, userId };
     const looking = loader.lookForEpisodes(state, context?.signal);
     looking.catch(() => undefined); // awaited below, when the turn has begun
-    const { conversationId, messageId, newest, continued } = await beginTurn(
+    const { conversationId, messageId, newest, continued, lastPrompt } = await beginTurn(
       { turns, records, line },
       {
         ...owner,
@@ -78,6 +79,7 @@ export function makeHistory(parts: HistoryParts): Node {
         turnId,
         conversationId,
         currentMessageId: messageId,
+        lastUsageRatio: lastPrompt ? shareOf(lastPrompt.tokens, lastPrompt.limit) : 0,
         ...(continued ? { message: continued.question, continued: toContinued(continued) } : {}),
         ...toHistory(loaded, episodes !== null, continued?.answerId),
       };

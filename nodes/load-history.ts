@@ -31,9 +31,9 @@ function toWindowMessage({ id, role, content, tokenCount, createdAt }: PromptMes
   return { id, role, content, tokenCount, createdAt: createdAt.toISOString() };
 }
 
-function toConversationSummary({ text, version, coveredMessageCount, coveredThrough }: StoredSummary): ConversationSummary {
+export function toConversationSummary({ text, version, coveredMessageCount, coveredThrough, parts }: StoredSummary): ConversationSummary {
   const { createdAt, id } = coveredThrough;
-  return { text, version, coveredMessageCount, coveredThrough: { createdAt: createdAt.toISOString(), messageId: id } };
+  return { text, version, coveredMessageCount, coveredThrough: { createdAt: createdAt.toISOString(), messageId: id }, parts };
 }
 
 /** Loads what a turn knows of its conversation. */

@@ -1,7 +1,7 @@
 import { quoteLines } from "./fence.ts";
 
 /** Scripts with about one token for each character. */
-const WIDE_CHARACTER = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
+export const WIDE_CHARACTER = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 /** OpenAI's rule of thumb; prose has 4.3 to 4.8. */
 const LATIN_CHARACTERS_PER_TOKEN = 4;
 /** Role and separators: https://github.com/openai/openai-cookbook (How to count tokens). */

@@ -9,6 +9,8 @@ export const TURN_DEFAULTS = {
   memoryReadTimeoutMs: 800,
   topK: 3,
   toolTimeoutMs: 60_000,
+  /** Milliseconds that an answer waits for a summary that makes room for it. */
+  compactionMs: 15_000,
   passages: 5,
   scope: "user",
 } as const;

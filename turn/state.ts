@@ -4,6 +4,7 @@ import { Agent } from "./agent.ts";
 import { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
 import { ModelOptions } from "./model-options.ts";
 import { Receipt } from "./receipt.ts";
+import { SummaryParts } from "./summary-parts.ts";
 
 export { GivenInstructions, PromptTokens, Receipt } from "./receipt.ts";
 
@@ -40,6 +41,7 @@ export const ConversationSummary = z.object({
   version: z.number(),
   coveredMessageCount: z.number(),
   coveredThrough: z.object({ createdAt: z.string(), messageId: z.string() }),
+  parts: SummaryParts.nullable().optional(),
 });
 export type ConversationSummary = z.infer<typeof ConversationSummary>;
 
@@ -169,6 +171,7 @@ export const ConversationState = new StateSchema({
   conversationSummary: ConversationSummary.nullable().default(null), // history
   hasEpisodes: z.boolean().default(false), // history: this user has episodes outside the window
   lastErasure: z.string().nullable().default(null), // history: the user's last erase when the turn begins
+  lastUsageRatio: z.number().default(0), // history: how full the conversation's last prompt was
   coreMemory: z.array(CoreSection).default(() => []), // core_memory: the sections with their versions
   coreMemoryErasure: z.string().nullable().default(null), // core_memory: the user's last erase when the sections are read
   episodicMemory: z.array(RecalledExchange).default(() => []), // retrieve: best first, then what stands beside them

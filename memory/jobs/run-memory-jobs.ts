@@ -2,7 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { type AnswerTimeouts, DEFAULT_TIMEOUTS } from "../../models/deadlines.ts";
 import { gatherPassages } from "../../models/embedder.ts";
 import { contextTokenBudget } from "../../models/openai-chat-model.ts";
-import { NOOP_OBSERVER } from "../../observe/observer.ts";
+import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { makeJobQueue } from "../../stores/jobs/job-queue.ts";
 import { makeArchiveStore } from "../../stores/postgres/memory/archive-store.ts";
 import { backgroundDatabase } from "../../stores/postgres/database/database-decorators.ts";
@@ -25,9 +25,18 @@ import { makeEraseJob, makeSweepIndex, makeSweepIndexJob, makeVacuumJob } from "
 import { type JobHandler, runJobs, type RunJobsParts, type RunningJobs } from "./run-jobs.ts";
 import type { EpisodicMemory } from "../episodes/open-episodic-memory.ts";
 import { makeIngestDocument, makeIngestWithoutIndex } from "../knowledge/ingest-document.ts";
-import { makeSummariseConversation, DEFAULT_SUMMARY, isSummaryDue, type SummarySettings } from "../summary/summarise-conversation.ts";
+import { makeDivideWithModel } from "../summary/divide-summary.ts";
+import {
+  DEFAULT_SUMMARY,
+  isSummaryDue,
+  makeSummariseConversation,
+  type SummariseConversationParts,
+  type SummarySettings,
+} from "../summary/summarise-conversation.ts";
 import { makeTitleConversation } from "../title/title-conversation.ts";
 import { makeTitleStore } from "../../stores/postgres/conversations/title-store.ts";
+import { SATURATED } from "../../models/facts/prompt-budget.ts";
+import { offlineParts } from "../../models/offline/offline-parts.ts";
 import { summariseOffline } from "../../models/offline/offline-summary.ts";
 import { ASKED_SUMMARY_TOKENS, makeSummariseWithModel } from "../summary/summarise-with-model.ts";
 import { type ConversationState, isWholeAnswer } from "../../turn/state.ts";
@@ -75,6 +84,29 @@ function stepTokensFor(model: BaseChatModel | null): number {
   return Math.min(MAX_STEP_TOKENS, Math.max(ASKED_SUMMARY_TOKENS, Math.floor(contextTokenBudget(model) / 3)));
 }
 
+interface SummaryPartsOptions {
+  database: Database;
+  settings: SummarySettings;
+  /** Null: the built-in summariser. */
+  model: BaseChatModel | null;
+  timeouts: AnswerTimeouts;
+  observer: Observer;
+}
+
+/** What summarising a conversation needs, in a job and before an answer. */
+export function summaryParts({ database, settings, model, timeouts, observer }: SummaryPartsOptions): SummariseConversationParts {
+  const stepTokens = stepTokensFor(model);
+  return {
+    summaries: makeSummaryStore(database),
+    settings,
+    summarise: model ? makeSummariseWithModel({ model, timeouts, stepTokens, observer }) : summariseOffline,
+    divide: model
+      ? makeDivideWithModel({ model, timeouts, stepTokens, observer })
+      : async ({ parts, messages }) => offlineParts(parts, messages),
+    stepTokens,
+  };
+}
+
 /**
  * Runs the background jobs of finished turns in this process. Several processes may share a database. Throws when the database is
  * unreachable at the beginning; later failures go to `onRun` and `onError`.
@@ -85,9 +117,7 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
   const queue = makeJobQueue(database);
   const { summaryModel, historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
   const { timeouts = DEFAULT_TIMEOUTS, episodicMemory = null, memoryModel = null, coreMemory = {}, observer = NOOP_OBSERVER } = parts;
-  const stepTokens = stepTokensFor(summaryModel);
   const readingTokens = stepTokensFor(memoryModel); // and as many for the sections
-  const summarise = summaryModel ? makeSummariseWithModel({ model: summaryModel, timeouts, stepTokens, observer }) : summariseOffline;
   const chunks = makeChunkStore(database);
   const index = episodicMemory?.index ?? null;
   const sweepIndex = makeSweepIndex(index, database);
@@ -107,12 +137,9 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
     },
     handlers: {
       summarise: summary
-        ? makeSummariseConversation({
-            summaries: makeSummaryStore(database),
-            settings: { ...summary, historyWindow },
-            summarise,
-            stepTokens,
-          })
+        ? makeSummariseConversation(
+            summaryParts({ database, settings: { ...summary, historyWindow }, model: summaryModel, timeouts, observer }),
+          )
         : SWITCHED_OFF,
       index_episodes: episodicMemory
         ? makeIndexEpisodes({
@@ -170,8 +197,10 @@ export function jobsAfterTurn(
   const uncovered = uncoveredMessages(state.recentMessages, summary).length + 2;
   const kinds: LayerJobKind[] = [];
   // A window that is not whole has more uncovered messages than any setting.
+  const isNowSaturated = (state.usage?.usage_ratio ?? 0) >= SATURATED && state.lastUsageRatio < SATURATED;
+  const isFull = settings !== null && isNowSaturated && uncovered > settings.historyWindow;
   const isDue = settings !== null && (!state.windowIsWhole || isSummaryDue(settings, { hasSummary: summary !== null, uncovered }));
-  if (isDue) kinds.push("summarise");
+  if (isDue || isFull) kinds.push("summarise");
   if (episodes) kinds.push("index_episodes");
   if (coreMemory) kinds.push("remember");
   const isFirst = summary === null && state.windowIsWhole && !state.recentMessages.some(({ role }) => role === "assistant");

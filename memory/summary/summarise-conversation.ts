@@ -1,8 +1,10 @@
 import type { ConversationJob } from "../../stores/jobs/job.ts";
 import type { PromptMessage } from "../../stores/postgres/conversations/message-store.ts";
-import type { SummaryStore } from "../../stores/postgres/memory/summary-store.ts";
+import type { StoredSummary, SummaryStore } from "../../stores/postgres/memory/summary-store.ts";
+import type { OwnedConversation } from "../../stores/owner.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
+import type { DivideSummary } from "./divide-summary.ts";
 
 /** When a conversation is summarised, counted in completed messages. */
 export interface SummarySettings {
@@ -42,10 +44,12 @@ export interface SummaryInput {
 /** Throws AppError. */
 export type Summarise = (input: SummaryInput, signal: AbortSignal) => Promise<string>;
 
-interface SummariseConversationParts {
+export interface SummariseConversationParts {
   summaries: SummaryStore;
   settings: SummarySettings;
   summarise: Summarise;
+  /** Default: a summary has no parts. */
+  divide?: DivideSummary;
   /** Of messages in one step; a single message may have more. */
   stepTokens: number;
 }
@@ -60,40 +64,66 @@ function takeStep(messages: PromptMessage[], maxTokens: number): PromptMessage[]
 }
 
 /**
- * Summarises a conversation step by step: the summary before and the oldest uncovered messages become the next version. When another
- * process was faster nothing is written.
+ * Takes one step: the summary before and the oldest uncovered messages become the next version. It is due by the number of messages, or, when
+ * the context is to be made smaller, as soon as there is one before the window; then the summary has parts, and every later version has.
+ * False: there was nothing to do, or another process was faster. Throws AppError.
  */
-export function makeSummariseConversation(parts: SummariseConversationParts): JobHandler<ConversationJob<"summarise">> {
-  const { summaries, settings, summarise, stepTokens } = parts;
-  return {
-    async step(conversation, signal) {
-      const backlog = await summaries.readBacklog(
-        conversation,
-        Math.max(STEP_MESSAGES + settings.historyWindow, uncoveredCountLimit(settings)),
-      );
-      const { summary } = backlog;
-      const uncovered = backlog.messages.length;
-      if (!isSummaryDue(settings, { hasSummary: summary !== null, uncovered })) return;
-      const covered = takeStep(backlog.messages.slice(0, Math.min(STEP_MESSAGES, uncovered - settings.historyWindow)), stepTokens);
-      const last = covered.at(-1);
-      if (!last) return;
-      const coveredMessageCount = (summary?.coveredMessageCount ?? 0) + covered.length;
-      const text = await summarise({ previous: summary?.text || null, messages: covered, coveredMessageCount }, signal);
-      signal.throwIfAborted();
-      await summaries.save(conversation, {
-        readVersion: summary?.version ?? 0,
-        text,
-        tokenCount: estimateTokens(text),
-        coveredThrough: { createdAt: last.createdAt, id: last.id },
-        addedMessageCount: covered.length,
-        rewrites: backlog.rewrites,
-      });
-    },
+async function takeSummaryStep(
+  { summaries, settings, summarise, divide, stepTokens }: SummariseConversationParts,
+  conversation: OwnedConversation,
+  { signal, compacts }: { signal: AbortSignal; compacts: boolean },
+): Promise<boolean> {
+  const atMost = Math.max(STEP_MESSAGES + settings.historyWindow, uncoveredCountLimit(settings));
+  const backlog = await summaries.readBacklog(conversation, atMost);
+  const { summary } = backlog;
+  const uncovered = backlog.messages.length;
+  const isToBeSmaller = compacts || backlog.isSaturated;
+  const isDue = isToBeSmaller ? uncovered > settings.historyWindow : isSummaryDue(settings, { hasSummary: summary !== null, uncovered });
+  if (!isDue) return false;
+  const covered = takeStep(backlog.messages.slice(0, Math.min(STEP_MESSAGES, uncovered - settings.historyWindow)), stepTokens);
+  const last = covered.at(-1);
+  if (!last) return false;
+  const coveredMessageCount = (summary?.coveredMessageCount ?? 0) + covered.length;
+  const earlier = { previous: summary?.text || null, parts: summary?.parts ?? null };
+  const isDivided = isToBeSmaller || earlier.parts !== null;
+  const [text, parts] = await Promise.all([
+    summarise({ previous: earlier.previous, messages: covered, coveredMessageCount }, signal),
+    // The text alone is worth having.
+    isDivided && divide ? divide({ ...earlier, messages: covered }, signal).catch(() => earlier.parts) : null,
+  ]);
+  signal.throwIfAborted();
+  return summaries.save(conversation, {
+    readVersion: summary?.version ?? 0,
+    text,
+    parts,
+    tokenCount: estimateTokens(text),
+    coveredThrough: { createdAt: last.createdAt, id: last.id },
+    addedMessageCount: covered.length,
+    rewrites: backlog.rewrites,
+  });
+}
 
+/** The job of a conversation: see `takeSummaryStep`. */
+export function makeSummariseConversation(parts: SummariseConversationParts): JobHandler<ConversationJob<"summarise">> {
+  const { summaries, settings } = parts;
+  return {
+    step: async (conversation, signal) => void (await takeSummaryStep(parts, conversation, { signal, compacts: false })),
     async remaining(transaction, conversation) {
       const counted = await summaries.lockAndCount(transaction, conversation, uncoveredCountLimit(settings));
       if (!counted) return "erased";
+      if (counted.isSaturated) return counted.uncovered > settings.historyWindow ? "more" : "nothing";
       return isSummaryDue(settings, counted) ? "more" : "nothing";
     },
+  };
+}
+
+/** Summarises all messages before the window at once. Null: there was nothing to do. Throws AppError, or the signal's reason. */
+export type CompactConversation = (conversation: OwnedConversation, signal: AbortSignal) => Promise<StoredSummary | null>;
+
+export function makeCompactConversation(parts: SummariseConversationParts): CompactConversation {
+  return async function compactConversation(conversation, signal) {
+    let isChanged = false;
+    while (await takeSummaryStep(parts, conversation, { signal, compacts: true })) isChanged = true;
+    return isChanged ? parts.summaries.find(conversation) : null;
   };
 }

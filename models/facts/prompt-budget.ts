@@ -1,23 +1,42 @@
+import { DEFAULT_SHARES } from "../../turn/context-shares.ts";
 import type { ModelFacts, ModelPrices } from "./model-facts.ts";
 
 /** Token counts are estimates. */
 const FILL_SHARE = 0.9;
 
-/** The most of a known context that an answer is given room for. */
-const ANSWER_SHARE = 0.25;
+export interface AnswerRoom {
+  /** The most tokens of an answer. */
+  longestAnswer: number;
+  /** Nobody knows the context. */
+  isAssumed: boolean;
+  /** The most of a context, in percent, that an answer is given room for. */
+  outputShare?: number | undefined;
+}
 
 /**
- * Tokens for a prompt. In a known context the longest answer has room behind it: some servers insist on that. An assumed one is probably
- * larger than is assumed.
+ * Tokens for a prompt. In a known context the longest answer has room behind it, up to its share: some servers insist on that. An assumed
+ * context is probably larger than is assumed.
  */
-export function promptBudget(context: number, { longestAnswer, isAssumed }: { longestAnswer: number; isAssumed: boolean }): number {
-  const reserve = isAssumed ? 0 : Math.min(longestAnswer, context * ANSWER_SHARE);
+export function promptBudget(context: number, { longestAnswer, isAssumed, outputShare = DEFAULT_SHARES.output }: AnswerRoom): number {
+  const reserve = isAssumed ? 0 : Math.min(longestAnswer, (context * outputShare) / 100);
   return Math.floor((context - reserve) * FILL_SHARE);
 }
 
-export function budgetOf({ context_window: context, sources }: ModelFacts, longestAnswer: number): number {
-  return promptBudget(context, { longestAnswer, isAssumed: sources.context_window === "assumed" });
+export function budgetOf({ context_window: context, sources }: ModelFacts, room: Omit<AnswerRoom, "isAssumed">): number {
+  return promptBudget(context, { ...room, isAssumed: sources.context_window === "assumed" });
 }
+
+/** A shorter answer would say nothing. */
+const LEAST_ANSWER = 64;
+
+/** Tokens that a prompt of so many counted ones leaves for the answer. */
+export function answerRoom(context: number, promptTokens: number): number {
+  return Math.max(LEAST_ANSWER, context - Math.ceil(promptTokens / FILL_SHARE));
+}
+
+/** Shares of a prompt's limit: people are warned; older messages are summarised. */
+export const NEAR_LIMIT = 0.8;
+export const SATURATED = 0.92;
 
 const RATIO_DIGITS = 10_000;
 

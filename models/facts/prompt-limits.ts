@@ -1,13 +1,18 @@
 import type { LearnedContexts } from "./learned-contexts.ts";
-import { promptBudget } from "./prompt-budget.ts";
+import { answerRoom, promptBudget } from "./prompt-budget.ts";
 import type { Refusal } from "./refusal.ts";
+import type { TokenCounts } from "./token-counts.ts";
 
 /** How long prompts may be, by the model's name, as is known by now. */
 export interface PromptLimits {
   /** The most tokens of a prompt. */
   of: (model: string) => number;
+  /** The most tokens of an answer to a prompt of so many. Undefined: as many as the model is made for. */
+  answerTokens: (model: string, promptTokens: number) => number | undefined;
   /** Learns from a refused prompt of so many estimated tokens. Returns the estimated tokens that a second attempt may have. */
   refused: (model: string, refusal: Refusal, estimated: number) => number;
+  /** How many tokens a prompt has for this model. */
+  counts: TokenCounts;
 }
 
 /** When a server does not say how much it takes, its context is less than the refused prompt, and a second attempt has half of that. */
@@ -21,17 +26,30 @@ export interface PromptLimitsParts {
   known: (model: string) => number;
   /** The most tokens of an answer. */
   longestAnswer: number;
+  /** The most of a context, in percent, that an answer is given room for. Default 15. */
+  outputShare?: number | undefined;
+  /** The context of a model, when somebody knows it. Default: nobody does. */
+  contextOf?: (model: string) => number | null;
   learned: LearnedContexts;
+  counts: TokenCounts;
 }
 
-export function makePromptLimits({ known, longestAnswer, learned }: PromptLimitsParts): PromptLimits {
+export function makePromptLimits(parts: PromptLimitsParts): PromptLimits {
+  const { known, longestAnswer, outputShare, contextOf = () => null, learned, counts } = parts;
   function of(model: string): number {
     const context = learned.of(model);
     if (context === undefined) return known(model);
-    return Math.min(known(model), promptBudget(context, { longestAnswer, isAssumed: false }));
+    return Math.min(known(model), promptBudget(context, { longestAnswer, isAssumed: false, outputShare }));
   }
   return {
     of,
+    counts,
+    answerTokens(model, promptTokens) {
+      const context = learned.of(model) ?? contextOf(model);
+      if (context === null) return undefined;
+      const room = answerRoom(context, promptTokens);
+      return room < longestAnswer ? room : undefined;
+    },
     refused(model, { limit, prompt }, estimated) {
       learned.learn(model, limit ?? Math.floor((prompt ?? estimated) * GUESSED_SHARE), { isTold: limit !== null });
       const perEstimated = Math.min(MOST_PER_ESTIMATED, Math.max(1, (prompt ?? 0) / estimated));

@@ -7,8 +7,7 @@ import type { StepOfQuestion, StepStore } from "../../stores/postgres/agents/ste
 import type { Agent } from "../../turn/agent.ts";
 import type { Notice } from "../../turn/events.ts";
 import type { ConversationState } from "../../turn/state.ts";
-import { promptOf } from "../generate-rag.ts";
-import type { AssembledPrompt } from "../prompt/assemble-prompt.ts";
+import { promptOf, type PromptSettings, type TurnPrompt } from "../generate-rag.ts";
 import { retryWhileUnreachable } from "../turn-lease.ts";
 import { makeAskAgent, type RunSubagent } from "./ask-agent.ts";
 import { toolTokens } from "./fit-loop.ts";
@@ -61,15 +60,21 @@ export async function readForAgent(
   return { toolsFor, aboutSkills, questionIds, steps, notices };
 }
 
+export interface AgentPrompt {
+  prompt: TurnPrompt;
+  /** Its messages, with what earlier turns did. */
+  before: BaseMessage[];
+}
+
 /** The prompt of an agent with these tools, and its messages with what earlier turns did. */
 export function agentPromptOf(
   state: ConversationState,
   { aboutSkills, questionIds, steps }: AgentReading,
-  { tools, instructions, tokenBudget }: { tools: readonly AgentTool[]; instructions: string; tokenBudget: number },
-): { prompt: AssembledPrompt; messages: BaseMessage[] } {
+  { tools, settings, tokenBudget }: { tools: readonly AgentTool[]; settings: PromptSettings; tokenBudget: number },
+): AgentPrompt {
   const schemas = toolTokens(tools);
-  const prompt = promptOf(state, instructions, Math.max(0, tokenBudget - schemas), aboutSkills);
+  const prompt = promptOf(state, settings, Math.max(0, tokenBudget - schemas), aboutSkills);
   const room = tokenBudget - schemas - prompt.tokens;
   const { currentMessageId } = state;
-  return { prompt, messages: withSteps(prompt.messages, groupByQuestion(steps, questionIds), { currentMessageId, room }) };
+  return { prompt, before: withSteps(prompt.messages, groupByQuestion(steps, questionIds), { currentMessageId, room }) };
 }

@@ -21,7 +21,7 @@ import { millisecondsSince } from "../../turn/events.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
 import { retryWhileUnreachable } from "../turn-lease.ts";
 import { agentLoop, type AgentRun, recursionLimit } from "./agent-loop.ts";
-import { askWithinLimit } from "../prompt/ask-within-limit.ts";
+import { askWithinLimit, boundedOptions } from "../prompt/ask-within-limit.ts";
 import { fitLoop, toolTokens } from "./fit-loop.ts";
 import { addUsage, type AgentProgress } from "./agent-progress.ts";
 import { toArguments, toolMessage } from "./window-with-steps.ts";
@@ -80,7 +80,7 @@ export interface AgentAnswers {
 
 /** `prompt` makes what stands before the loop for so many tokens, with those of the tools. */
 export interface AgentTask {
-  prompt: (tokenBudget: number) => BaseMessage[];
+  prompt: (tokenBudget: number) => Promise<BaseMessage[]>;
   tools: readonly AgentTool[];
 }
 
@@ -97,7 +97,7 @@ export async function runAgent(
   const elapsedMs = () => performance.now() - began;
   const schemas = toolTokens(tools);
   const choices = turn.choicesOf(agent);
-  const start = prompt(turn.limits.of(firstChoice(choices).name));
+  const start = await prompt(turn.limits.of(firstChoice(choices).name));
   const sideBySide = bulkhead(limits.parallel_tools, Infinity);
   const unsure = interruptedCalls(turn.earlier);
   let calls = 0;
@@ -157,11 +157,12 @@ export async function runAgent(
             model: name,
             runtime,
             assemble: (budget) => fitLoop({ start, again: prompt, behind }, budget, withSchemas),
-            ask: (fitting) =>
+            toolTokens: withSchemas,
+            ask: (fitting, maxTokens) =>
               formedAnswer({
                 model,
                 retries: isLast,
-                modelOptions,
+                modelOptions: boundedOptions(modelOptions, maxTokens),
                 prompt: fitting.messages,
                 tools: withTools ? tools.map(({ tool }) => tool) : undefined,
                 timeouts: turn.timeouts,

@@ -10,7 +10,10 @@ import type { Agent } from "../../turn/agent.ts";
 const SYSTEM_PROMPT = "You do one task for another assistant, which reads your answer. You see nothing of its conversation.";
 
 /** Runs a subagent in the turn. */
-export type RunSubagent = (agent: Agent, given: { prompt: () => BaseMessage[]; tools: readonly AgentTool[] }) => Promise<ModelAnswer>;
+export type RunSubagent = (
+  agent: Agent,
+  given: { prompt: () => Promise<BaseMessage[]>; tools: readonly AgentTool[] },
+) => Promise<ModelAnswer>;
 
 /** The tool by which an agent gives a task to one of its subagents. A subagent has its own tools, permissions and limits, and asks no other. */
 export function makeAskAgent(run: RunSubagent, agents: readonly Agent[], equip: (agent: Agent) => Promise<Equipment>): AgentTool {
@@ -28,7 +31,7 @@ export function makeAskAgent(run: RunSubagent, agents: readonly Agent[], equip: 
         const { tools, aboutSkills } = await equip(agent);
         const instructions = [SYSTEM_PROMPT, agent.instructions ?? "", aboutSkills].filter((text) => text !== "").join("\n\n");
         const prompt = [new SystemMessage(instructions), new HumanMessage(task)];
-        const { text, error } = await run(agent, { prompt: () => prompt, tools });
+        const { text, error } = await run(agent, { prompt: async () => prompt, tools });
         if (error) throw error;
         return text;
       },

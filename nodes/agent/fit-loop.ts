@@ -2,6 +2,7 @@ import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { toJsonSchema } from "@langchain/core/utils/json_schema";
 import type { AgentTool } from "../../agents/tool.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
+import type { FittingPrompt } from "../prompt/ask-within-limit.ts";
 
 /** Most tools are the same in every turn. */
 const tokensOfTool = new WeakMap<AgentTool["tool"], number>();
@@ -45,19 +46,15 @@ export function leaveOutOldOutputs(messages: readonly BaseMessage[], budget: num
 /** The messages of a loop: what stood before it at first, the same made anew for so many tokens, and what came since. */
 export interface LoopMessages {
   start: readonly BaseMessage[];
-  again: (tokenBudget: number) => BaseMessage[];
+  again: (tokenBudget: number) => Promise<BaseMessage[]>;
   behind: readonly BaseMessage[];
 }
 
 /** Fits a loop into `budget` tokens with those of the tools: outputs of tools give way first, then what stood before the loop. */
-export function fitLoop(
-  { start, again, behind }: LoopMessages,
-  budget: number,
-  schemas: number,
-): { messages: BaseMessage[]; tokens: number } {
+export async function fitLoop({ start, again, behind }: LoopMessages, budget: number, schemas: number): Promise<FittingPrompt> {
   const pruned = leaveOutOldOutputs([...start, ...behind], budget - schemas);
-  if (pruned.tokens <= budget - schemas) return { messages: pruned.messages, tokens: pruned.tokens + schemas };
+  if (pruned.tokens <= budget - schemas) return { messages: pruned.messages, tokens: pruned.tokens + schemas, isWhole: true };
   const kept = pruned.messages.slice(start.length);
-  const messages = [...again(budget - tokensOfMessages(kept)), ...kept];
-  return { messages, tokens: tokensOfMessages(messages) + schemas };
+  const messages = [...(await again(budget - tokensOfMessages(kept))), ...kept];
+  return { messages, tokens: tokensOfMessages(messages) + schemas, isWhole: true };
 }

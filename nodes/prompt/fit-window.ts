@@ -10,26 +10,23 @@ function shorten(message: WindowMessage, maxTokens: number): WindowMessage {
   return tokenCount < message.tokenCount ? { ...message, content, tokenCount } : message; // the mark of what is left out has tokens too
 }
 
-/** The index from which the newest messages fit into `maxTokens`. */
-function firstThatFits(window: WindowMessage[], maxTokens: number): number {
-  let tokens = 0;
-  const lastTooMany = window.findLastIndex(({ tokenCount }) => {
-    tokens += tokenCount + TOKENS_PER_MESSAGE;
-    return tokens > maxTokens;
-  });
-  return lastTooMany + 1;
-}
-
 /**
  * Fits the window into `maxTokens`: shortens messages of more than a quarter of that, then leaves out the oldest. `shortened` is a number.
+ * A shortened message counts as a whole quarter, so that more room never holds fewer messages.
  */
 export function fitWindow(window: WindowMessage[], maxTokens: number): { messages: WindowMessage[]; shortened: number } {
   if (messageTokens(window) <= maxTokens) return { messages: window, shortened: 0 };
-  const largest = Math.floor(maxTokens * LARGE_MESSAGE_SHARE) - TOKENS_PER_MESSAGE;
-  const shorter = window.map((message) => shorten(message, largest));
-  const first = firstThatFits(shorter, maxTokens);
-  return {
-    messages: shorter.slice(first),
-    shortened: shorter.filter((message, index) => index >= first && message !== window[index]).length,
-  };
+  const quarter = Math.floor(maxTokens * LARGE_MESSAGE_SHARE);
+  const shorter = window.map((message) => shorten(message, quarter - TOKENS_PER_MESSAGE));
+  let tokens = 0;
+  const lastTooMany = window.findLastIndex((message, index) => {
+    const [whole, given] = [message, shorter[index] ?? message].map(({ tokenCount }) => tokenCount + TOKENS_PER_MESSAGE) as [
+      number,
+      number,
+    ];
+    tokens += Math.max(given, Math.min(whole, quarter)); // the mark of what is left out may be longer than a quarter
+    return tokens > quarter / LARGE_MESSAGE_SHARE;
+  });
+  const messages = shorter.slice(lastTooMany + 1);
+  return { messages, shortened: messages.filter((message, index) => message !== window[lastTooMany + 1 + index]).length };
 }

@@ -56,6 +56,9 @@ export function fitInstructions(all: readonly Instructions[], maxTokens: number)
 /** Null when all of them are in the prompt as they are. */
 export function instructionsNotice({ cut }: Pick<FittingInstructions, "cut">, tokenBudget: number): Notice | null {
   if (cut.length === 0) return null;
-  const room = `Instructions have at most a quarter of a prompt of ${tokenBudget} tokens, and half of what the message leaves`;
-  return { code: "context_trimmed", message: `${room}: those of ${cut.map((from) => WHOSE[from]).join(" and of ")} are shortened.` };
+  const whose = cut.map((from) => WHOSE[from]).join(" and of ");
+  return {
+    code: "context_trimmed",
+    message: `Not all instructions have room in a prompt of ${tokenBudget} tokens: those of ${whose} are shortened.`,
+  };
 }

@@ -1,6 +1,6 @@
 import type { Router } from "express";
 import { z } from "zod";
-import { shareOf } from "../../models/facts/prompt-budget.ts";
+import { NEAR_LIMIT, SATURATED, shareOf } from "../../models/facts/prompt-budget.ts";
 import { readConversationUsage } from "../../stores/postgres/conversations/conversation-usage.ts";
 import { Cost, PromptTokens } from "../../turn/state.ts";
 import { callerOf } from "../auth/caller.ts";
@@ -12,10 +12,6 @@ import { abortSignalOnClose } from "../http/event-stream.ts";
 import { parseRequest, parseUuid } from "../http/parse-request.ts";
 import { conversationNotFound } from "./conversation-routes.ts";
 import { NextPrompt, toNextPrompt } from "./next-prompt.ts";
-
-/** Shares of the limit: people are warned; there is no room for much more. */
-const WARNED = 0.8;
-const SATURATED = 0.92;
 
 const ContextQuery = z.object({
   message: chatMessage
@@ -37,7 +33,7 @@ const Context = z.object({
   cost: Cost.describe("Of the turns whose cost is known; null when there is none."),
   unpriced_turns: z.int().describe("Turns whose cost is not known."),
   parts: PromptTokens.nullable().describe("Of the last prompt, estimated. Null before the first."),
-  warned: z.boolean().describe(`The last prompt took ${WARNED * 100} % of the limit or more.`),
+  warned: z.boolean().describe(`The last prompt took ${NEAR_LIMIT * 100} % of the limit or more.`),
   saturated: z.boolean().describe(`It took ${SATURATED * 100} % or more.`),
   next_prompt: NextPrompt.optional().describe("With `message`: what its prompt would be made of."),
 });
@@ -85,7 +81,7 @@ export function contextRoutes({ config, stores, promptLimits, previewPrompt }: A
         cost: used.inputUsd === null || used.outputUsd === null ? null : { input_usd: used.inputUsd, output_usd: used.outputUsd },
         unpriced_turns: used.unpricedTurns,
         parts,
-        warned: ratio >= WARNED,
+        warned: ratio >= NEAR_LIMIT,
         saturated: ratio >= SATURATED,
         ...(next ? { next_prompt: toNextPrompt(next) } : {}),
       });

@@ -7,16 +7,7 @@ import { firstWords } from "../../text/first-words.ts";
 import { callerOf, tenantOf, withCallersUser } from "../auth/caller.ts";
 import { ERASED, sendEraseReceipt } from "../memory/erase-routes.ts";
 import type { AppParts } from "../http/app-parts.ts";
-import {
-  callerId,
-  givenMetadata,
-  pageQuery,
-  parseRequest,
-  parseUuid,
-  storableText,
-  toPageRequest,
-  wholeNumberField,
-} from "../http/parse-request.ts";
+import { callerId, givenMetadata, pageQuery, parseRequest, parseUuid, storableText, toPageRequest } from "../http/parse-request.ts";
 import { jsonBody, makeRouter, operationGroup, route, time, next } from "../http/openapi/operation.ts";
 
 const MAX_TITLE_CHARACTERS = 200;
@@ -70,23 +61,9 @@ const ConversationChanges = z
   )
   .refine((changes) => Object.keys(changes).length > 0, "changes nothing; send title, pinned, archived or metadata");
 
-const SummaryQuery = z.object({ version: wholeNumberField(1, 999_999_999).optional() });
-
-const SummaryAnswer = z.object({
-  summary: z
-    .object({
-      text: z.string(),
-      version: z.int(),
-      covered_message_count: z.int(),
-      covered_through: z.object({ created_at: time, message_id: z.uuid() }).describe("The last message that it stands for."),
-      updated_at: time,
-    })
-    .nullable(),
-});
-
 export const conversationOperations = operationGroup({
   tag: "conversations",
-  schemas: { ConversationList, Conversation, ConversationChanges, SummaryAnswer },
+  schemas: { ConversationList, Conversation, ConversationChanges },
   routes: {
     listConversations: route("GET /api/v1/conversations", "A user's conversations, newest first, without archived ones unless asked for", {
       query: ConversationsQuery,
@@ -100,11 +77,6 @@ export const conversationOperations = operationGroup({
       "PATCH /api/v1/conversations/:id",
       "Changes what is given: its title, whether it is pinned or archived, its metadata as a whole",
       { body: jsonBody(ConversationChanges), answer: Conversation, errors: ["not_found"] },
-    ),
-    getSummary: route(
-      "GET /api/v1/conversations/:id/summary",
-      "The summary of a conversation, the present one or one of the last `version`s; null before there is one",
-      { query: SummaryQuery, answer: SummaryAnswer, errors: ["not_found"] },
     ),
     eraseConversation: route("DELETE /api/v1/conversations/:id", "Erases a conversation with all that came of it", {
       answers: ERASED,
@@ -135,7 +107,7 @@ export function toConversation(listed: ListedConversation) {
 }
 
 export function conversationRoutes({ stores, memory }: AppParts): Router {
-  const { conversations, summaries } = stores;
+  const { conversations } = stores;
   return makeRouter(conversationOperations, {
     async listConversations(request, response) {
       const query = parseRequest(ConversationsQuery, withCallersUser(response, request.query));
@@ -156,23 +128,6 @@ export function conversationRoutes({ stores, memory }: AppParts): Router {
       const changed = await conversations.change(conversation, changes);
       if (!changed) throw conversationNotFound(conversation.conversationId);
       response.json(toConversation(changed));
-    },
-    async getSummary(request, response) {
-      const { version } = parseRequest(SummaryQuery, request.query);
-      const conversation = await findConversation(conversations, request, response);
-      const summary = await (version === undefined ? summaries.find(conversation) : summaries.findVersion(conversation, version));
-      if (version !== undefined && !summary) {
-        throw new AppError("not_found", `Version ${version} of this conversation's summary is not kept. Only the latest versions are.`);
-      }
-      response.json({
-        summary: summary && {
-          text: summary.text,
-          version: summary.version,
-          covered_message_count: summary.coveredMessageCount,
-          covered_through: { created_at: summary.coveredThrough.createdAt, message_id: summary.coveredThrough.id },
-          updated_at: summary.updatedAt,
-        },
-      });
     },
     async eraseConversation(request, response) {
       const conversationId = parseUuid("conversation id", request.params["id"]);

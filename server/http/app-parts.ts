@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
 import type { PreviewPrompt } from "../../graph/preview-prompt.ts";
+import type { CompactConversation } from "../../memory/summary/summarise-conversation.ts";
 import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
 import type { IdentityParts } from "../auth/authenticate.ts";
 import type { UsageMeter } from "../limits/usage-meter.ts";
@@ -25,6 +26,8 @@ export interface AppParts {
   facts: ModelFactsSource;
   meter: UsageMeter;
   promptLimits: PromptLimits;
+  /** Null: nothing is summarised. */
+  compact: CompactConversation | null;
   previewPrompt: PreviewPrompt;
   agents: Agents;
   mcp: Mcp;

@@ -5,6 +5,7 @@ import { stepRoutes } from "../agents/step-routes.ts";
 import { authenticate, needsIdentity } from "../auth/authenticate.ts";
 import { requireScope, requireWholeTenant } from "../auth/caller.ts";
 import { contextRoutes } from "../conversations/context-routes.ts";
+import { summaryRoutes } from "../conversations/summary-routes.ts";
 import { conversationRoutes } from "../conversations/conversation-routes.ts";
 import { messageRoutes } from "../conversations/message-routes.ts";
 import { importRoutes } from "../conversations/import-routes.ts";
@@ -76,6 +77,7 @@ export function makeApp(parts: AppParts): Express {
       conversationRoutes(parts),
       messageRoutes(parts),
       contextRoutes(parts),
+      summaryRoutes(parts),
       episodeRoutes(parts),
       coreMemoryRoutes(parts),
       eraseRoutes(parts),

@@ -2,7 +2,8 @@ import type { ConversationGraph } from "../../graph/build-graph.ts";
 import { type ConversationGraphParts, createConversationGraph } from "../../graph/create-conversation-graph.ts";
 import { makePreviewPrompt, type PreviewPrompt } from "../../graph/preview-prompt.ts";
 import type { RunJobsParts } from "../../memory/jobs/run-jobs.ts";
-import { type MemoryJobsParts, runMemoryJobs } from "../../memory/jobs/run-memory-jobs.ts";
+import { type CompactConversation, makeCompactConversation } from "../../memory/summary/summarise-conversation.ts";
+import { type MemoryJobsParts, runMemoryJobs, summaryParts } from "../../memory/jobs/run-memory-jobs.ts";
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
 import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
 import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
@@ -14,7 +15,7 @@ import type { Config } from "./config.ts";
 import { openHandlers } from "./load-handlers.ts";
 import { type Memory, openMemory } from "./open-memory.ts";
 import { type Mcp, type McpOptions, openMcp } from "./open-mcp.ts";
-import { openLearnedContexts, openModelFacts, openPromptLimits } from "./open-model-facts.ts";
+import { openMeasures, openModelFacts, openPromptLimits } from "./open-model-facts.ts";
 import { createModels, type Models } from "./open-models.ts";
 import { openStores, type Stores } from "./open-stores.ts";
 
@@ -27,6 +28,8 @@ export interface OpenGraph {
   facts: ModelFactsSource;
   meter: UsageMeter;
   promptLimits: PromptLimits;
+  /** Null: nothing is summarised. */
+  compact: CompactConversation | null;
   agents: Agents;
   mcp: Mcp;
   close(): Promise<void>;
@@ -58,7 +61,8 @@ function partsOfGraph(
     agents,
     facts,
     promptLimits,
-  }: Pick<OpenGraph, "stores" | "models" | "memory" | "agents" | "facts" | "promptLimits">,
+    compact,
+  }: Pick<OpenGraph, "stores" | "models" | "memory" | "agents" | "facts" | "promptLimits" | "compact">,
   { observer, handlers }: { observer: Observer; handlers: KnowledgeHandlers | undefined },
 ): ConversationGraphParts {
   const { MEMORY_READ_TIMEOUT_MS: timeoutMs } = config;
@@ -79,6 +83,8 @@ function partsOfGraph(
     coreMemory: config.ENABLE_CORE_MEMORY ? { timeoutMs } : null,
     titles: models.title !== null,
     promptLimits,
+    ...(config.CONTEXT_SHARES ? { contextShares: config.CONTEXT_SHARES } : {}),
+    ...(compact ? { compact } : {}),
     prices: (name) => facts.of(name).prices,
     leaseMs: config.TURN_LEASE_MS,
   };
@@ -100,7 +106,7 @@ export async function openGraph(
   const mcp = await openMcp(config, stores.database, mcpOptions);
   opening.defer(() => mcp.close());
   const agents = await openAgents(config, { stores, memory, mcp }, extras);
-  const learned = await openLearnedContexts(stores.database, (error) => onError(error, "keeping what a model takes"));
+  const { learned, counts } = await openMeasures(stores.database, (error) => onError(error, "keeping what a model's server has shown"));
   const facts = openModelFacts(config, { list: models.list, learned, onAssumed: onModelAssumed });
   opening.defer(() => facts.close());
   const meter = makeUsageMeter({
@@ -110,8 +116,20 @@ export async function openGraph(
   });
   opening.defer(() => meter.close());
   const counted = combineObservers(observer, meter.observer);
-  const promptLimits = openPromptLimits(config, facts, learned);
-  const parts = partsOfGraph(config, { stores, models, memory, agents, facts, promptLimits }, { observer: counted, handlers });
+  const promptLimits = openPromptLimits(config, { facts, learned, counts });
+  const { summary, historyWindow } = sharedSettings(config, stores, models);
+  const compact =
+    summary &&
+    makeCompactConversation(
+      summaryParts({
+        database: stores.database,
+        settings: { ...summary, historyWindow },
+        model: models.summary,
+        timeouts: models.timeouts,
+        observer: counted,
+      }),
+    );
+  const parts = partsOfGraph(config, { stores, models, memory, agents, facts, promptLimits, compact }, { observer: counted, handlers });
   const jobs = await runMemoryJobs({
     ...sharedSettings(config, stores, models),
     ...watching,
@@ -130,7 +148,7 @@ export async function openGraph(
   return {
     graph: createConversationGraph(parts),
     previewPrompt: makePreviewPrompt(parts),
-    ...{ stores, models, memory, agents, mcp, facts, meter, promptLimits },
+    ...{ stores, models, memory, agents, mcp, facts, meter, promptLimits, compact },
     close: () => opened.disposeAsync(),
   };
 }

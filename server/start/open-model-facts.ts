@@ -3,11 +3,12 @@ import { z } from "zod";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { makeAskContext } from "../../models/facts/ask-server.ts";
 import { type AskContext, makeModelFacts, ModelProfile, type ModelFactsSource } from "../../models/facts/model-facts.ts";
-import { type LearnedContext, type LearnedContexts, makeLearnedContexts } from "../../models/facts/learned-contexts.ts";
+import { type LearnedContexts, makeLearnedContexts } from "../../models/facts/learned-contexts.ts";
 import { budgetOf } from "../../models/facts/prompt-budget.ts";
 import { makePromptLimits, type PromptLimits } from "../../models/facts/prompt-limits.ts";
+import { type CountedPrompts, makeTokenCounts, type TokenCounts } from "../../models/facts/token-counts.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
-import { readLearnedContexts, saveLearnedContext } from "../../stores/postgres/model-store.ts";
+import { readModelMeasures, saveCounted, saveLearnedContext } from "../../stores/postgres/model-store.ts";
 import type { Config } from "./config.ts";
 import { listedServers, modelNames, modelServer, usesModelServer } from "./open-models.ts";
 import type { ModelList } from "./read-model-list.ts";
@@ -77,18 +78,36 @@ function assertPriced(config: Config, facts: ModelFactsSource, chosen: readonly 
   throw new AppError("invalid_configuration", `COST_PER_DAY: ${problem}`, { details: [{ field: "COST_PER_DAY", problem }] });
 }
 
-/** What is stored of it. A context that cannot be stored is learned again by the next process. */
-export async function openLearnedContexts(database: Database, onError: (error: AppError) => void): Promise<LearnedContexts> {
-  const save = (learned: LearnedContext): void => {
-    saveLearnedContext(database, learned).catch((error: unknown) => onError(toAppError(error)));
+/** What servers have shown. What cannot be stored is learned again by the next process. */
+export async function openMeasures(database: Database, onError: (error: AppError) => void) {
+  const stored = await readModelMeasures<CountedPrompts>(database);
+  const inBackground = (saving: Promise<void>): void => void saving.catch((error: unknown) => onError(toAppError(error)));
+  const contexts = stored.flatMap(({ model, tokens, at }) => (tokens === null || at === null ? [] : [{ model, tokens, at }]));
+  return {
+    learned: makeLearnedContexts({ stored: contexts, save: (learned) => inBackground(saveLearnedContext(database, learned)) }),
+    counts: makeTokenCounts({
+      stored: stored.flatMap(({ model, counted }) => (counted === null ? [] : [{ model, counted }])),
+      save: (model, counted) => inBackground(saveCounted(database, model, counted)),
+    }),
   };
-  return makeLearnedContexts({ stored: await readLearnedContexts(database), save });
 }
 
 /** CONTEXT_TOKEN_BUDGET is for every model; none takes more than its server has said when it refused a prompt. */
-export function openPromptLimits(config: Config, facts: ModelFactsSource, learned: LearnedContexts): PromptLimits {
+export function openPromptLimits(
+  config: Config,
+  { facts, learned, counts }: { facts: ModelFactsSource; learned: LearnedContexts; counts: TokenCounts },
+): PromptLimits {
   const { CONTEXT_TOKEN_BUDGET: fixed, MAX_ANSWER_TOKENS: longestAnswer } = config;
+  const outputShare = config.CONTEXT_SHARES?.output;
   const known = (model: string): number =>
-    fixed ?? budgetOf(usesModelServer(config) || model !== modelNames(config).chat ? facts.forTurn(model) : facts.of(model), longestAnswer);
-  return makePromptLimits({ known, longestAnswer, learned });
+    fixed ??
+    budgetOf(usesModelServer(config) || model !== modelNames(config).chat ? facts.forTurn(model) : facts.of(model), {
+      longestAnswer,
+      outputShare,
+    });
+  const contextOf = (model: string): number | null => {
+    const { context_window: context, sources } = facts.of(model);
+    return sources.context_window === "assumed" ? null : context;
+  };
+  return makePromptLimits({ known, longestAnswer, outputShare, contextOf, learned, counts });
 }

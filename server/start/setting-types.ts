@@ -2,6 +2,7 @@ import { isIP } from "node:net";
 import { z } from "zod";
 import { SECTION_NAME } from "../../memory/agent/tool-schemas.ts";
 import { LONGEST_INSTRUCTIONS } from "../../turn/context.ts";
+import type { ContextShares } from "../../turn/context-shares.ts";
 import { EpisodeType } from "../../turn/state.ts";
 
 /** In milliseconds, 2^31 - 1. A longer timer of Node fires at once. */
@@ -63,6 +64,15 @@ export const sectionNames = commaList.refine(
 export const episodeTypes = commaList.pipe(
   z.array(z.enum(EpisodeType.options, `must be some of ${EpisodeType.options.join(", ")}, joined by commas`)),
 );
+
+/** Four whole numbers of at least 1, 100 together. */
+export const contextShares = commaList
+  .refine((parts) => parts.length === 4 && parts.every((part) => /^[1-9]\d?$/.test(part)), "must be four whole numbers, like 10,50,25,15")
+  .transform((parts): ContextShares => {
+    const [system = 0, history = 0, recent = 0, output = 0] = parts.map(Number);
+    return { system, history, recent, output };
+  })
+  .refine(({ system, history, recent, output }) => system + history + recent + output === 100, "must be 100 together");
 
 export const decimalNumber = (minimum: number, maximum: number) =>
   z

@@ -16,6 +16,7 @@ import {
   sectionNames,
   timeZone,
   wholeNumber,
+  contextShares,
 } from "./setting-types.ts";
 
 const conversations = {
@@ -190,6 +191,11 @@ const prompt = {
     .optional()
     .describe(
       "Most tokens of one prompt. Unset: nine tenths of what the model takes besides its longest answer, as MODEL_PROFILES, its server or LangChain tell; of 8192 if nobody does.",
+    ),
+  CONTEXT_SHARES: contextShares
+    .optional()
+    .describe(
+      "How the context is divided, in percent: instructions, history (core memory, summary, recalled exchanges, passages), recent messages, answer. What one does not need goes to the others. Unset: 10,50,25,15.",
     ),
 };
 

@@ -1,22 +1,32 @@
 import type { Database } from "./database/database.ts";
 
-/** A context by which the server of a model has refused a longer prompt. */
-interface RefusedContext {
+/** What the server of a model has shown of it. */
+interface ModelMeasures<Counted> {
   model: string;
-  tokens: number;
-  at: Date;
+  /** The context by which a longer prompt was refused, and when. */
+  tokens: number | null;
+  at: Date | null;
+  counted: Counted | null;
 }
 
-const READ = `select model, context_window as tokens, refused_at as at from model_measures where context_window is not null`;
+const READ = `select model, context_window as tokens, refused_at as at, counted from model_measures`;
 
-const SAVE = `
+const SAVE_CONTEXT = `
 insert into model_measures (model, context_window, refused_at) values ($1, $2, $3)
 on conflict (model) do update set context_window = excluded.context_window, refused_at = excluded.refused_at`;
 
-export function readLearnedContexts(database: Database): Promise<RefusedContext[]> {
-  return database.query<RefusedContext>({ name: "model-contexts", text: READ, values: [] });
+const SAVE_COUNTED = `
+insert into model_measures (model, counted) values ($1, $2::jsonb) on conflict (model) do update set counted = excluded.counted`;
+
+export function readModelMeasures<Counted>(database: Database): Promise<ModelMeasures<Counted>[]> {
+  return database.query<ModelMeasures<Counted>>({ name: "model-measures", text: READ, values: [] });
 }
 
-export async function saveLearnedContext(database: Database, { model, tokens, at }: RefusedContext): Promise<void> {
-  await database.query({ name: "model-context-save", text: SAVE, values: [model, tokens, at] });
+export async function saveLearnedContext(database: Database, learned: { model: string; tokens: number; at: Date }): Promise<void> {
+  await database.query({ name: "model-context-save", text: SAVE_CONTEXT, values: [learned.model, learned.tokens, learned.at] });
+}
+
+/** The last process that saves wins: all of them learn from the same servers. */
+export async function saveCounted(database: Database, model: string, counted: object): Promise<void> {
+  await database.query({ name: "model-counted-save", text: SAVE_COUNTED, values: [model, JSON.stringify(counted)] });
 }

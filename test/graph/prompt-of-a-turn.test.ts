@@ -133,7 +133,9 @@ describe("the prompt of a turn", () => {
       const message = "word ".repeat(300);
       const long = { ...ada(), instructions: "tell ".repeat(1_000) };
       const { notices, receipt } = await say(long, message, { contextTokenBudget: 1_000 });
-      expect(notices).toEqual([expect.stringMatching(/^Instructions have at most a quarter .* 1000 tokens, .*: those of the caller are/)]);
+      expect(notices).toEqual([
+        expect.stringMatching(/^Not all instructions have room in a prompt of 1000 tokens: those of the caller are/),
+      ]);
       expect(receipt.instructions).toMatchObject([{ from: "caller", characters: 5_000, cut: true }]);
       expect(opened.lastPrompt().others).toEqual([message]);
     });

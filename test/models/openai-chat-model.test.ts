@@ -8,7 +8,7 @@ describe("contextTokenBudget", () => {
     expect(contextTokenBudget(model)).toBe(115_200);
   });
 
-  test("leaves room for the longest answer in the context of a known model, at most a quarter of it", () => {
+  test("leaves room for the longest answer in the context of a known model, at most its share of it", () => {
     expect(contextTokenBudget(createOpenAIChatModel({ model: "gpt-4o-mini", maxTokens: 2_000 }))).toBe(113_400);
     expect(contextTokenBudget(createOpenAIChatModel({ model: "gpt-4o-mini", maxTokens: 100_000 }))).toBe(86_400);
   });

@@ -3,6 +3,7 @@ import { skillOperations } from "../../agents/skill-routes.ts";
 import { stepOperations } from "../../agents/step-routes.ts";
 import { contextOperations } from "../../conversations/context-routes.ts";
 import { conversationOperations } from "../../conversations/conversation-routes.ts";
+import { summaryOperations } from "../../conversations/summary-routes.ts";
 import { messageOperations } from "../../conversations/message-routes.ts";
 import { importOperations } from "../../conversations/import-routes.ts";
 import { documentOperations } from "../../knowledge/document-routes.ts";
@@ -34,6 +35,7 @@ export const GROUPS: readonly OperationGroup[] = [
   conversationOperations,
   messageOperations,
   contextOperations,
+  summaryOperations,
   conversationJobOperations,
   importOperations,
   episodeOperations,

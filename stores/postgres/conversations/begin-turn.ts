@@ -30,7 +30,7 @@ with ${shareOwner(10)}, before as materialized (
         last_message_at = greatest(clock_timestamp(), conversations.last_message_at + interval '1 millisecond'),
         updated_at = clock_timestamp()
     where conversations.turn_id is null or conversations.turn_lease_until < clock_timestamp()
-  returning id, last_message_at, message_count, rewrites, imported_count
+  returning id, last_message_at, message_count, rewrites, imported_count, last_prompt
 ), asked as (
   insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
   select $7, id, 'user', $8, $16::jsonb = '{}', $9, $16::jsonb || jsonb_build_object('turn_id', $5::uuid), last_message_at from conversation
@@ -40,7 +40,7 @@ with ${shareOwner(10)}, before as materialized (
   select $5::uuid, $2, $3, conversation_id, id, $11, $12, created_at from asked
   returning conversation_id
 )
-select conversation_id as "conversationId", case
+select conversation_id as "conversationId", conversation.last_prompt as "lastPrompt", case
   when $13::boolean is not null and conversation.message_count = coalesce(before.message_count, 0) + 1
     and conversation.rewrites = coalesce(before.rewrites, 0) and conversation.imported_count = coalesce(before.imported_count, 0)
     and last_erasure_of($15) is not distinct from ${lastErasureSql("$15")}

@@ -77,7 +77,7 @@ with outdated as (
 )
 update conversation_summaries
 set summary = '', summary_version = summary_version + 1, covered_through_created_at = '0001-01-01',
-  covered_through_message_id = ${MIN_UUID}, covered_message_count = 0, token_count = 0, updated_at = clock_timestamp()
+  covered_through_message_id = ${MIN_UUID}, covered_message_count = 0, token_count = 0, parts = null, updated_at = clock_timestamp()
 where conversation_id = $1 and covered_through_created_at >= $2
 returning conversation_id`;
 

@@ -37,6 +37,8 @@ export interface BegunTurn {
   /** Null: they are to be loaded. */
   newest?: NewestMessages | null;
   continued?: ContinuedAnswer;
+  /** Null or undefined: there was none, or it is not known. */
+  lastPrompt?: { tokens: number; limit: number } | null;
 }
 
 export interface HeldTurn extends Owner {

@@ -1,3 +1,5 @@
+import { SATURATED } from "../../../models/facts/prompt-budget.ts";
+import type { SummaryParts } from "../../../turn/summary-parts.ts";
 import type { OwnedConversation, Owner } from "../../owner.ts";
 import type { Cursor } from "../../page.ts";
 import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "../conversations/message-store.ts";
@@ -17,6 +19,8 @@ export interface StoredSummary {
   coveredMessageCount: number;
   /** Estimated. */
   tokenCount: number;
+  /** What it says, in eight parts. Null: it has none. */
+  parts: SummaryParts | null;
   updatedAt: Date;
 }
 
@@ -25,6 +29,8 @@ export interface SummaryToSave {
   readVersion: number;
   text: string;
   tokenCount: number;
+  /** Default: none. */
+  parts?: SummaryParts | null;
   coveredThrough: Cursor;
   /** Messages it covers beyond the version that was read. */
   addedMessageCount: number;
@@ -37,6 +43,8 @@ export interface SummaryBacklog {
   messages: PromptMessage[];
   /** Counts erases and imports. */
   rewrites: number;
+  /** The conversation's last prompt had hardly room for more. */
+  isSaturated: boolean;
 }
 
 export interface ListedSummary {
@@ -63,7 +71,12 @@ export interface SummaryStore {
     transaction: Queryable,
     conversation: OwnedConversation,
     atMost: number,
-  ): Promise<{ hasSummary: boolean; uncovered: number } | null>;
+  ): Promise<{ hasSummary: boolean; uncovered: number; isSaturated: boolean } | null>;
+  /**
+   * Makes an earlier version the newest again, with its cover point: what came behind that is in the window until it is summarised. Null: the
+   * version is not kept.
+   */
+  revert(conversation: OwnedConversation, version: number): Promise<StoredSummary | null>;
 }
 
 export type SummaryJson = Omit<StoredSummary, "coveredThrough" | "updatedAt"> & {
@@ -74,7 +87,7 @@ export type SummaryJson = Omit<StoredSummary, "coveredThrough" | "updatedAt"> & 
 export const summaryJson = (row: string): string => `json_build_object(
   'text', ${row}.summary, 'version', ${row}.summary_version, 'coveredMessageCount', ${row}.covered_message_count,
   'coveredThrough', json_build_object('createdAt', ${row}.covered_through_created_at, 'id', ${row}.covered_through_message_id),
-  'tokenCount', ${row}.token_count, 'updatedAt', ${row}.updated_at)`;
+  'tokenCount', ${row}.token_count, 'parts', ${row}.parts, 'updatedAt', ${row}.updated_at)`;
 
 export function toSummary({ coveredThrough: { createdAt, id }, updatedAt, ...summary }: SummaryJson): StoredSummary {
   return { ...summary, coveredThrough: { createdAt: new Date(createdAt), id }, updatedAt: new Date(updatedAt) };
@@ -100,11 +113,14 @@ from conversation_summaries join conversations on conversations.id = conversatio
 where tenant_id = $1 and user_id = $2 and summary <> ''
 order by conversation_summaries.updated_at desc, conversation_id limit $3`;
 
+const IS_SATURATED = `(last_prompt->>'tokens')::numeric >= ${SATURATED} * (last_prompt->>'limit')::numeric`;
+
 const BACKLOG = `
 with current_summary as materialized (${SUMMARY_OF})
 select
   (select ${summaryJson("current_summary")} from current_summary) as summary,
   coalesce((select rewrites from conversations where id = ${OWNED_ID}), 0) as rewrites,
+  coalesce((select ${IS_SATURATED} from conversations where id = ${OWNED_ID}), false) as "isSaturated",
   (select coalesce(json_agg(oldest), '[]') from (
     select ${PROMPT_MESSAGE} from messages
     where conversation_id = ${OWNED_ID} and completed
@@ -116,12 +132,12 @@ type BacklogRow = Omit<SummaryBacklog, "summary"> & { summary: SummaryJson | nul
 
 const VERSIONS_KEPT = 20;
 const VERSION_COLUMNS = `conversation_id, summary_version, summary, covered_through_created_at, covered_through_message_id, covered_message_count,
-  token_count, updated_at`;
+  token_count, updated_at, parts`;
 
 const SAVE = `
 with saved as (
 insert into conversation_summaries as existing (${VERSION_COLUMNS}, created_at)
-select id, $4 + 1, $5, $6, $7, $8, $9, clock_timestamp(), clock_timestamp() from conversations
+select id, $4 + 1, $5, $6, $7, $8, $9, clock_timestamp(), $11::jsonb, clock_timestamp() from conversations
 where id = $1 and tenant_id = $2 and user_id = $3 and rewrites = $10
   and ($4 = 0 or exists (select from conversation_summaries where conversation_id = $1))
 for share of conversations
@@ -132,6 +148,7 @@ set summary = excluded.summary,
     covered_through_message_id = excluded.covered_through_message_id,
     covered_message_count = existing.covered_message_count + excluded.covered_message_count,
     token_count = excluded.token_count,
+    parts = excluded.parts,
     updated_at = excluded.updated_at
 where existing.summary_version = $4
   and (existing.covered_through_created_at, existing.covered_through_message_id)
@@ -143,8 +160,25 @@ returning ${VERSION_COLUMNS}
 insert into conversation_summary_versions (${VERSION_COLUMNS}) select ${VERSION_COLUMNS} from saved
 returning summary_version`;
 
+/** The version is one more than the present one, so a summary in the making is not saved. */
+const REVERT = `
+with kept as (
+  select conversation_summary_versions.* from conversation_summary_versions ${OF_OWNER} and summary_version = $4
+), reverted as (
+  update conversation_summaries as present
+  set summary = kept.summary, summary_version = present.summary_version + 1, covered_through_created_at = kept.covered_through_created_at,
+    covered_through_message_id = kept.covered_through_message_id, covered_message_count = kept.covered_message_count,
+    token_count = kept.token_count, parts = kept.parts, updated_at = clock_timestamp()
+  from kept where present.conversation_id = kept.conversation_id
+  returning present.*
+), stored as (
+  insert into conversation_summary_versions (${VERSION_COLUMNS}) select ${VERSION_COLUMNS} from reverted
+)
+select ${summaryJson("reverted")} as summary from reverted`;
+
 const COUNT = `
 select
+  coalesce((select ${IS_SATURATED} from conversations where id = $1), false) as "isSaturated",
   exists (select from conversation_summaries where conversation_id = $1) as "hasSummary",
   (select count(*) from (
     select from messages
@@ -175,15 +209,22 @@ export function makeSummaryStore(database: Database): SummaryStore {
       return { ...row, summary: row.summary && toSummary(row.summary), messages: row.messages.map(toPromptMessage) };
     },
 
-    async save(conversation, { readVersion, text, tokenCount, coveredThrough, addedMessageCount, rewrites }) {
+    async save(conversation, { readVersion, text, tokenCount, parts = null, coveredThrough, addedMessageCount, rewrites }) {
       const { createdAt, id } = coveredThrough;
-      const values = [...ownedValues(conversation), readVersion, text, createdAt, id, addedMessageCount, tokenCount, rewrites];
+      const counts = [addedMessageCount, tokenCount, rewrites];
+      const values = [...ownedValues(conversation), readVersion, text, createdAt, id, ...counts, parts && JSON.stringify(parts)];
       try {
         return (await database.query({ name: "summary-save", text: SAVE, values })).length === 1;
       } catch (error) {
         if (isForeignKeyViolation(error)) return false; // the conversation was just deleted
         throw error;
       }
+    },
+
+    async revert(conversation, version) {
+      const values = [...ownedValues(conversation), version];
+      const [row] = await database.query<{ summary: SummaryJson }>({ name: "summary-revert", text: REVERT, values });
+      return row ? toSummary(row.summary) : null;
     },
 
     async lockAndCount(transaction, conversation, atMost) {

@@ -86,7 +86,7 @@ const OF_NO_TENANT: Record<string, string> = {
     PooledDatabaseParts.afterClose toBossDatabase JobQueue.transaction inSnapshot queryRow readGathered GatheredRead.json GatheredRead.toResult TenantListParts.rows
     TenantListParts.toItem`,
   "the schema": `migrate installJobQueue readColumns readSchemaVersion migrateFrom create openIndexTable hasIndexTable createSearchSchema dropIndexTable findIndexLevel listIndexNames`,
-  "what the servers of models have shown, of nobody": `readLearnedContexts saveLearnedContext`,
+  "what the servers of models have shown, of nobody": `readModelMeasures saveLearnedContext saveCounted`,
   "what nobody uses any more, of everybody": `listUnused`,
   "which index serves everybody": `retireIndex findIndexRecord ServingIndex.name ServingIndex.open EpisodeIndex.name EpisodeIndex.open`,
   "whole indexes, of everybody": `SearchStore.openIndex SearchStore.levelOf SearchStore.listIndexes SearchStore.dropIndex SearchIndex.flush VectorIndex.flush SearchStore.check

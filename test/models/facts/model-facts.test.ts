@@ -88,13 +88,14 @@ describe("facts of a model", () => {
 describe("of the context", () => {
   const factsWith = (context_window: number) => makeModelFacts({ profiles: { m: { context_window } }, ask: null }).of("m");
 
-  test("nine tenths of what the longest answer leaves are for a prompt, and it never takes more than a quarter", () => {
-    expect(budgetOf(factsWith(32_768), 2_000)).toBe(27_691);
-    expect(budgetOf(factsWith(2_048), 2_000)).toBe(1_382);
+  test("nine tenths of what the longest answer leaves are for a prompt, and it never takes more than its share", () => {
+    expect(budgetOf(factsWith(32_768), { longestAnswer: 2_000 })).toBe(27_691);
+    expect(budgetOf(factsWith(2_048), { longestAnswer: 2_000 })).toBe(Math.floor(2_048 * 0.85 * 0.9));
+    expect(budgetOf(factsWith(2_048), { longestAnswer: 2_000, outputShare: 50 })).toBe(Math.floor(1_024 * 0.9));
   });
 
   test("nine tenths are for a prompt when it is only assumed", () => {
-    expect(budgetOf(makeModelFacts({ profiles: {}, ask: null }).of("m"), 2_000)).toBe(7_372);
+    expect(budgetOf(makeModelFacts({ profiles: {}, ask: null }).of("m"), { longestAnswer: 2_000 })).toBe(7_372);
   });
 });
 

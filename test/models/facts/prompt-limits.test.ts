@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { type LearnedContext, makeLearnedContexts } from "../../../models/facts/learned-contexts.ts";
 import { makeModelFacts } from "../../../models/facts/model-facts.ts";
+import { makeTokenCounts } from "../../../models/facts/token-counts.ts";
 import { makePromptLimits } from "../../../models/facts/prompt-limits.ts";
 
 const DAY_MS = 86_400_000;
@@ -9,7 +10,12 @@ function limitsOf(known: number, longestAnswer = 1_000) {
   let now = 0;
   const saved: LearnedContext[] = [];
   const learned = makeLearnedContexts({ save: (one) => saved.push(one), now: () => new Date(now) });
-  return { learned, saved, pass: (ms: number) => (now += ms), ...makePromptLimits({ known: () => known, longestAnswer, learned }) };
+  return {
+    learned,
+    saved,
+    pass: (ms: number) => (now += ms),
+    ...makePromptLimits({ known: () => known, longestAnswer, learned, counts: makeTokenCounts() }),
+  };
 }
 
 describe("the most tokens of a prompt", () => {
@@ -17,7 +23,7 @@ describe("the most tokens of a prompt", () => {
     const { of, refused, saved } = limitsOf(100_000);
     expect(of("m")).toBe(100_000);
     const again = refused("m", { limit: 3_000, prompt: 4_000 }, 4_000);
-    expect(of("m")).toBe(Math.floor((3_000 - 750) * 0.9));
+    expect(of("m")).toBe(Math.floor(3_000 * 0.85 * 0.9));
     expect(again).toBe(of("m"));
     expect(of("another")).toBe(100_000);
     expect(saved).toMatchObject([{ model: "m", tokens: 3_000 }]);
@@ -40,6 +46,19 @@ describe("the most tokens of a prompt", () => {
   test("leave room for the answer when a prompt that fits was refused with it", () => {
     const { refused } = limitsOf(3_500, 2_000);
     expect(refused("m", { limit: 4_096, prompt: 3_000 }, 3_000)).toBeLessThanOrEqual(1_500);
+  });
+
+  test("leave the answer what a prompt leaves of a known context, when that is less than the longest answer", () => {
+    const learned = makeLearnedContexts();
+    const contextOf = (model: string): number | null => (model === "known" ? 4_096 : null);
+    const parts = { known: () => 3_000, longestAnswer: 2_000, learned, counts: makeTokenCounts() };
+    const { answerTokens } = makePromptLimits({ ...parts, contextOf });
+    expect(answerTokens("known", 100)).toBeUndefined();
+    expect(answerTokens("known", 2_700)).toBe(4_096 - 3_000);
+    expect(answerTokens("known", 9_000)).toBe(64);
+    expect(answerTokens("unknown", 9_000)).toBeUndefined();
+    learned.learn("unknown", 3_000, { isTold: true });
+    expect(answerTokens("unknown", 1_800)).toBe(1_000);
   });
 
   test("are believed for a week, or until the server tells another context", () => {

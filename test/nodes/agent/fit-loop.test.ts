@@ -41,17 +41,17 @@ describe("outputs of tools that do not fit", () => {
 
 describe("a loop", () => {
   const [start, behind] = [rounds.slice(0, 1), rounds.slice(1)];
-  const loop = { start, behind, again: (budget: number) => [new HumanMessage(`made for ${budget}`)] };
+  const loop = { start, behind, again: async (budget: number) => [new HumanMessage(`made for ${budget}`)] };
 
-  test("keeps what stood before it while leaving out outputs is enough", () => {
+  test("keeps what stood before it while leaving out outputs is enough", async () => {
     const budget = all + 100 - 10;
-    const { messages, tokens } = fitLoop(loop, budget, 100);
+    const { messages, tokens } = await fitLoop(loop, budget, 100);
     expect(messages[0]).toBe(start[0]);
     expect(tokens).toBeLessThanOrEqual(budget);
   });
 
-  test("has what stood before it made anew, for what its own messages leave, when that is not enough", () => {
-    const { messages, tokens } = fitLoop(loop, 300, 100);
+  test("has what stood before it made anew, for what its own messages leave, when that is not enough", async () => {
+    const { messages, tokens } = await fitLoop(loop, 300, 100);
     const left = 300 - tokensOfMessages(messages.slice(1));
     expect(messages[0]?.text).toBe(`made for ${left}`);
     expect(tokens).toBe(tokensOfMessages(messages) + 100);

@@ -3,6 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { assemblePrompt, type PromptParts } from "../../../nodes/prompt/assemble-prompt.ts";
 import type { Receipt } from "../../../turn/state.ts";
+import type { WindowMessage } from "../../../turn/state.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../../../text/tokens.ts";
 import { anyText } from "../../support/samples/any-text.ts";
 import { anySummary, anyWindow, idOf, sampleWindow, summaryThrough, windowMessage } from "../../support/samples/sample-window.ts";
@@ -82,12 +83,15 @@ describe("assemblePrompt", () => {
         for (const { section } of facts) expect(fenced).toContain(`[${section}]`);
         expect(fenced === "").toBe(facts.length === 0);
         expect(/<user_wishes>\n> /.test(messages[0]?.text ?? "")).toBe(wishes.length > 0);
+        const hasSummary = messages[0]?.text.includes("<conversation_summary>") ?? false;
+        const isRoomy = tokenBudget >= 2_000 && estimateTokens(message) <= (tokenBudget * 25) / 85;
+        if (isRoomy) expect(hasSummary).toBe(summary !== null);
         const recalled = /<earlier_exchanges>\n([^]*?)\n<\/earlier_exchanges>/u.exec(last)?.[1] ?? "";
         const shown = episodes.filter((_, place) => recalled.includes(`:\n> mark${place}.`)).map(({ id }) => id);
         expect(receipt).toMatchObject({
-          summary: summary && { version: summary.version, covered_message_count: summary.coveredMessageCount },
+          summary: hasSummary ? { version: summary?.version, covered_message_count: summary?.coveredMessageCount } : null,
           window_messages: window.length - leftOut.messages,
-          core_memory: tokenBudget >= 2_000 ? known : known.slice(0, receipt.core_memory.length),
+          core_memory: isRoomy ? known : known.slice(0, receipt.core_memory.length),
           episodes: shown.map((id) => ({ id })),
         });
       }),
@@ -184,17 +188,37 @@ describe("assemblePrompt", () => {
     expect(systemOf({ ...EVERYTHING, summary: summaryThrough(4, { text: "Bob." }) })).not.toBe(system);
   });
 
-  test("cuts a summary of more than a quarter of the budget, and marks it", () => {
+  test("cuts a summary for which the shares of the system and of history are too small, and marks it", () => {
     const text = systemOf({ summary: summaryThrough(4, { text: `first ${"word ".repeat(2_000)}last` }), tokenBudget: 1_000 });
     const summary = /<conversation_summary>\n([^]*)\n<\/conversation_summary>/u.exec(text)?.[1] ?? "";
     expect(summary).toMatch(/^> first .* \[…\d+ characters left out…\] .*last$/u);
-    expect(estimateTokens(summary)).toBeLessThanOrEqual(250);
-    expect(estimateTokens(summary)).toBeGreaterThan(150);
+    expect(estimateTokens(text)).toBeLessThanOrEqual(Math.ceil((1_000 * 60) / 85));
+    expect(estimateTokens(summary)).toBeGreaterThan(400);
   });
 
-  test("leaves the window more room than the episodes take: at most a quarter of what the message leaves", () => {
+  test("gives the room that nobody needs to the episodes, and shares it with a window that needs it", () => {
     const episodes = Array.from({ length: 10 }, (_, number) => exchange(number + 1, { userMessage: "word ".repeat(300) }));
-    expect(estimateTokens(lastOf({ episodes, tokenBudget: 2_000 }))).toBeLessThanOrEqual(500 + estimateTokens("now"));
+    const recalledWith = (window: WindowMessage[]) => assemble({ episodes, window, tokenBudget: 3_000 }).receipt.episodes.length;
+    expect(recalledWith([])).toBeGreaterThan(5);
+    const crowded = recalledWith(sampleWindow(40, (number) => `${number} ${"word ".repeat(80)}`));
+    expect(crowded).toBeGreaterThan(0);
+    expect(crowded).toBeLessThan(4);
+  });
+
+  test("property: more room never holds fewer of its parts, and the beginning is the same whatever changes behind it", () => {
+    fc.assert(
+      fc.property(anyParts, anyParts, anyBudget, fc.nat(2_000), (parts, other, tokenBudget, more) => {
+        const [smaller, larger] = [assemble({ ...parts, tokenBudget }), assemble({ ...parts, tokenBudget: tokenBudget + more })];
+        for (const part of ["episodes", "passages", "core_memory"] as const)
+          expect(larger.receipt[part].length).toBeGreaterThanOrEqual(smaller.receipt[part].length);
+        if (tokenBudget > 512) expect(larger.receipt.window_messages).toBeGreaterThanOrEqual(smaller.receipt.window_messages);
+        const { instructions, coreMemory, summary } = parts;
+        const free = (tokenBudget * 25) / 85;
+        if (estimateTokens(parts.message) > free || estimateTokens(other.message) > free) return;
+        const next = assemble({ ...other, instructions, coreMemory, summary, tokenBudget });
+        expect(next.messages[0]?.text).toBe(smaller.messages[0]?.text);
+      }),
+    );
   });
 
   test.each([

@@ -26,9 +26,29 @@ describe("fitWindow", () => {
 
         expect(costOf(messages)).toBeLessThanOrEqual(Math.max(0, budget));
         for (const { content, tokenCount } of messages) expect(tokenCount).toBe(estimateTokens(content));
+      }),
+    );
+  });
+
+  test("property: more room never holds fewer messages", () => {
+    fc.assert(
+      fc.property(anyWindow, fc.integer({ min: 80, max: 3_000 }), fc.nat(500), (window, budget, more) => {
+        expect(fitWindow(window, budget + more).messages.length).toBeGreaterThanOrEqual(fitWindow(window, budget).messages.length);
+      }),
+    );
+  });
+
+  test("property: leaves out no message for which there is a quarter of the room, or its own size", () => {
+    fc.assert(
+      fc.property(anyWindow, fc.integer({ min: 80, max: 3_000 }), (window, budget) => {
+        const { messages } = fitWindow(window, budget);
         const next = window.at(-messages.length - 1);
-        const least = next ? Math.min(next.tokenCount, Math.max(MARK_TOKENS, quarter)) : Infinity;
-        expect(costOf(messages) + least + TOKENS_PER_MESSAGE).toBeGreaterThan(budget);
+        if (!next) return;
+        const quarter = Math.floor(budget / 4);
+        const taken = [next, ...window.slice(window.length - messages.length)].reduce((sum, { tokenCount }) => {
+          return sum + Math.min(tokenCount + TOKENS_PER_MESSAGE, Math.max(quarter, MARK_TOKENS + TOKENS_PER_MESSAGE));
+        }, 0);
+        expect(taken).toBeGreaterThan(4 * quarter - 4);
       }),
     );
   });

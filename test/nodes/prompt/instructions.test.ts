@@ -4,6 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { assemblePrompt, type PromptParts } from "../../../nodes/prompt/assemble-prompt.ts";
 import type { Instructions } from "../../../nodes/prompt/instructions.ts";
+import { SummaryParts } from "../../../turn/summary-parts.ts";
 import { anyText } from "../../support/samples/any-text.ts";
 import { anySummary, anyWindow, sampleWindow, summaryThrough } from "../../support/samples/sample-window.ts";
 import { anyCore, anyInstructions, exchange, passage, section } from "./prompt-samples.ts";
@@ -78,7 +79,7 @@ Rhyme.`);
       ]);
     });
 
-    test("cuts them to a quarter of the budget, the last first, and leaves the rest of the prompt its room", () => {
+    test("cuts those for which the shares of the system and of history are too small, the last first, and leaves the rest its room", () => {
       const instructions = [
         told("service", "Be kind."),
         told("caller", `first ${"word ".repeat(2_000)}last`),
@@ -88,8 +89,8 @@ Rhyme.`);
       expect(fitted.cut).toEqual(["caller", "knowledge"]);
       expect(messages[0]?.text).toMatch(/Be kind\.\n\n.*:\nfirst .* \[…\d+ characters left out…\] .*last$/u);
       expect(receipt.instructions).toMatchObject([{ from: "service" }, { from: "caller", characters: 10_010, cut: true }]);
-      expect(receipt.prompt_tokens?.instructions).toBeLessThanOrEqual(251);
-      expect(receipt.prompt_tokens?.instructions).toBeGreaterThan(200);
+      expect(receipt.prompt_tokens?.instructions).toBeLessThanOrEqual((1_000 * 60) / 85);
+      expect(receipt.prompt_tokens?.instructions).toBeGreaterThan(500);
     });
 
     test("property: has as much of the message as without them", () => {
@@ -109,6 +110,13 @@ Rhyme.`);
         expect(systemOf({ ...parts, message, window: sampleWindow(9), episodes: [exchange(1)] })).toBe(system);
       }
     });
+  });
+
+  test("has the parts of the summary under its text, one labelled line each, within its fence", () => {
+    const parts = { ...SummaryParts.parse({}), core_goal: "To sail", key_decisions: ["the blue boat", "in May"] };
+    expect(systemOf({ summary: summaryThrough(4, { parts }) })).toMatch(
+      /<conversation_summary>\n> The user is Ada\.\n> Goal: To sail\n> Decisions: the blue boat; in May\n<\/conversation_summary>$/,
+    );
   });
 
   test("has the user's wishes for answers behind what is known, marked as wishes below all instructions", () => {

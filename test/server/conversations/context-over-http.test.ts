@@ -70,15 +70,15 @@ describe("the context of a conversation", () => {
     model.answer(() => (asked++ < 2 ? { toolCalls: [{ name: "calculate", arguments: { expression: `${asked}+1` } }] } : { tokens: ["3"] }));
     const body = { user_id: "ada", session_id: "counted", message: "count", agent: "counter" };
     const { json: done } = await postJson<TurnResult>(`${url()}/api/v1/chat`, body);
-    expect(done.usage).toMatchObject({ prompt_tokens: 300, usage_ratio: 0.0362 });
-    expect(await context(done.conversation_id)).toMatchObject({ prompt_tokens: 300, usage_ratio: 0.0362, remaining_tokens: 2_764 - 100 });
+    expect(done.usage).toMatchObject({ prompt_tokens: 300, usage_ratio: 0.0319 });
+    expect(await context(done.conversation_id)).toMatchObject({ prompt_tokens: 300, usage_ratio: 0.0319, remaining_tokens: 3_133 - 100 });
   });
 
   test("grows with every turn of any process, outlives them, and done tells of its own turn", async () => {
     model.answer({ tokens: ["a", "b"] });
     const done = await say("grows");
-    const limit = Math.floor((4_096 - 1_024) * 0.9);
-    expect(done.usage).toMatchObject({ prompt_tokens: 100, context_limit: limit, usage_ratio: 0.0362, cached_tokens: null });
+    const limit = Math.floor(4_096 * 0.85 * 0.9);
+    expect(done.usage).toMatchObject({ prompt_tokens: 100, context_limit: limit, usage_ratio: 0.0319, cached_tokens: null });
     expect(done.cost).toEqual({ input_usd: 0.0002, output_usd: 0.000016 });
     await Promise.all(
       [0, 1, 0, 1].map((index) =>
@@ -89,7 +89,7 @@ describe("the context of a conversation", () => {
     expect(told).toMatchObject({
       model: "own",
       context_limit: limit,
-      usage_ratio: 0.0362,
+      usage_ratio: 0.0319,
       prompt_tokens: 500,
       completion_tokens: 10,
       cached_tokens: 0,
@@ -123,7 +123,7 @@ describe("the context of a conversation", () => {
   test("is empty before the first prompt, and 404 of another user's conversation", async () => {
     const body = { user_id: "eve", session_id: "imported", messages: [{ role: "user", content: "hi" }] };
     const { conversation_id: id } = (await postJson<{ conversation_id: string }>(`${url()}/api/v1/conversations/import`, body)).json;
-    expect(await context(id)).toMatchObject({ usage_ratio: 0, prompt_tokens: 0, cost: null, parts: null, remaining_tokens: 2_764 });
+    expect(await context(id)).toMatchObject({ usage_ratio: 0, prompt_tokens: 0, cost: null, parts: null, remaining_tokens: 3_133 });
     expect((await callApi(`${url()}/api/v1/conversations/${uuidv7()}/context`)).status).toBe(404);
   });
 });

@@ -26,6 +26,7 @@ describe("the summary of a conversation", () => {
       version: 1,
       covered_message_count: 2,
       covered_through: { created_at: second?.created_at, message_id: second?.id },
+      parts: null,
       updated_at: expect.stringMatching(/^\d{4}-.*Z$/),
     });
   });

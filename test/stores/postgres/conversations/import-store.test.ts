@@ -151,7 +151,7 @@ describeStores("an import", ({ database, imports, conversations, summaries, turn
     // A summary that was being written from version 1 is not saved; the one from the beginning is.
     expect(await summaries.save(conversation, { ...first, readVersion: 1, rewrites })).toBe(false);
     expect(await summaries.save(conversation, { ...first, readVersion: 2 })).toBe(false);
-    expect(await summaries.save(conversation, summaryOf({ summary, messages, rewrites }))).toBe(true);
+    expect(await summaries.save(conversation, summaryOf({ summary, messages, rewrites, isSaturated: false }))).toBe(true);
     expect(await summaries.find(conversation)).toMatchObject({ version: 3, coveredMessageCount: 3 });
   });
 

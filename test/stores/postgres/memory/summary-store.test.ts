@@ -35,7 +35,7 @@ describeStores("the summary store", ({ database, summaries, erases }) => {
       const began = Date.now();
       expect(await summaries.save(conversation, { ...sampleSummary(at(5, 5)), text, tokenCount: 17, addedMessageCount: 4 })).toBe(true);
       const { updatedAt, ...summary } = await found(conversation);
-      expect(summary).toEqual({ text, version: 1, coveredThrough: at(5, 5), coveredMessageCount: 4, tokenCount: 17 });
+      expect(summary).toEqual({ text, version: 1, coveredThrough: at(5, 5), coveredMessageCount: 4, tokenCount: 17, parts: null });
       expect(Math.abs(updatedAt.getTime() - began)).toBeLessThan(60_000);
     });
 
@@ -113,15 +113,17 @@ describeStores("the summary store", ({ database, summaries, erases }) => {
 
     test("counts the completed messages, with a summary those behind its cover point", async () => {
       const conversation = await storeConversation(database, { count: 9, incomplete: [2, 9] });
-      expect(await count(conversation)).toEqual({ hasSummary: false, uncovered: 7 });
+      expect(await count(conversation)).toEqual({ hasSummary: false, uncovered: 7, isSaturated: false });
       await summariseThrough(database, conversation, 4);
-      expect(await count(conversation)).toEqual({ hasSummary: true, uncovered: 4 });
+      expect(await count(conversation)).toEqual({ hasSummary: true, uncovered: 4, isSaturated: false });
     });
 
     test("counts no further than it is asked to", async () => {
       const conversation = await storeConversation(database, { count: 9 });
-      for (const atMost of [0, 1, 8]) expect(await count(conversation, atMost)).toEqual({ hasSummary: false, uncovered: atMost });
-      for (const atMost of [9, 10]) expect(await count(conversation, atMost)).toEqual({ hasSummary: false, uncovered: 9 });
+      for (const atMost of [0, 1, 8])
+        expect(await count(conversation, atMost)).toEqual({ hasSummary: false, uncovered: atMost, isSaturated: false });
+      for (const atMost of [9, 10])
+        expect(await count(conversation, atMost)).toEqual({ hasSummary: false, uncovered: 9, isSaturated: false });
     });
 
     test("gives null when the conversation is deleted", async () => {
@@ -144,7 +146,7 @@ describeStores("the summary store", ({ database, summaries, erases }) => {
       expect(await summaries.save(others, sampleSummary(await placeOf(database, conversation, 5), { readVersion: 1 }))).toBe(false);
       expect(await found(conversation)).toEqual(before);
       expect([await summaries.find(others), await summaries.findVersion(others, 1)]).toEqual([null, null]);
-      expect(await summaries.readBacklog(others, 100)).toEqual({ summary: null, messages: [], rewrites: 0 });
+      expect(await summaries.readBacklog(others, 100)).toEqual({ summary: null, messages: [], rewrites: 0, isSaturated: false });
       expect(await database.transaction((transaction) => summaries.lockAndCount(transaction, others, 9))).toBeNull();
     },
   );
