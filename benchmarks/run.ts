@@ -1,4 +1,5 @@
 import { readdir, readFile } from "node:fs/promises";
+import { agents } from "./agents.ts";
 import { chaos } from "./chaos.ts";
 import { growth } from "./growth.ts";
 import { jobs } from "./jobs.ts";
@@ -27,6 +28,7 @@ const BENCHES: Benches = {
   "summary-facts": summaryFacts,
   knowledge,
   jobs,
+  agents,
   chaos,
   peers,
 };

@@ -47,6 +47,12 @@ function toUpdate(decision: RouteDecision, { agent, reason }: AgentRoute, bases:
   };
 }
 
+/** The base that the agent names and its tenant has not; null when there is none such. A file is the same for all tenants. */
+function missingBase({ requestedKbPrefix }: ConversationState, agent: Agent | null, bases: readonly KnowledgeBase[]): string | null {
+  const named = requestedKbPrefix === null ? (agent?.knowledge ?? null) : null;
+  return bases.some(({ prefix }) => prefix === named) ? null : named;
+}
+
 /** The base that the caller names, else the agent; null: the turn is routed. An agent's base that is gone is none. */
 function baseOf({ requestedKbPrefix }: ConversationState, agent: Agent | null, bases: readonly KnowledgeBase[]): string | null {
   if (requestedKbPrefix !== null || agent?.knowledge === undefined) return requestedKbPrefix;
@@ -128,6 +134,11 @@ export function makeRoute(parts: RouteParts): Node {
       const chosen = await chooseAgent(state, known, runtime);
       const update = toUpdate(await decide(state, bases, baseOf(state, chosen.agent, bases), runtime), chosen, bases, began);
       emit(runtime, { status: "route_decision", content: update.routeDecision });
+      const missing = missingBase(state, chosen.agent, bases);
+      if (missing !== null) {
+        const message = `The agent "${chosen.agent?.name}" is to answer from the knowledge base "${missing}", which does not exist. It answers without documents.`;
+        emit(runtime, { status: "notice", content: { code: "knowledge_missing", message } });
+      }
       const { kb_prefix, worker_name, method, confidence } = update.routeDecision;
       runtime.note?.({ kb_prefix, worker_name, method, confidence, knowledge_bases: bases.length });
       return update;

@@ -6,7 +6,12 @@ import { MODEL_AT_ONCE } from "./start-process.ts";
 const [tokens, betweenMs] = process.argv.slice(2, 4).map(Number);
 const words = Array.from({ length: tokens ?? 40 }, (_, index) => `word${index} `);
 const server = await startModelServer({ keepSeen: false });
-server.answer(({ model }) => {
+server.answer(({ model, messages, tools = [] }) => {
+  const asked = messages.findLastIndex(({ role }) => role === "user");
+  const calls = Number(/call (\d+) tools/.exec(messages[asked]?.content ?? "")?.[1] ?? 0);
+  const [tool] = tools;
+  if (tool && messages.slice(asked).filter(({ role }) => role === "tool").length < calls)
+    return { toolCalls: [{ name: tool.function.name, arguments: {}, id: `call-${messages.length}` }] };
   const pace = model === MODEL_AT_ONCE ? {} : { betweenMs: betweenMs ?? 0 };
   return { tokens: words, ...pace };
 });

@@ -1,8 +1,7 @@
 import type { Embedder } from "../../models/embedder.ts";
-import { neutralScale, type ScriptVector } from "../../models/neutral-scale.ts";
+import { neutralScale } from "../../models/neutral-scale.ts";
 import type { SearchHit } from "../../stores/search/search-index.ts";
-import { NEUTRAL_SENTENCES } from "../../text/neutral-sentences.ts";
-import { scriptOf } from "../../text/script-of.ts";
+import { loadNeutralVectors } from "./neutral-vectors.ts";
 
 /** How near hits are to one question. */
 export interface CosineScale {
@@ -29,22 +28,11 @@ export function makeCosineScale(embedder: ScaleParts, minCosine: number | undefi
     const near = minCosine ?? embedder.minSimilarity ?? DEFAULT_MIN_COSINE;
     return async () => ({ nearness: ({ score }) => score, near });
   }
-  let loading: Promise<ScriptVector[]> | null = null;
-
-  /** Nothing stops a call under way: a turn that cannot wait leaves its vectors to the next. */
-  function loadNeutral() {
-    loading ??= embedder
-      .embedPassages(NEUTRAL_SENTENCES)
-      .then((vectors) => NEUTRAL_SENTENCES.map((text, place) => ({ script: scriptOf(text), vector: vectors[place] ?? [] })));
-    loading.catch(() => (loading = null));
-    return loading;
-  }
-
-  void loadNeutral().catch(() => undefined); // the first search asks again
+  void loadNeutralVectors(embedder).catch(() => undefined); // the first search asks again
   return async function scaleCosines(question) {
     const length = Math.hypot(...question) || 1;
     const direction = question.map((value) => value / length);
-    const { means, deviation } = neutralScale(direction, await loadNeutral());
+    const { means, deviation } = neutralScale(direction, await loadNeutralVectors(embedder));
     return {
       nearness: ({ score, script }) => (score - means[script]) / deviation,
       near: minCosine === undefined ? NEAR : (minCosine - Math.max(means.han, means.other)) / deviation,

@@ -1,7 +1,7 @@
 import type { Embedder } from "../../models/embedder.ts";
 import { cosineOf, meanOf, neutralScale, type ScriptVector } from "../../models/neutral-scale.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
-import { NEUTRAL_SENTENCES } from "../../text/neutral-sentences.ts";
+import { loadNeutralVectors } from "../../memory/recall/neutral-vectors.ts";
 import { scriptOf } from "../../text/script-of.ts";
 
 /** The vectors of the neutral sentences, and of each base's description, keywords and titles. */
@@ -54,12 +54,11 @@ export function makeBaseVectors(
 
   return async function loadVectors(tenantId, bases) {
     const groups = bases.map((base) => ({ prefix: base.prefix, texts: baseTexts(base), key: JSON.stringify([tenantId, base]) }));
-    embedMissing([{ key: "", texts: NEUTRAL_SENTENCES }, ...groups]);
+    embedMissing(groups);
     const loading = groups.map(async ({ prefix, key }) => ({ prefix, texts: await touch(key) }));
-    const neutral = touch("");
-    for (const oldest of cache.keys()) if (cache.size > capacity + 1) cache.delete(oldest);
-    const [sentences, loaded] = await Promise.all([neutral, Promise.all(loading)]);
-    return { neutral: sentences, bases: loaded };
+    for (const oldest of cache.keys()) if (cache.size > capacity) cache.delete(oldest);
+    const [neutral, loaded] = await Promise.all([loadNeutralVectors(embedder), Promise.all(loading)]);
+    return { neutral, bases: loaded };
   };
 }
 

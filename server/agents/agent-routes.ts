@@ -1,5 +1,6 @@
 import type { Request, Router } from "express";
 import { z } from "zod";
+import { unknownModel } from "../../agents/load-agent-files.ts";
 import { AppError } from "../../errors/app-error.ts";
 import { Agent, AGENT_NAME, AgentSpec, ASSISTANT } from "../../turn/agent.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
@@ -99,14 +100,7 @@ export function agentRoutes({ stores, agents, models }: AppParts): Router {
     ]);
     const missing = subagents.filter((name) => !known.some((agent) => agent.name === name && !agent.disabled));
     const problems = [
-      ...(model !== undefined && !models.names.includes(model)
-        ? [
-            {
-              field: "model",
-              problem: `the service does not know "${model}"; it knows ${models.names.join(", ") || "none but the offline model"}`,
-            },
-          ]
-        : []),
+      ...(model !== undefined && !models.names.includes(model) ? [{ field: "model", problem: unknownModel(model, models.names) }] : []),
       ...(typeof knowledge === "string" && !base ? [{ field: "knowledge", problem: `there is no knowledge base "${knowledge}"` }] : []),
       ...missing.map((name) => ({ field: "subagents", problem: `there is no agent "${name}"` })),
     ];

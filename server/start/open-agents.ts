@@ -16,6 +16,7 @@ import { makeSavedMemoryStore } from "../../stores/postgres/memory/saved-memory-
 import type { Agent, AgentSpecInput } from "../../turn/agent.ts";
 import type { Config } from "./config.ts";
 import type { Memory } from "./open-memory.ts";
+import type { Models } from "./open-models.ts";
 import type { Mcp } from "./open-mcp.ts";
 import type { Stores } from "./open-stores.ts";
 
@@ -65,14 +66,14 @@ function builtInTools(config: Config, stores: Stores, memory: Memory): AgentTool
 /** Throws AppError `invalid_configuration` when a file of an agent or a skill is wrong. */
 export async function openAgents(
   config: Config,
-  { stores, memory, mcp }: { stores: Stores; memory: Memory; mcp: Mcp },
+  { stores, models, memory, mcp }: { stores: Stores; models: Pick<Models, "names">; memory: Memory; mcp: Mcp },
   extras: AgentExtras = {},
 ): Promise<Agents> {
   const [files, systemSkills] = await Promise.all([
-    config.AGENTS_DIR === undefined ? [] : loadAgentFiles(config.AGENTS_DIR),
+    config.AGENTS_DIR === undefined ? [] : loadAgentFiles(config.AGENTS_DIR, models.names),
     config.SKILLS_DIR === undefined ? [] : loadSkillFolders(config.SKILLS_DIR),
   ]);
-  const ofProgram = Object.entries(extras.agents ?? {}).map(([name, spec]) => parseAgent(`the agent "${name}"`, name, spec));
+  const ofProgram = Object.entries(extras.agents ?? {}).map(([name, spec]) => parseAgent(`the agent "${name}"`, name, spec, models.names));
   const system = [...files, ...ofProgram];
   const tools = [...builtInTools(config, stores, memory), ...(extras.tools ?? [])];
   return {

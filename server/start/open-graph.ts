@@ -105,7 +105,7 @@ export async function openGraph(
   opening.defer(() => memory.close());
   const mcp = await openMcp(config, stores.database, mcpOptions);
   opening.defer(() => mcp.close());
-  const agents = await openAgents(config, { stores, memory, mcp }, extras);
+  const agents = await openAgents(config, { stores, models, memory, mcp }, extras);
   const { learned, counts } = await openMeasures(stores.database, (error) => onError(error, "keeping what a model's server has shown"));
   const facts = openModelFacts(config, { list: models.list, learned, onAssumed: onModelAssumed });
   opening.defer(() => facts.close());

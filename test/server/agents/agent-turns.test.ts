@@ -181,6 +181,16 @@ describe("a turn of an agent", () => {
     ]);
   });
 
+  test("says so when the knowledge base of its agent is not there", async () => {
+    await putJson(`${opened.url}/api/v1/knowledge/handbook`, { description: "The handbook" });
+    await makeAgent("librarian", { tools: ["current_time"], knowledge: "handbook" });
+    await callApi(`${opened.url}/api/v1/knowledge/handbook`, { method: "DELETE" });
+    follow("Without it.");
+    const { of, done } = await ask("librarian", "What is written there?");
+    expect(of("notice")).toMatchObject([{ code: "knowledge_missing", message: expect.stringContaining('"handbook"') }]);
+    expect(done?.answer).toBe("Without it.");
+  });
+
   test("is chosen by its keywords", async () => {
     await makeAgent("weather", { tools: ["current_time"], keywords: ["weather", "天气"] });
     follow("Sunny.");

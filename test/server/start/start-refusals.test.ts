@@ -94,6 +94,19 @@ describe("a service that cannot start", () => {
     expect(output).toMatch(says);
   });
 
+  test("because an agent's file names a model that there is not, says which file and field", async () => {
+    const folder = path.join(data.folder, `agents-${crypto.randomUUID()}`);
+    await mkdir(folder);
+    await writeFile(path.join(folder, "clerk.json"), JSON.stringify({ description: "Helps", model: "no-such-model" }));
+    const output = await refusal({
+      DATA_DIR: "memory://",
+      AGENTS_DIR: folder,
+      OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
+      CHAT_MODEL: "known",
+    });
+    expect(output).toContain('AGENTS_DIR: clerk.json: model: the service does not know "no-such-model"; it knows known');
+  });
+
   test("because of its Postgres names it without the password: it does not answer, lacks the database, or the user", async () => {
     const port = await freePort();
     const refused: [url: string, says: RegExp][] = [
