@@ -25,6 +25,7 @@ import { modelRoutes } from "../observe/model-routes.ts";
 import { usageRoutes } from "../observe/usage-routes.ts";
 import { statusRoutes } from "../observe/status-routes.ts";
 import { watchRequests } from "../observe/open-observing.ts";
+import { embeddingRoutes } from "../openai/embedding-routes.ts";
 import { openaiRoutes } from "../openai/openai-routes.ts";
 import { openaiConversationRoutes } from "../openai/responses/conversation-routes.ts";
 import { responseRoutes } from "../openai/responses/response-routes.ts";
@@ -65,7 +66,7 @@ export function makeApp(parts: AppParts): Express {
     .use("/metrics", requireWholeTenant)
     .use(metricsRoute({ stores, health: parts.health, metrics: observing.metrics, log }))
     .use(openApiRoutes(() => buildDescription({ maxMessageChars, sections: memory.sections })))
-    .use(openaiRoutes(parts), responseRoutes(parts), openaiConversationRoutes(parts))
+    .use(openaiRoutes(parts), embeddingRoutes(parts), responseRoutes(parts), openaiConversationRoutes(parts))
     .use(importRoutes(parts), knowledgeRoutes(parts), documentRoutes(parts), skillRoutes(parts)) // with body limits of their own
     .use("/api/v1", requireJson, readJson(maxBodyBytes), limits.rates.ofUser(userInBody))
     .use(

@@ -35,6 +35,7 @@ const Turn = z
     degraded: z.array(Layer),
     notices: z.array(Notice),
     agent: z.string().nullable(),
+    model: z.string().nullable().describe("The model that answered."),
     tool_calls: z.int().nullable(),
     steps: z.int().nullable(),
   })
@@ -80,6 +81,7 @@ const NO_OUTCOME = {
   degraded: [],
   notices: [],
   agent: null,
+  model: null,
   tool_calls: null,
   steps: null,
 };

@@ -20,6 +20,7 @@ import { metricsOperations } from "../../observe/metrics.ts";
 import { modelOperations } from "../../observe/model-routes.ts";
 import { usageOperations } from "../../observe/usage-routes.ts";
 import { statusOperations } from "../../observe/status-routes.ts";
+import { embeddingOperations } from "../../openai/embedding-routes.ts";
 import { openaiOperations } from "../../openai/openai-routes.ts";
 import { openaiConversationOperations } from "../../openai/responses/conversation-routes.ts";
 import { responseOperations } from "../../openai/responses/response-routes.ts";
@@ -49,6 +50,7 @@ export const GROUPS: readonly OperationGroup[] = [
   knowledgeOperations,
   documentOperations,
   openaiOperations,
+  embeddingOperations,
   mcpOperations,
   responseOperations,
   openaiConversationOperations,

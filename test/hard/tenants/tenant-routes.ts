@@ -73,6 +73,7 @@ export const WRITES: Record<string, string> = {
   "POST /api/v1/chat": "what-everybody-reads: each has its own turn, with the same session and key as the others",
   "POST /api/v1/chat/stream": "turns-of-others",
   "POST /v1/chat/completions": "turns-of-others",
+  "POST /v1/embeddings": "nobody's data: the vectors of what is sent",
   "POST /mcp": "what-everybody-reads: each recalls its own",
   "POST /v1/responses": "turns-of-others",
   "DELETE /v1/responses/:id": "what-everybody-reads: a foreign id",

@@ -144,6 +144,7 @@ describe("answers are what the description says", () => {
     await ask("createCompletion", { body: completion });
     await ask("createCompletion", { body: { ...completion, stream: true, stream_options: { include_usage: true } } });
     await ask("createCompletion", { body: { ...completion, model: "none" } }, 404);
+    await ask("createEmbeddings", { body: { input: ["juniper", "刺柏"], encoding_format: "base64" } });
     await ask("listModels");
     await ask("getModel", { params: { id: "conversation-graph" } });
     const made = await ask<{ id: string }>("createConversation", { body: { metadata: { of: "a test" } } });

@@ -174,7 +174,7 @@ describe("completions with the official client", () => {
     const plain = await postJson(address, "hello", { "content-type": "text/plain" });
     expect(plain).toMatchObject({ status: 415, json: { error: { type, param: null } } });
     expect(await postJson(address, "{broken")).toMatchObject({ status: 400, json: { error: { type } } });
-    expect(await postJson(`${running.url}/v1/embeddings`, {})).toMatchObject({ status: 404, json: { error: { code: "not_found" } } });
+    expect(await postJson(`${running.url}/v1/audio/speech`, {})).toMatchObject({ status: 404, json: { error: { code: "not_found" } } });
   });
 
   test("of a whole chat may be larger than a message, but not endless", async () => {
