@@ -23,10 +23,28 @@ export interface McpConnection {
   close(): Promise<void>;
 }
 
+interface AnyError {
+  name?: unknown;
+  code?: unknown;
+  message?: unknown;
+  cause?: unknown;
+}
+
+const UNAUTHORIZED = 401;
+
+/** The SDK's error for a user who has to sign in has no name and no code. */
+export function isUnknownCaller(error: unknown): boolean {
+  const { code, message } = (error ?? {}) as AnyError;
+  return code === UNAUTHORIZED || message === "Unauthorized";
+}
+
 export class McpUnavailable extends Error {
   override readonly name = "McpUnavailable";
+  /** It answered that it does not know who asks. */
+  readonly wantsSignIn: boolean;
   constructor(server: string, problem: string, cause?: unknown) {
     super(`The MCP server "${server}" ${problem}.`, { cause });
+    this.wantsSignIn = isUnknownCaller(cause);
   }
 }
 
@@ -50,12 +68,6 @@ const TIMED_OUT = -32_001;
 /** Errors of what was read, by their names. */
 const UNREADABLE = new Set(["RangeError", "SyntaxError", "ZodError", "$ZodError"]);
 
-interface AnyError {
-  name?: unknown;
-  code?: unknown;
-  cause?: unknown;
-}
-
 /** Why a server cannot be used, without its own words. */
 export function problemOf(error: unknown, { answerMs }: Pick<McpTimes, "answerMs"> = MCP_TIMES): string {
   for (let cause = error; typeof cause === "object" && cause !== null; cause = (cause as AnyError).cause) {
@@ -64,6 +76,7 @@ export function problemOf(error: unknown, { answerMs }: Pick<McpTimes, "answerMs
     if (typeof code === "string") return `cannot be reached (${code})`;
     if (name === "McpError")
       return code === TIMED_OUT ? `gave no answer within ${answerMs} ms` : `refused the connection (${String(code)})`;
+    if (code !== UNAUTHORIZED && isUnknownCaller(cause)) return "wants its user to sign in";
     if (typeof code === "number" && code > 0) return `answered with status ${code}`;
     if (typeof name === "string" && UNREADABLE.has(name)) return "sent what is no answer of MCP";
   }
@@ -75,14 +88,17 @@ export interface McpConnectionParts {
   open: () => Promise<Transport>;
   toTool: (tool: Tool) => AgentTool | null;
   times: McpTimes;
+  /** Of one user who signs in. */
+  isPersonal?: boolean;
 }
 
 /** Connects when it is first used, and again when it is used after it has ended. A server that is down is left alone for a while. */
-export function makeMcpConnection({ server, open, toTool, times }: McpConnectionParts): McpConnection {
+export function makeMcpConnection({ server, open, toTool, times, isPersonal = false }: McpConnectionParts): McpConnection {
   let connecting: Promise<Client> | null = null;
   let listing: Promise<readonly AgentTool[]> | null = null;
   let isConnected = false;
   let known: number | null = null;
+  let failure: McpUnavailable | null = null;
   let problem: string | null = null;
   let failures = 0;
   let retryAt = 0;
@@ -125,12 +141,14 @@ export function makeMcpConnection({ server, open, toTool, times }: McpConnection
   function failed(error: unknown): McpUnavailable {
     problem = problemOf(error, times);
     retryAt = performance.now() + times.retryMs * Math.min(2 ** failures++, MOST_RETRY_STEPS);
-    return new McpUnavailable(server.name, problem, error);
+    failure = new McpUnavailable(server.name, problem, error);
+    if (isPersonal && failure.wantsSignIn) retryAt = 0; // it may have happened meanwhile, at any process
+    return failure;
   }
 
   function connected(): Promise<Client> {
     if (connecting) return connecting;
-    if (problem !== null && performance.now() < retryAt) throw new McpUnavailable(server.name, problem);
+    if (failure && performance.now() < retryAt) throw failure;
     connecting = connect().catch((error: unknown) => {
       forget();
       throw failed(error);
@@ -164,7 +182,7 @@ export function makeMcpConnection({ server, open, toTool, times }: McpConnection
       void disconnect();
       throw unavailable;
     }
-    [failures, problem] = [0, null];
+    [failures, failure, problem] = [0, null, null];
     const tools = [...found.values()].slice(0, MOST_TOOLS);
     known = tools.length;
     return tools;
@@ -182,6 +200,7 @@ export function makeMcpConnection({ server, open, toTool, times }: McpConnection
         try {
           return await ask(client);
         } catch (error) {
+          if (isUnknownCaller(error)) void disconnect(); // the next turn asks its user to sign in
           if ((error as { code?: unknown }).code !== UNKNOWN_SESSION) throw error;
           await disconnect(); // the server was started anew: it has not run the call
           return ask(await connected());

@@ -54,6 +54,10 @@ export interface McpServer {
   spec: HttpSpec | StdioSpec;
 }
 
+/** Its requests say already who asks: nobody signs in. */
+export const hasOwnKey = ({ spec }: McpServer): boolean =>
+  !("url" in spec) || Object.keys(spec.headers).some((name) => name.toLowerCase() === "authorization");
+
 const SHORTEST_SECRET = 6;
 
 /** Values that nobody may see: of headers, of the environment, of the query of an address. */

@@ -1,8 +1,10 @@
 import type { Owner } from "../../stores/owner.ts";
 import type { AgentTool } from "../tool.ts";
 import { makeMcpConnection, MCP_TIMES, type McpConnection, type McpState, type McpTimes, McpUnavailable } from "./mcp-connection.ts";
-import { mayName, mayNameAny, type McpServer } from "./mcp-server.ts";
+import { hasOwnKey, mayName, mayNameAny, type McpServer, secretsOf } from "./mcp-server.ts";
 import { openTransport, type TransportParts } from "./open-transport.ts";
+import { makeSignInTool } from "./sign-in-tool.ts";
+import type { SignIn } from "./sign-in.ts";
 import { toAgentTool } from "./to-agent-tool.ts";
 
 /** A server of a tenant; `spec` null: its secrets cannot be read with this SECRETS_KEY. */
@@ -16,6 +18,8 @@ export interface McpServersParts extends TransportParts {
   system: readonly McpServer[];
   ofTenant: (tenantId: string) => Promise<readonly TenantMcpServer[]>;
   trustHints: boolean;
+  /** A user's sign-in at a server that wants OAuth. Null: nobody can sign in. */
+  signIn: ((owner: Owner, server: string) => Promise<SignIn>) | null;
   times?: McpTimes;
 }
 
@@ -38,54 +42,113 @@ const UNREADABLE = "has secrets that this SECRETS_KEY cannot read: send them aga
 interface Opened {
   version: number;
   connection: McpConnection;
+  /** Where its user has to sign in. */
+  address: () => string | null;
+}
+
+interface KnownServer {
+  name: string;
+  tier: McpServer["tier"];
+  version: number;
+  /** Null: unreadable. */
+  server: McpServer | null;
+  connection: McpConnection | null;
 }
 
 /** One connection for each server, which all users of a tenant share, of the system's servers all tenants. */
-export function makeMcpServers({ system, ofTenant, trustHints, times = MCP_TIMES, ...transport }: McpServersParts): McpServers {
+export function makeMcpServers({ system, ofTenant, trustHints, signIn, times = MCP_TIMES, ...transport }: McpServersParts): McpServers {
   const opened = new Map<string, Opened>();
   const names = new Set(system.map(({ name }) => name));
 
-  function connectionOf(server: McpServer, whose: string, version: number): McpConnection {
-    const key = JSON.stringify([whose, server.name]);
+  function keep(key: string, version: number, make: () => Omit<Opened, "version">): Opened {
     const present = opened.get(key);
-    if (present?.version === version) return present.connection;
+    if (present?.version === version) return present;
     void present?.connection.close(); // it was changed
-    const connection = makeMcpConnection({
-      server,
-      open: () => openTransport(server, transport),
-      toTool: (tool) => toAgentTool(tool, { server, connection: () => connection, trustHints }),
-      times,
+    const made = { version, ...make() };
+    opened.set(key, made);
+    return made;
+  }
+
+  function connectionOf(server: McpServer, whose: string, version: number): McpConnection {
+    const secrets = secretsOf(server);
+    const { connection } = keep(JSON.stringify([whose, server.name]), version, () => {
+      const made = makeMcpConnection({
+        server,
+        open: () => openTransport(server, transport),
+        toTool: (tool) => toAgentTool(tool, { server, connection: () => made, secrets: () => secrets, trustHints }),
+        times,
+      });
+      return { connection: made, address: () => null };
     });
-    opened.set(key, { version, connection });
     return connection;
   }
 
+  /** Of one user, who signs in: nobody else may act with what the server then allows. */
+  function personalOf(server: McpServer, owner: Owner, version: number, begin: NonNullable<typeof signIn>): Opened {
+    return keep(JSON.stringify([owner.tenantId, server.name, owner.userId]), version, () => {
+      let begun: SignIn | null = null;
+      const secrets = () => [...secretsOf(server), ...(begun?.secrets() ?? [])];
+      const made = makeMcpConnection({
+        server,
+        async open() {
+          begun = await begin(owner, server.name);
+          return openTransport(server, transport, begun.provider);
+        },
+        toTool: (tool) => toAgentTool(tool, { server, connection: () => made, secrets, trustHints }),
+        times,
+        isPersonal: true,
+      });
+      return { connection: made, address: () => begun?.address() ?? null };
+    });
+  }
+
   /** The system's servers go before those of a tenant with the same name. */
-  async function serversOf(tenantId: string): Promise<{ name: string; tier: McpServer["tier"]; connection: McpConnection | null }[]> {
+  async function serversOf(tenantId: string): Promise<KnownServer[]> {
     const own = (await ofTenant(tenantId)).filter(({ name }) => !names.has(name));
     return [
-      ...system.map((server) => ({ name: server.name, tier: server.tier, connection: connectionOf(server, "", 0) })),
-      ...own.map(({ name, spec, version }) => ({
-        name,
-        tier: "tenant" as const,
-        connection: spec && connectionOf({ name, tier: "tenant", spec }, tenantId, version),
-      })),
+      ...system.map((server) => ({ ...server, version: 0, server, connection: connectionOf(server, "", 0) })),
+      ...own.map(({ name, spec, version }) => {
+        const server = spec && { name, tier: "tenant" as const, spec };
+        return { name, tier: "tenant" as const, version, server, connection: server && connectionOf(server, tenantId, version) };
+      }),
     ];
   }
 
+  /** The tools of one server for a user. Throws McpUnavailable. */
+  async function toolsOf({ name, server, connection, version }: KnownServer, owner: Owner): Promise<readonly AgentTool[]> {
+    if (!server || !connection) throw new McpUnavailable(name, UNREADABLE);
+    try {
+      return await connection.tools();
+    } catch (error) {
+      if (!(error instanceof McpUnavailable) || !error.wantsSignIn || !signIn || hasOwnKey(server)) throw error;
+    }
+    return personalOf(server, owner, version, signIn).connection.tools();
+  }
+
+  /** What an agent has in place of the tools that are missing. */
+  function instead(
+    error: McpUnavailable,
+    { server, version }: KnownServer,
+    owner: Owner,
+    onMissing: (problem: string) => void,
+  ): AgentTool[] {
+    const address =
+      server && signIn && error.wantsSignIn && !hasOwnKey(server) ? personalOf(server, owner, version, signIn).address() : null;
+    onMissing(`${error.message} Its tools are missing.${address === null ? "" : ` Open this address to sign in: ${address}`}`);
+    return server && address !== null ? [makeSignInTool(server.name, address)] : [];
+  }
+
   return {
-    async tools({ tenantId }, patterns, onMissing) {
+    async tools(owner, patterns, onMissing) {
       if (!patterns.some(mayNameAny)) return [];
-      const servers = (await serversOf(tenantId)).filter(({ name }) => patterns.some((pattern) => mayName(pattern, name)));
+      const servers = (await serversOf(owner.tenantId)).filter(({ name }) => patterns.some((pattern) => mayName(pattern, name)));
       const lists = await Promise.all(
-        servers.map(async ({ name, connection }) => {
+        servers.map(async (server) => {
           try {
-            if (!connection) throw new McpUnavailable(name, UNREADABLE);
-            return await connection.tools();
+            return await toolsOf(server, owner);
           } catch (error) {
             if (!(error instanceof McpUnavailable)) throw error;
-            onMissing(`${error.message} Its tools are missing.`);
-            return [];
+            return instead(error, server, owner, onMissing);
           }
         }),
       );

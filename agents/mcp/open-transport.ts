@@ -1,3 +1,4 @@
+import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { guardFetch, MOST_BYTES } from "./guarded-fetch.ts";
 import type { McpServer } from "./mcp-server.ts";
@@ -10,8 +11,17 @@ export interface TransportParts {
 /** Of JSON-RPC, as the SDK has it for a connection that is gone. */
 const CONNECTION_CLOSED = -32_000;
 
+/** How a server is reached, and whatever it sends us to when a user signs in. */
+export const fetchFor = async ({ tier }: Pick<McpServer, "tier">, publicFetch: TransportParts["publicFetch"]): Promise<typeof fetch> =>
+  tier === "tenant" ? publicFetch() : fetch;
+
 /** The way to a server. The SDK is loaded by the first. A process gets no more of this one's environment than PATH, HOME and the like. */
-export async function openTransport({ tier, spec }: McpServer, { publicFetch }: TransportParts): Promise<Transport> {
+export async function openTransport(
+  server: McpServer,
+  { publicFetch }: TransportParts,
+  authProvider?: OAuthClientProvider,
+): Promise<Transport> {
+  const { spec } = server;
   if ("command" in spec) {
     const { StdioClientTransport } = await import("@modelcontextprotocol/sdk/client/stdio.js");
     const { command, args, env, cwd } = spec;
@@ -26,13 +36,14 @@ export async function openTransport({ tier, spec }: McpServer, { publicFetch }: 
   }
   const [{ StreamableHTTPClientTransport }, inner] = await Promise.all([
     import("@modelcontextprotocol/sdk/client/streamableHttp.js"),
-    tier === "tenant" ? publicFetch() : fetch,
+    fetchFor(server, publicFetch),
   ]);
   const guarded = guardFetch(inner, ({ id, isTooLarge }) => {
     const message = isTooLarge ? `it sent more than ${MOST_BYTES} bytes` : "its answer broke off";
     // An answer that came is known already, and this one is dropped.
     transport.onmessage?.({ jsonrpc: "2.0", id, error: { code: CONNECTION_CLOSED, message } });
   });
-  const transport = new StreamableHTTPClientTransport(new URL(spec.url), { requestInit: { headers: spec.headers }, fetch: guarded });
+  const options = { requestInit: { headers: spec.headers }, fetch: guarded, ...(authProvider ? { authProvider } : {}) };
+  const transport = new StreamableHTTPClientTransport(new URL(spec.url), options);
   return transport;
 }

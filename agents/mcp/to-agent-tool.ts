@@ -5,8 +5,8 @@ import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import { storableText } from "../../text/storable-text.ts";
 import { ToolError } from "../run-tool-call.ts";
 import type { AgentTool } from "../tool.ts";
-import { type McpConnection, McpUnavailable, problemOf } from "./mcp-connection.ts";
-import { type McpServer, redact, secretsOf } from "./mcp-server.ts";
+import { isUnknownCaller, type McpConnection, McpUnavailable, problemOf } from "./mcp-connection.ts";
+import { type McpServer, redact } from "./mcp-server.ts";
 
 const DESCRIPTION_CHARACTERS = 1_024;
 const MOST_SCHEMA_CHARACTERS = 20_000;
@@ -55,6 +55,12 @@ function toText({ content, structuredContent }: CallToolResult): string {
 /** Throws ToolError; the reason of a signal as it is. */
 function refuse(thrown: unknown, { name }: McpServer, show: (text: string) => string, signal: AbortSignal | undefined): never {
   if (thrown instanceof ToolError || signal?.aborted) throw thrown;
+  if (isUnknownCaller(thrown) || (thrown instanceof McpUnavailable && thrown.wantsSignIn))
+    throw new ToolError(
+      "sign_in_needed",
+      `The user is no longer signed in at the MCP server "${name}".`,
+      "Ask the user to try again and to sign in.",
+    );
   if (thrown instanceof McpUnavailable) throw new ToolError("mcp_unavailable", thrown.message, "Do without it, or try again later.");
   if (!(thrown instanceof Error) || thrown.name !== "McpError")
     throw new ToolError("mcp_failed", `The MCP server "${name}" ${problemOf(thrown)}.`, FIND_OUT);
@@ -63,16 +69,23 @@ function refuse(thrown: unknown, { name }: McpServer, show: (text: string) => st
   throw new ToolError("mcp_failed", `The MCP server "${name}" failed: ${said}`, FIND_OUT);
 }
 
+export interface ToolParts {
+  server: McpServer;
+  connection: () => McpConnection;
+  /** What nobody may see. */
+  secrets: () => readonly string[];
+  trustHints: boolean;
+}
+
 /**
  * A tool of a server as agents have it; null when its schema is too large. What it says of itself is data: cut, and without the server's
  * secrets. Its hints count with `trustHints` only.
  */
 export function toAgentTool(
   { name: own, description = "", inputSchema, annotations }: Tool,
-  { server, connection, trustHints }: { server: McpServer; connection: () => McpConnection; trustHints: boolean },
+  { server, connection, secrets, trustHints }: ToolParts,
 ): AgentTool | null {
-  const secrets = secretsOf(server);
-  const show = (text: string): string => redact(storableText(text), secrets);
+  const show = (text: string): string => redact(storableText(text), secrets());
   const schema = JSON.parse(show(JSON.stringify(withoutPatterns(inputSchema)))) as Record<string, unknown>;
   if (JSON.stringify(schema).length > MOST_SCHEMA_CHARACTERS) return null;
   const name = toolNameOf(server.name, own);

@@ -34,6 +34,7 @@ const OF_NO_USER = [
   "token_usage",
   "agents",
   "agent_versions",
+  "mcp_servers",
   "skills",
 ];
 const INDEXES = "select name, dimensions from search_indexes where store = 'milvus'";

@@ -13,6 +13,7 @@ import { documentRoutes } from "../knowledge/document-routes.ts";
 import { knowledgeRoutes } from "../knowledge/knowledge-routes.ts";
 import { countRequests, userInBody } from "../limits/rate-limits.ts";
 import { mcpServerRoutes } from "../mcp/mcp-server-routes.ts";
+import { signInRoutes } from "../mcp/sign-in-routes.ts";
 import { mcpRoutes } from "../mcp/mcp-routes.ts";
 import { coreMemoryRoutes } from "../memory/core-memory-routes.ts";
 import { episodeRoutes } from "../memory/episode-routes.ts";
@@ -60,7 +61,7 @@ export function makeApp(parts: AppParts): Express {
     .use(parts.idle.middleware)
     .use(securityHeaders(), ...(needsKey ? [] : [requireOwnHost(config.ALLOWED_HOSTS)]))
     .use(...(corsOrigins ? [allowOrigins(corsOrigins)] : []), refuseCrossSite({ corsOrigins, needsKey }))
-    .use(healthRoutes(parts.health), pageRoutes()) // what needs no key
+    .use(healthRoutes(parts.health), pageRoutes(), signInRoutes(parts)) // what needs no key
     .use(authenticate(identity), countRequests(limits.rates))
     .use(mcpRoutes(parts), requireScope)
     .use("/metrics", requireWholeTenant)

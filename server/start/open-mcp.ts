@@ -6,7 +6,11 @@ import { makePublicFetch, type PublicFetchParts } from "../../agents/web/public-
 import { AppError } from "../../errors/app-error.ts";
 import { makeMcpServerStore } from "../../stores/postgres/agents/mcp-server-store.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
-import { makeSeal } from "../../stores/seal.ts";
+import { makeMcpGrantStore, type McpGrantStore } from "../../stores/postgres/agents/mcp-grant-store.ts";
+import type { Owner } from "../../stores/owner.ts";
+import { type BegunSignIn, type Grant, openSignIn, type SignInParts } from "../../agents/mcp/sign-in.ts";
+import { fetchFor } from "../../agents/mcp/open-transport.ts";
+import { makeSeal, type Seal } from "../../stores/seal.ts";
 import type { Config } from "./config.ts";
 
 export interface McpOptions {
@@ -25,7 +29,27 @@ export interface Mcp {
   /** Throws AppError `forbidden` without SECRETS_KEY. */
   put(tenantId: string, name: string, spec: HttpSpec): Promise<{ isNew: boolean }>;
   remove(tenantId: string, name: string): Promise<boolean>;
+  /** Of the browser that comes back from a server; returns its name. Throws AppError `invalid_request`. */
+  finishSignIn(state: string, code: string): Promise<string>;
   close(): Promise<void>;
+}
+
+/** What a sealed state is for. */
+const STATE = "state of a sign-in at an MCP server";
+const refuseState = (problem: string): AppError => AppError.invalid([{ field: "state", problem }]);
+
+function signInParts(seal: Seal, publicUrl: string, store: McpGrantStore): SignInParts {
+  const placeOf = ({ tenantId, userId }: Owner, server: string): string => JSON.stringify(["mcp grant", tenantId, userId, server]);
+  return {
+    redirectUrl: new URL("mcp/signed-in", publicUrl.endsWith("/") ? publicUrl : `${publicUrl}/`).href,
+    sealState: (begun) => seal.seal(JSON.stringify(begun), STATE),
+    async load(owner, server) {
+      const sealed = await store.find(owner, server);
+      const opened = sealed === null ? null : seal.open(sealed, placeOf(owner, server));
+      return opened === null ? {} : (JSON.parse(opened) as Grant);
+    },
+    save: (owner, server, grant) => store.save(owner, server, seal.seal(JSON.stringify(grant), placeOf(owner, server))),
+  };
 }
 
 /** Throws AppError `invalid_configuration` when MCP_CONFIG is wrong. */
@@ -42,12 +66,15 @@ export async function openMcp(config: Config, database: Database, { reach, times
     });
   }
 
-  let publicFetch: ReturnType<typeof makePublicFetch> | undefined;
+  let reached: ReturnType<typeof makePublicFetch> | undefined;
+  const publicFetch = () => (reached ??= makePublicFetch(reach));
+  const signIns = seal && config.PUBLIC_URL !== undefined ? signInParts(seal, config.PUBLIC_URL, makeMcpGrantStore(database)) : null;
   const servers = makeMcpServers({
     system,
     ofTenant,
     trustHints: config.TRUST_MCP_HINTS,
-    publicFetch: () => (publicFetch ??= makePublicFetch(reach)),
+    signIn: signIns && ((owner, server) => openSignIn(signIns, owner, server)),
+    publicFetch,
     ...(times ? { times } : {}),
   });
   return {
@@ -59,6 +86,29 @@ export async function openMcp(config: Config, database: Database, { reach, times
       return store.put(tenantId, name, seal.seal(JSON.stringify(spec), placeOf(tenantId, name)));
     },
     remove: (tenantId, name) => store.remove(tenantId, name),
+
+    async finishSignIn(state, code) {
+      const opened = seal?.open(state, STATE) ?? null;
+      const begun = opened === null ? null : (JSON.parse(opened) as BegunSignIn);
+      if (!signIns || !begun || begun.until < Date.now())
+        throw refuseState("is none that this service has given within ten minutes; ask again");
+      const { server: name, verifier, tenantId, userId } = begun;
+      const ofTenants = (await ofTenant(tenantId)).flatMap(({ spec, ...rest }) =>
+        spec ? [{ ...rest, spec, tier: "tenant" as const }] : [],
+      );
+      const server = [...system, ...ofTenants].find((one) => one.name === name);
+      if (!server || !("url" in server.spec)) throw refuseState("is of a server that is there no more");
+      const { provider } = await openSignIn(signIns, { tenantId, userId }, name, verifier);
+      const [{ auth }, fetchFn] = await Promise.all([import("@modelcontextprotocol/sdk/client/auth.js"), fetchFor(server, publicFetch)]);
+      const options = { serverUrl: server.spec.url, authorizationCode: code, fetchFn };
+      await auth(provider, options).catch((cause: unknown) => {
+        throw new AppError("invalid_request", `code: was not taken by the server "${name}"; ask again, and sign in anew`, {
+          details: [{ field: "code", problem: `was not taken by the server "${name}"; ask again, and sign in anew` }],
+          cause,
+        });
+      });
+      return name;
+    },
     close: () => servers.close(),
   };
 }

@@ -177,6 +177,11 @@ const prompt = {
     .min(32, "must have 32 or more characters")
     .optional()
     .describe("A secret of 32 or more characters, with which the secrets of tenants are encrypted. Unset: tenants can add no MCP servers."),
+  PUBLIC_URL: httpUrl
+    .optional()
+    .describe(
+      "The address at which people's browsers reach this service, like `https://chat.example.org`. With SECRETS_KEY, users can then sign in at MCP servers that want OAuth. Unset: they cannot.",
+    ),
   TRUST_MCP_HINTS: onOrOff(false).describe("Whether tools that their MCP server calls read-only run without asking."),
   AGENTS_DIR: z.string().optional().describe("A folder of agents for all tenants, one `NAME.json` each. Unset: none besides `assistant`."),
   SKILLS_DIR: z

@@ -14,6 +14,7 @@ import { eraseOperations } from "../../memory/erase-routes.ts";
 import { exportOperations } from "../../memory/export-routes.ts";
 import { conversationJobOperations, jobOperations } from "../../memory/job-routes.ts";
 import { mcpServerOperations } from "../../mcp/mcp-server-routes.ts";
+import { signInOperations } from "../../mcp/sign-in-routes.ts";
 import { mcpOperations } from "../../mcp/mcp-routes.ts";
 import { healthOperations } from "../../observe/health-routes.ts";
 import { metricsOperations } from "../../observe/metrics.ts";
@@ -52,6 +53,7 @@ export const GROUPS: readonly OperationGroup[] = [
   openaiOperations,
   embeddingOperations,
   mcpOperations,
+  signInOperations,
   responseOperations,
   openaiConversationOperations,
   pageOperations,

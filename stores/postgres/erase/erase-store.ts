@@ -64,6 +64,7 @@ with versions as (
 select (select count(*) from operations)::int as "memoryOperations",
   greatest((select count(*) from versions), (select count(*) from operations)) < $3 as "isAll"`;
 
+const ERASE_GRANTS = "delete from mcp_grants where tenant_id = $1 and user_id = $2";
 const ERASE_SECTIONS = "delete from core_memory_sections where tenant_id = $1 and user_id = $2 returning 1";
 
 const ERASE_ARCHIVED = `
@@ -93,6 +94,7 @@ async function eraseMemory(
   const erase = { name: "erase-memory", text: ERASE_MEMORY, values: [tenantId, userId, limit] };
   const { memoryOperations, isAll } = await queryRow<{ memoryOperations: number; isAll: boolean }>(transaction, erase);
   if (!isAll) return { erased: { coreMemorySections: 0, memoryOperations }, isAll };
+  await transaction.query({ name: "erase-grants", text: ERASE_GRANTS, values: [tenantId, userId] });
   const sections = await transaction.query({ name: "erase-sections", text: ERASE_SECTIONS, values: [tenantId, userId] });
   return { erased: { coreMemorySections: sections.length, memoryOperations }, isAll };
 }

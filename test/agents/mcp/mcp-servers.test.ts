@@ -163,6 +163,7 @@ describe("a server over HTTP", () => {
       system: [],
       ofTenant: async () => [{ name: "inside", spec: HttpSpec.parse({ url: server.url.replace("127.0.0.1", "localhost") }), version: 1 }],
       trustHints: false,
+      signIn: null,
       publicFetch: () => makePublicFetch(),
     });
     opened.push(servers);

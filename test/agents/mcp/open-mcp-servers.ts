@@ -29,6 +29,7 @@ export function open(specs: Record<string, McpServer["spec"]>, times: Partial<Mc
     system,
     ofTenant: async () => [],
     trustHints,
+    signIn: null,
     publicFetch: () => makePublicFetch(),
     times: { ...MCP_TIMES, ...times },
   });

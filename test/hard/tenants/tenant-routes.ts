@@ -61,6 +61,7 @@ export const HOLDS_NOBODYS = [
   "GET /api/v1/health",
   "GET /metrics",
   "GET /openapi.json",
+  "GET /mcp/signed-in", // whose it is, its state says: sign-in-at-mcp-servers.test.ts
   "GET /docs",
   "GET /docs/:file",
   "GET /v1/models/*id",

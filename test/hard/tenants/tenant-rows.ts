@@ -27,6 +27,7 @@ const OWNER_OF: Record<string, RowOwner> = {
   turn_steps: OF_CONVERSATION,
   conversation_agents: OF_CONVERSATION,
   mcp_servers: OF_TENANT,
+  mcp_grants: OWN,
   agents: OF_TENANT,
   agent_versions: OF_TENANT,
   skills: OF_TENANT,

@@ -8,7 +8,7 @@ import { useTestService } from "../../support/services/service.ts";
 const READ = bearer("key-that-reads");
 const WRITE = bearer("key-that-writes");
 /** What needs no key: health, and the page with its files, which hold nothing of anybody. */
-const OPEN = ["/healthz", "/readyz", "/api/v1/health", "/", "/assets/:file"];
+const OPEN = ["/healthz", "/readyz", "/api/v1/health", "/", "/assets/:file", "/mcp/signed-in"];
 /** Reads and writes by its body: mcp-over-http.test.ts. */
 const MCP = "/mcp";
 const ID = "00000000-0000-7000-8000-000000000000";

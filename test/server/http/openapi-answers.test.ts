@@ -173,6 +173,7 @@ describe("answers are what the description says", () => {
   });
 
   test("over MCP", async () => {
+    await client.call("finishSignIn", { query: { state: "x", code: "y" } });
     await ask("callMcp", { body: { jsonrpc: "2.0", id: 1, method: "tools/list" } });
     await ask("callMcp", { body: { jsonrpc: "2.0", id: "x", method: "no/such/method" } });
   });
@@ -207,7 +208,10 @@ describe("answers are what the description says", () => {
     await ask("getErasure", { params: { id: erasure } });
   });
 
-  test("of every operation", () => expect([...client.answered].toSorted()).toEqual(OPERATIONS.map(({ id }) => id).toSorted()));
+  test("of every operation", () => {
+    const others = OPERATIONS.filter(({ id }) => id !== "finishSignIn"); // it takes a browser: sign-in-at-mcp-servers.test.ts
+    expect([...client.answered].toSorted()).toEqual(others.map(({ id }) => id).toSorted());
+  });
 
   const REFUSED = OPERATIONS.filter(({ isOpen }) => !isOpen);
   test.each(REFUSED)("refusals of $id are described", async ({ id, body }) => {

@@ -1,0 +1,94 @@
+import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/sdk/client/auth.js";
+import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
+import type { Owner } from "../../stores/owner.ts";
+
+/** What a user's sign-in at a server has left. */
+export interface Grant {
+  client?: OAuthClientInformationMixed | undefined;
+  tokens?: OAuthTokens | undefined;
+  discovery?: OAuthDiscoveryState | undefined;
+}
+
+/** Keeps grants where nobody reads them. */
+export interface GrantKeeper {
+  load: (owner: Owner, server: string) => Promise<Grant>;
+  save: (owner: Owner, server: string, grant: Grant) => Promise<void>;
+}
+
+/** A sign-in that has begun. It travels, sealed, through the user's browser, as the `state` of OAuth: no process has to keep it. */
+export interface BegunSignIn extends Owner {
+  server: string;
+  /** Of PKCE. */
+  verifier: string;
+  /** Milliseconds since 1970. */
+  until: number;
+}
+
+export interface SignInParts extends GrantKeeper {
+  /** Where browsers come back to. */
+  redirectUrl: string;
+  sealState: (begun: BegunSignIn) => string;
+}
+
+const VALID_MS = 600_000;
+
+/** A user at a server that wants OAuth 2.1; the SDK does the rest. */
+export interface SignIn {
+  provider: OAuthClientProvider;
+  /** Where the user has to sign in, once the server has asked for it. */
+  address: () => string | null;
+  /** What nobody may see. */
+  secrets: () => string[];
+}
+
+/** `verifier`: of the sign-in that comes back. */
+export async function openSignIn(
+  { load, save, redirectUrl, sealState }: SignInParts,
+  owner: Owner,
+  server: string,
+  verifier: string | null = null,
+): Promise<SignIn> {
+  let grant = await load(owner, server);
+  let ofPkce = verifier;
+  let address: string | null = null;
+  const change = (changes: Grant): Promise<void> => {
+    grant = { ...grant, ...changes };
+    return save(owner, server, grant);
+  };
+  const provider: OAuthClientProvider = {
+    redirectUrl,
+    clientMetadata: {
+      client_name: "conversation-graph",
+      redirect_uris: [redirectUrl],
+      grant_types: ["authorization_code", "refresh_token"],
+      response_types: ["code"],
+      token_endpoint_auth_method: "none",
+    },
+    clientInformation: () => grant.client,
+    saveClientInformation: (client) => change({ client }),
+    tokens: () => grant.tokens,
+    saveTokens: (tokens) => change({ tokens }),
+    saveCodeVerifier(made) {
+      ofPkce = made;
+    },
+    codeVerifier() {
+      if (ofPkce === null) throw new Error("no sign-in has begun");
+      return ofPkce;
+    },
+    redirectToAuthorization(url) {
+      const begun = { tenantId: owner.tenantId, userId: owner.userId, server, verifier: ofPkce ?? "", until: Date.now() + VALID_MS };
+      url.searchParams.set("state", sealState(begun));
+      address = url.href;
+    },
+    discoveryState: () => grant.discovery,
+    saveDiscoveryState: (discovery) => change({ discovery }),
+    async invalidateCredentials(scope) {
+      if (scope === "all") await change({ client: undefined, tokens: undefined, discovery: undefined });
+      if (scope === "client") await change({ client: undefined });
+      if (scope === "tokens") await change({ tokens: undefined });
+      if (scope === "discovery") await change({ discovery: undefined });
+    },
+  };
+  const secrets = () => [grant.tokens?.access_token, grant.tokens?.refresh_token].filter((token) => token !== undefined);
+  return { provider, address: () => address, secrets };
+}

@@ -1,0 +1,91 @@
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { startOAuthMcpServer } from "../../servers/oauth-mcp-server.ts";
+import { callApi, putJson } from "../../support/clients/api-client.ts";
+import { postTurn } from "../../support/clients/event-client.ts";
+import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { calls, useAgentService } from "../agents/agent-service.ts";
+
+const PUBLIC = "http://service.example.org/chat";
+
+describe("an MCP server that wants OAuth", () => {
+  let server: Awaited<ReturnType<typeof startOAuthMcpServer>>;
+  beforeAll(async () => {
+    server = await startOAuthMcpServer();
+  });
+  afterAll(() => server.close());
+
+  const environment = { SECRETS_KEY: "a key of more than thirty-two characters", PUBLIC_URL: PUBLIC };
+  const { opened, follow, makeAgent, chats } = useAgentService(environment, { mcp: { reach: { isAllowed: () => true } } });
+  beforeAll(async () => {
+    expect((await putJson(`${opened.url}/api/v1/mcp-servers/private`, { url: server.url })).status).toBe(201);
+    await makeAgent("reader", { tools: ["mcp__*"], permissions: [{ tool: "mcp__*", action: "allow" }] });
+  });
+
+  let sessions = 0;
+  /** A turn that calls one tool: its result, and what a notice says. */
+  async function call(user: string, name: string) {
+    follow([calls(name, {})], "Done.");
+    const body = { user_id: user, session_id: `s-${sessions++}`, message: "go", agent: "reader" };
+    const { events } = await postTurn(opened.url, body);
+    const results = events.flatMap(({ data }) => (data.status === "tool_result" ? [data.content] : []));
+    const notices = events.flatMap(({ data }) => (data.status === "notice" ? [data.content.message] : []));
+    return {
+      ok: results[0]?.ok,
+      output: results[0]?.output ?? "",
+      notice: notices.join(),
+      tools: chats()
+        .at(-1)
+        ?.body.tools?.map(({ function: { name: one } }) => one),
+    };
+  }
+
+  /** Opens the address as a browser does; where it comes back to, at the service itself. */
+  async function openAddress(text: string): Promise<string> {
+    const [address = "none"] = /http:\/\/localhost:\S+/.exec(text) ?? [];
+    const location = (await fetch(address, { redirect: "manual" })).headers.get("location") ?? "none";
+    expect(location.startsWith(`${PUBLIC}/mcp/signed-in?`)).toBe(true);
+    return location.replace(PUBLIC, opened.url);
+  }
+
+  test("gives each user an address to open, and its tools to who has signed in, and to nobody else", async () => {
+    const asked = await call("ada", "mcp__private__sign_in");
+    expect(asked.tools).toEqual(["mcp__private__sign_in"]);
+    expect(asked.notice).toMatch(/"private" .*sign in.*Open this address to sign in: http:\/\/localhost/);
+    const back = await openAddress(asked.output);
+    const done = await fetch(back);
+    expect([done.status, await done.text()]).toEqual([200, 'You have signed in at "private". Close this page and ask again.']);
+    expect(await call("ada", "mcp__private__hello")).toMatchObject({ ok: true, output: "hello", notice: "" });
+    expect((await call("eve", "mcp__private__hello")).tools).toEqual(["mcp__private__sign_in"]);
+    expectRefusal(await callApi(back), { status: 400, code: "invalid_request", field: "code" });
+  });
+
+  test("is told who asks by a token that is refreshed when it has expired, and nobody sees it", async () => {
+    const shown = await call("ada", "mcp__private__whoami");
+    expect(shown.output).toBe("Bearer [secret]");
+    server.expire();
+    expect(await call("ada", "mcp__private__hello")).toMatchObject({ ok: true, output: "hello" });
+    expect(server.seen.refreshed).toBe(1);
+    expect(JSON.stringify(chats().map(({ body }) => body))).not.toMatch(/(access|refresh)-[\da-f]{8}-/);
+  });
+
+  test("asks anew when the grant was revoked", async () => {
+    server.revoke();
+    const refused = await call("ada", "mcp__private__hello");
+    expect(refused).toMatchObject({ ok: false, output: expect.stringContaining("sign_in_needed") as unknown });
+    const asked = await call("ada", "mcp__private__sign_in");
+    expect((await fetch(await openAddress(asked.output))).status).toBe(200);
+    expect(await call("ada", "mcp__private__hello")).toMatchObject({ ok: true, output: "hello" });
+  });
+
+  test("is not signed in to with a state that the service did not give, or without a code", async () => {
+    const at = (query: string) => callApi(`${opened.url}/mcp/signed-in?${query}`);
+    expectRefusal(await at("state=x&code=y"), { status: 400, code: "invalid_request", field: "state" });
+    expectRefusal(await at("state=x&error=access_denied"), { status: 400, code: "invalid_request", field: "code" });
+    expectRefusal(await at("code=y"), { status: 400, code: "invalid_request", field: "state" });
+  });
+
+  test("is forgotten when the user is erased", async () => {
+    expect((await callApi(`${opened.url}/api/v1/users/ada`, { method: "DELETE" })).status).toBe(200);
+    expect((await callApi<{ places: object[] }>(`${opened.url}/api/v1/users/ada/audit`)).json.places).toEqual([]);
+  });
+});
