@@ -4,6 +4,7 @@ import { AppError } from "../errors/app-error.ts";
 import { abortable, startDeadline } from "../models/deadlines.ts";
 import type { AskedCall } from "../models/stream-chunks.ts";
 import { storableText } from "../text/storable-text.ts";
+import { parseArguments } from "../text/tool-arguments.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import type { PermissionAction } from "../turn/agent.ts";
 import { cutOutput } from "./cut-output.ts";
@@ -47,23 +48,15 @@ export class ToolError extends Error {
 
 const words = (error: ToolError): string => JSON.stringify({ error: error.code, message: error.message, what_to_do: error.fix });
 
-function parseArguments(text: string): Record<string, unknown> {
-  try {
-    const value: unknown = text.trim() === "" ? {} : JSON.parse(text);
-    if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
-  } catch {
-    // below
-  }
-  throw new ToolError("invalid_arguments", "The arguments are no JSON object.", "Call the tool again with one JSON object as arguments.");
+/** The outcome of a call that is not run. */
+export function notRun(error: ToolError): ToolOutcome {
+  return { ok: false, output: storableText(words(error)), isCut: false, ms: 0 };
 }
 
-/** The arguments as they are shown and stored: an object, or what the model sent. */
-export function shownArguments({ arguments: given }: Pick<AskedCall, "arguments">): unknown {
-  try {
-    return parseArguments(given);
-  } catch {
-    return given;
-  }
+function argumentsOf({ arguments: given }: AskedCall): Record<string, unknown> {
+  const parsed = parseArguments(given);
+  if (parsed) return parsed;
+  throw new ToolError("invalid_arguments", "The arguments are no JSON object.", "Call the tool again with one JSON object as arguments.");
 }
 
 function toText(result: unknown): string {
@@ -113,7 +106,7 @@ export async function runToolCall(call: AskedCall, parts: ToolCallParts): Promis
         `"${call.name}" needs somebody's permission, and nobody can be asked.`,
         "Do without it, and say so.",
       );
-    const given = parseArguments(call.arguments);
+    const given = argumentsOf(call);
     await hooks.before?.({ name: call.name, arguments: given }, turn);
     const options = { signal: deadline.signal, configurable: { turn } };
     const result: unknown = await found.tool.invoke(given, options);

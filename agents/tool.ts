@@ -31,6 +31,8 @@ export interface AgentTool {
   isHarmless: boolean;
   /** A call that was cut off by a crash may run again unasked. */
   onlyReads: boolean;
+  /** The caller runs it: the turn waits for the result. Its `tool` is only described to the model, never invoked. */
+  runsAtCaller?: boolean;
   /** It has an argument `offset`, from which character of its output to read on. */
   readsOn?: boolean;
   /** Milliseconds that a call may take. Default: those of the service. */

@@ -72,7 +72,7 @@ async function runRound({ memory, user, count, messages }: Size, round: number, 
     model.answer = exchange.assistant;
     const input = { userId: `${user}-${round % count}`, sessionId: "bench", message: exchange.user };
     const last = await startTurn(graphs[memory], input).ended;
-    if (last.status === "error") throw new Error(`a turn with ${messages} messages failed: ${last.content.message}`);
+    if (last.status !== "done") throw new Error(`a turn with ${messages} messages failed: ${JSON.stringify(last.content)}`);
     const { completed, timings, receipt, usage, conversation_id: conversationId } = last.content;
     if (!completed || (receipt.summary !== null) !== (memory === "summary"))
       throw new Error(`not as set up: ${JSON.stringify(last.content)}`);

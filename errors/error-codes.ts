@@ -15,6 +15,9 @@ export const ERROR_CODES = {
   method_not_allowed: { retryable: false },
   previous_response_not_found: { retryable: false },
   conversation_busy: { retryable: true },
+  conversation_waiting: { retryable: false },
+  already_answered: { retryable: false },
+  question_expired: { retryable: false },
   stale_version: { retryable: false },
   document_unreadable: { retryable: false },
   idempotency_mismatch: { retryable: false },
@@ -44,6 +47,7 @@ export const ERROR_CODES = {
   embedder_unavailable: { retryable: true },
   // the service itself
   storage_unavailable: { retryable: true },
+  question_unanswered: { retryable: true },
   turn_cancelled: { retryable: true },
   turn_superseded: { retryable: true },
   turn_interrupted: { retryable: true },

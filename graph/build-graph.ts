@@ -33,6 +33,9 @@ export function chooseGenerator(
   return isAnswerable && isAsked && hasHandler(state.kbPrefix) ? "generate_kb" : "generate_rag";
 }
 
+/** A turn that waits has stored its question, and nothing of its end. */
+const isWaiting = ({ question }: ConversationState): "persist" | typeof END => (question ? END : "persist");
+
 export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
   const { route, history, coreMemory, retrieve, generateRag, generateKb, generateAgent, hasHandler, persist } = nodes;
   return new StateGraph(ConversationState, TurnContext)
@@ -49,7 +52,7 @@ export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
     .addEdge(START, "core_memory")
     .addEdge(["route", "history", "core_memory"], "retrieve")
     .addConditionalEdges("retrieve", (state) => chooseGenerator(state, hasHandler), ["generate_agent", "generate_kb", "generate_rag"])
-    .addEdge("generate_agent", "persist")
+    .addConditionalEdges("generate_agent", isWaiting, ["persist", END])
     .addEdge("generate_kb", "persist")
     .addEdge("generate_rag", "persist")
     .addEdge("persist", END)

@@ -25,6 +25,8 @@ import { type AgentCatalog, NO_AGENTS } from "../agents/agent-catalog.ts";
 import type { ToolHooks } from "../agents/run-tool-call.ts";
 import { NO_SKILLS, type SkillCatalog } from "../agents/skills/skill-catalog.ts";
 import type { ToolSource } from "../agents/tool.ts";
+import { makePermissionStore } from "../stores/postgres/agents/permission-store.ts";
+import { makeQuestionStore } from "../stores/postgres/agents/question-store.ts";
 import { makeStepStore } from "../stores/postgres/agents/step-store.ts";
 import { makeRetrieve } from "../nodes/retrieve.ts";
 import { makeRoute, type RouteParts } from "../nodes/route.ts";
@@ -172,6 +174,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   const findPassages = parts.documents?.find ?? null;
   const passages = parts.documents?.topK ?? TURN_DEFAULTS.passages;
   const turns = makeTurnStore(database);
+  const questions = makeQuestionStore(database);
   const { limits, chooseModels, loading, ...reading } = makeReading(parts);
   const makeRoom =
     parts.compact && summary ? makeMakeRoom({ compact: parts.compact, historyWindow, deadlineMs: TURN_DEFAULTS.compactionMs }) : null;
@@ -188,7 +191,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   const handlers = parts.handlers ?? makeKnowledgeHandlers();
   const nodes: Nodes = {
     ...reading,
-    history: makeHistory({ ...loading, turns, records: makeTurnRecordStore(database), leaseMs }),
+    history: makeHistory({ ...loading, turns, records: makeTurnRecordStore(database), questions, leaseMs }),
     generateRag,
     generateAgent: makeGenerateAgent({
       ...answering,
@@ -196,6 +199,8 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       settings: promptSettings(parts),
       makeRoom,
       steps: makeStepStore(database),
+      questions,
+      permissions: makePermissionStore(database),
       catalog: agents?.catalog ?? NO_AGENTS,
       tools: agents?.tools ?? (() => []),
       skills: agents?.skills ?? NO_SKILLS,

@@ -3,10 +3,11 @@ import { AppError, toAppError } from "../errors/app-error.ts";
 import type { TurnKey, OnBusy, TurnContext, TurnProgress } from "../turn/context.ts";
 import type { ConversationGraph } from "./build-graph.ts";
 import { makeEventLog } from "./event-log.ts";
-import { millisecondsSince, type NodeEvent, type Notice, type TurnEvent } from "../turn/events.ts";
+import { type LAST_STATUS, millisecondsSince, type NodeEvent, type Notice, type TurnEvent } from "../turn/events.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
 import type { AgentType, Attachment, ConversationState, Usage } from "../turn/state.ts";
 import { toTurnResult, turnCancelled, turnOutcome } from "../turn/outcome.ts";
+import type { ResumedTurn } from "../turn/resumed-turn.ts";
 
 /** A user's message to answer. Ids have 1 to 200 characters. */
 export interface TurnInput {
@@ -21,7 +22,7 @@ export interface TurnInput {
   /** What the application tells the model in this turn, behind the service's own instructions. No memory; default: nothing. */
   instructions?: string;
   /** How the model is called. Default: as the service or the agent has it. */
-  modelOptions?: ModelOptions;
+  modelOptions?: ModelOptions | null;
   /** The conversation's last answer, as it is known: the turn goes on with it, and the stored answer grows. `message`: its question. */
   continues?: string | null;
   /** False: the turn is answered with memory and leaves none. Its messages are listed, and marked. Default true. */
@@ -30,6 +31,8 @@ export interface TurnInput {
   store?: boolean;
   /** Facts of the request that are kept with the turn's outcome. Default: none. */
   asked?: Record<string, unknown> | null;
+  /** Somebody can be asked, and the turn may end with `waiting`. Default false: every question is answered at once as if nobody did. */
+  interactive?: boolean;
   /** Adds the `execution_log` events. Default false. */
   debug?: boolean;
   /** Default: null, that of the knowledge base. */
@@ -50,14 +53,22 @@ export interface TurnOptions {
   onBusy?: OnBusy;
   /** The Idempotency-Key. `accepted` rejects with KeyTaken when a turn has it already. */
   key?: TurnKey;
+  /** The turn goes on after its question. */
+  resumed?: ResumedTurn;
   /** Receives every failure with its cause: for a log, not for clients. */
   onError?: (error: AppError) => void;
-  /** Receives the token counts before the turn ends, also of a failed answer. */
+  /** Receives the token counts of the whole turn before it ends or waits, also of a failed answer. */
   onUsage?: (usage: Usage) => void;
 }
 
-/** The event that ends every turn. */
-export type LastEvent = Extract<TurnEvent, { status: "done" | "error" }>;
+/** The event that ends every turn, or the part before a question. */
+export type LastEvent = Extract<TurnEvent, { status: (typeof LAST_STATUS)[number] }>;
+
+/** What was sent of a turn before its last question. */
+export interface SentBefore {
+  characters: number;
+  legs: number;
+}
 
 /** A turn under way. It ends also when nobody reads its events. */
 export interface RunningTurn {
@@ -66,6 +77,8 @@ export interface RunningTurn {
   accepted: Promise<{ conversationId: string; messageId: string }>;
   /** All events from the first, for any number of readers. The last comes when everything is stored. */
   events(): AsyncGenerator<TurnEvent, void>;
+  /** Of a turn that goes on: how many characters were sent before its last question, and how often it has asked. */
+  before?: SentBefore | undefined;
   /** The same events in batches. */
   eventBatches(): AsyncGenerator<TurnEvent[], void>;
   /** Stops the model. What there is of the answer is stored as incomplete. */
@@ -75,6 +88,8 @@ export interface RunningTurn {
 }
 
 function toLastEvent(state: ConversationState, progress: TurnProgress): LastEvent {
+  const { question, turnId: turn_id, conversationId: conversation_id } = state;
+  if (question) return { status: "waiting", content: { turn_id, conversation_id, question } };
   const { outcome } = turnOutcome(state, progress);
   if (outcome.error) return { status: "error", content: outcome.error };
   const { conversationId, answerMessageId: answerId, answer } = state;
@@ -87,8 +102,9 @@ function toLastEvent(state: ConversationState, progress: TurnProgress): LastEven
 export function startTurn(
   graph: ConversationGraph,
   input: TurnInput,
-  { turnId = uuidv7(), onBusy = "refuse", key, onError, onUsage }: TurnOptions = {},
+  { turnId = uuidv7(), onBusy = "refuse", key, resumed, onError, onUsage }: TurnOptions = {},
 ): RunningTurn {
+  const before = resumed && { characters: resumed.state.characters, legs: resumed.state.leg };
   const log = makeEventLog<TurnEvent>();
   const cancellation = new AbortController();
   const accepted = Promise.withResolvers<{ conversationId: string; messageId: string }>();
@@ -96,13 +112,15 @@ export function startTurn(
   const began = performance.now();
   let firstTokenAt: number | null = null;
   let isOver = false;
-  const notices: Notice[] = [];
+  let characters = before?.characters ?? 0;
+  const notices: Notice[] = [...(resumed?.state.notices ?? [])];
   const started: Record<string, number> = {};
   const progress = (): TurnProgress => ({
     totalMs: millisecondsSince(began),
     firstTokenMs: firstTokenAt === null ? null : millisecondsSince(began, firstTokenAt),
     started,
     notices,
+    characters,
   });
 
   function record(event: NodeEvent): void {
@@ -111,7 +129,10 @@ export function startTurn(
       accepted.resolve({ conversationId: event.content.conversation_id, messageId: event.content.message_id });
       return;
     }
-    if (event.status === "token") firstTokenAt ??= performance.now();
+    if (event.status === "token") {
+      firstTokenAt ??= performance.now();
+      characters += event.content.length;
+    }
     if (event.status === "notice") notices.push(event.content);
     log.append(event);
   }
@@ -121,6 +142,7 @@ export function startTurn(
       turnId,
       onBusy,
       key,
+      resumed,
       progress,
       signal: cancellation.signal,
       onEvent: record,
@@ -156,6 +178,7 @@ export function startTurn(
 
   return {
     turnId,
+    before,
     accepted: accepted.promise,
     async *events() {
       for await (const batch of log.readBatches()) yield* batch;

@@ -3,21 +3,26 @@ import { toAppError } from "../errors/app-error.ts";
 import type { ChooseModels } from "../models/model-choice.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { costOf } from "../models/facts/prompt-budget.ts";
+import type { StepOfQuestion } from "../stores/postgres/agents/step-store.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import type { Agent } from "../turn/agent.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
+import { givenOf, type ResumedTurn } from "../turn/resumed-turn.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
-import { type AgentTurn, modelStep, runAgent } from "./agent/agent-run.ts";
+import { type LoopSoFar, modelStep, runAgent, startAgent } from "./agent/agent-run.ts";
+import type { AgentTurn } from "./agent/agent-turn.ts";
 import { startProgress } from "./agent/agent-progress.ts";
 import { agentPromptOf, type AgentPromptParts, readForAgent } from "./agent/agent-prompt.ts";
+import type { RunSubagent } from "./agent/ask-agent.ts";
+import { tellAnswer } from "./agent/ask-question.ts";
 import { answerUpdate, isBlind, promptNotices, type PromptSettings, type TurnPrompt } from "./generate-rag.ts";
 import { type MakeRoom, withRoom } from "./prompt/make-room.ts";
 import { tellNearLimit } from "./prompt/near-limit.ts";
 import type { Node } from "./node.ts";
 import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
 
-type SharedParts = Pick<AgentTurn, "steps" | "hooks" | "timeouts" | "toolTimeoutMs" | "observer" | "limits">;
+type SharedParts = Pick<AgentTurn, "steps" | "questions" | "permissions" | "hooks" | "timeouts" | "toolTimeoutMs" | "observer" | "limits">;
 
 /** `toolTimeoutMs`: milliseconds that a call may take. */
 export interface GenerateAgentParts extends SharedParts, Omit<AgentPromptParts, "steps"> {
@@ -38,6 +43,13 @@ function describeState(interaction: string, called: readonly string[]): string {
     0,
     500,
   );
+}
+
+/** What a turn that goes on has used up of its limits. */
+function roundsSoFar({ name }: Agent, steps: readonly StepOfQuestion[], resumed: ResumedTurn | undefined): LoopSoFar {
+  const own = steps.filter(({ turnId, agent }) => resumed?.turnId === turnId && agent === name);
+  const rounds = own.filter(({ kind }) => kind === "model").length;
+  return { rounds, toolCalls: own.filter(({ kind }) => kind === "tool").length };
 }
 
 /**
@@ -62,8 +74,9 @@ export function makeGenerateAgent({
     const { agent } = state;
     if (state.error || !agent) return { ...answerUpdate(state, "", ""), partialAnswer: true };
     const { tenantId, userId, conversationId, turnId, currentMessageId } = state;
-    const held = { tenantId, userId, conversationId, turnId };
-    const progress = startProgress();
+    const resumed = runtime.context?.resumed;
+    const held = { tenantId, userId, conversationId, turnId, runner: resumed?.runner ?? null };
+    let progress = startProgress(resumed, []);
     const began = progress.askedAt;
     const answerId = turnId;
     let firstTokenMs: number | null = null;
@@ -73,15 +86,31 @@ export function makeGenerateAgent({
     };
 
     const last: { prompt: TurnPrompt | null } = { prompt: null }; // until the model is asked
-    const { answer, error } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, async (signal) => {
+    const { answer, question, error } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, async (signal) => {
       try {
         const reading = await readForAgent({ catalog, tools: toolSource, skills, steps }, { state, agent, signal });
         const earlier = reading.steps.filter(({ questionId }) => questionId === currentMessageId);
         // The caller's choice is for the agent that answers, not for those that it asks.
         const choicesOf = (one: Agent) => chooseModels({ model: one === agent ? state.requestedModel : null, agent: one });
-        const turn: AgentTurn = { ...shared, choicesOf, held, messageId: currentMessageId, runtime, signal, earlier, progress };
-        const tools = reading.toolsFor((subagent, given) => runAgent(turn, subagent, given, { onToken: () => undefined }));
+        progress = startProgress(resumed, earlier);
+        const { interactive, routeDecision } = state;
+        const leg = (resumed?.state.leg ?? 0) + 1;
+        const toResume = ({ name }: Agent) => ({ given: givenOf(state, name), routeDecision, leg });
+        const about = { held, messageId: currentMessageId, runtime, signal, earlier, progress, interactive, toResume };
+        const turn: AgentTurn = { ...shared, ...about, choicesOf };
+        const runSubagent: RunSubagent = async (subagent, { prompt, tools }) => {
+          const alone = { ...turn, interactive: false };
+          return (await runAgent(alone, startAgent(alone, subagent, tools), { prompt }, { onToken: () => undefined })).answer;
+        };
+        const tools = reading.toolsFor(runSubagent);
         for (const content of reading.notices) emit(runtime, { status: "notice", content });
+        const running = startAgent(turn, agent, tools, progress.elapsedMs);
+        if (resumed) {
+          tellAnswer(runtime, resumed);
+          const next = await running.calls.afterAnswer(resumed);
+          if (next) return { answer: null, question: next, error: null };
+          reading.steps = await retryWhileUnreachable(() => steps.ofQuestions(held, reading.questionIds), signal);
+        }
         const assemble = withRoom({ makeRoom, state, runtime, signal }, (now, tokenBudget) => {
           const { prompt, before } = agentPromptOf(now, reading, { tools, settings, tokenBudget });
           return { ...prompt, before };
@@ -93,14 +122,17 @@ export function makeGenerateAgent({
           return assembled.before;
         };
         const answers = { answerId, modelOptions: state.modelOptions ?? undefined, onToken };
-        const answer = await runAgent(turn, agent, { prompt, tools }, answers);
+        const soFar = roundsSoFar(agent, reading.steps, resumed);
+        const { answer, question } = await runAgent(turn, running, { prompt, soFar }, answers);
+        if (question) return { answer, question, error: null };
         await retryWhileUnreachable(() => steps.begin(held, [modelStep(turn, agent, answer)]), signal); // its text is the message
         progress.steps++;
-        return { answer, error: answer.error };
+        return { answer, question, error: answer.error };
       } catch (thrown) {
-        return { answer: null, error: toAppError(signal.aborted ? signal.reason : thrown) };
+        return { answer: null, question: null, error: toAppError(signal.aborted ? signal.reason : thrown) };
       }
     });
+    if (question) return { question, usage: progress.usage };
     const models = [...progress.models];
     if (error) runtime.context?.onError?.(error);
     tellNearLimit(runtime, progress.usage, state);

@@ -53,10 +53,15 @@ function missingBase({ requestedKbPrefix }: ConversationState, agent: Agent | nu
   return bases.some(({ prefix }) => prefix === named) ? null : named;
 }
 
-/** The base that the caller names, else the agent; null: the turn is routed. An agent's base that is gone is none. */
-function baseOf({ requestedKbPrefix }: ConversationState, agent: Agent | null, bases: readonly KnowledgeBase[]): string | null {
-  if (requestedKbPrefix !== null || agent?.knowledge === undefined) return requestedKbPrefix;
-  return bases.some(({ prefix }) => prefix === agent.knowledge) ? agent.knowledge : GENERAL;
+/** The base that the caller names, else the agent; null: the turn is routed. A base that is gone is none for an agent, and for a turn that goes on. */
+function baseOf(
+  { requestedKbPrefix }: ConversationState,
+  agent: Agent | null,
+  { bases, goesOn }: { bases: readonly KnowledgeBase[]; goesOn: boolean },
+): string | null {
+  if (!goesOn && (requestedKbPrefix !== null || agent?.knowledge === undefined)) return requestedKbPrefix;
+  const wanted = goesOn ? requestedKbPrefix : agent?.knowledge;
+  return bases.find(({ prefix }) => prefix === wanted)?.prefix ?? GENERAL;
 }
 
 /**
@@ -132,7 +137,10 @@ export function makeRoute(parts: RouteParts): Node {
       const lists = () => Promise.all([knowledge.list(state.tenantId), agents.list(state.tenantId)]);
       const [bases, known] = await retryWhileUnreachable(lists, runtime.context?.signal);
       const chosen = await chooseAgent(state, known, runtime);
-      const update = toUpdate(await decide(state, bases, baseOf(state, chosen.agent, bases), runtime), chosen, bases, began);
+      const earlier = runtime.context?.resumed?.state.routeDecision;
+      const requested = baseOf(state, chosen.agent, { bases, goesOn: earlier !== undefined });
+      const update = toUpdate(await decide(state, bases, requested, runtime), chosen, bases, began);
+      if (earlier) return { ...update, routeDecision: earlier, workerName: earlier.worker_name };
       emit(runtime, { status: "route_decision", content: update.routeDecision });
       const missing = missingBase(state, chosen.agent, bases);
       if (missing !== null) {

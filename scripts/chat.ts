@@ -35,7 +35,7 @@ const WAIT_FOR_MEMORY = 3_000;
 /** One turn, shown token by token. Throws when the service cannot be reached or the signal stops it. */
 async function ask(talk: Talk, message: string, signal: AbortSignal): Promise<void> {
   const { user, session, ...service } = talk;
-  const body = JSON.stringify({ user_id: user, session_id: session, message });
+  const body = JSON.stringify({ user_id: user, session_id: session, message, interactive: false });
   const headers = { "content-type": "application/json" };
   const response = await callService(service, "/api/v1/chat/stream", { method: "POST", headers, body, signal });
   const onEvent = ({ data }: { data: string }): void => {

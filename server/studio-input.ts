@@ -3,7 +3,7 @@ import { isSerializableSchema, Overwrite, ReducedValue } from "@langchain/langgr
 import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import { AgentType, ConversationState, type ConversationUpdate } from "../turn/state.ts";
-import { assertNotTooLong, chatMessage } from "./turns/open-turn.ts";
+import { assertNotTooLong, chatMessage } from "./turns/chat-request.ts";
 import { callerId, instructionsText, parseRequest, storableText } from "./http/parse-request.ts";
 
 const STUDIO_USER = "studio";

@@ -2,6 +2,7 @@ import type { Callbacks } from "@langchain/core/callbacks/manager";
 import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import type { NodeEvent, Notice } from "./events.ts";
+import type { ResumedTurn } from "./resumed-turn.ts";
 
 export const TURN_DEFAULTS = {
   /** In milliseconds. */
@@ -18,8 +19,11 @@ export const TURN_DEFAULTS = {
 /** Of a service, a knowledge base or a caller, in characters. */
 export const LONGEST_INSTRUCTIONS = 20_000;
 
-/** What a turn does while another holds the conversation: it is refused, waits in line, or stops the other one. */
-export const OnBusy = z.enum(["refuse", "enqueue", "interrupt"]);
+/**
+ * What a turn does while another holds the conversation: it is refused, waits in line, or stops the other one. `cancel_waiting` ends one that
+ * waits for an answer, and is refused otherwise.
+ */
+export const OnBusy = z.enum(["refuse", "enqueue", "interrupt", "cancel_waiting"]);
 export type OnBusy = z.infer<typeof OnBusy>;
 
 /** An Idempotency-Key, as hashes. One turn of a user holds it at a time. */
@@ -52,6 +56,8 @@ export interface TurnProgress {
   firstTokenMs: number | null;
   started: Record<string, number>;
   notices: Notice[];
+  /** Of all tokens that were sent. */
+  characters: number;
 }
 
 /** What LangGraph hands on without looking at it. */
@@ -68,6 +74,8 @@ export const TurnContext = z.object({
   /** Receives the causes, too. */
   onError: opaque<(error: AppError) => void>().optional(),
   key: opaque<TurnKey>().optional(),
+  /** The turn goes on after its question was answered. */
+  resumed: opaque<ResumedTurn>().optional(),
   progress: opaque<() => TurnProgress>().optional(),
   onNodeStart: opaque<(name: string) => void>().optional(),
 });

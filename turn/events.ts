@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { AnsweredQuestion, Question, Waiting } from "./question.ts";
 import { Cost, Cut, ExecutionLog, Layer, Receipt, RouteDecision, TurnError, TurnUsage } from "./state.ts";
 
 /** Milliseconds of a turn. Parallel nodes overlap. Stored timings lack `persist`. */
@@ -75,7 +76,7 @@ export type PlanItem = z.infer<typeof PlanItem>;
 export const event = <Status extends string, Content extends z.ZodType>(status: Status, content: Content) =>
   z.object({ status: z.literal(status), content });
 
-/** An event of a running turn. The last one is `done` or `error`. */
+/** An event of a running turn. The last one is `done`, `error` or `waiting`. */
 export const TurnEvent = z.discriminatedUnion("status", [
   event("route_decision", RouteDecision),
   event("token", z.string()),
@@ -86,14 +87,25 @@ export const TurnEvent = z.discriminatedUnion("status", [
   event("tool_result", ToolResultEvent),
   event("plan", z.object({ items: z.array(PlanItem) })),
   event("context_compressed", ContextCompressed),
+  event("permission_asked", Question),
+  event("clarification_asked", Question),
+  event("decision_asked", Question),
+  event("permission_replied", AnsweredQuestion),
+  event("clarification_answered", AnsweredQuestion),
+  event("decision_answered", AnsweredQuestion),
+  event("waiting", Waiting),
   event("done", TurnResult),
   event("error", TurnError),
 ]);
 export type TurnEvent = z.infer<typeof TurnEvent>;
 
+/** A stream ends with exactly one of them. */
+export const LAST_STATUS = ["done", "error", "waiting"] as const;
+type LastStatus = (typeof LAST_STATUS)[number];
+
 /** `accepted`: the message is stored. */
 export type NodeEvent =
-  | Exclude<TurnEvent, { status: "done" | "error" }>
+  | Exclude<TurnEvent, { status: LastStatus }>
   | { status: "accepted"; content: { turn_id: string; conversation_id: string; message_id: string } };
 
 export function millisecondsSince(began: number, now = performance.now()): number {

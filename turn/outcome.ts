@@ -21,6 +21,8 @@ export interface TurnOutcome {
   cut?: Cut;
   /** Where in the stored answer this turn's begins, when it goes on with one. */
   continues_at?: number;
+  /** Characters that were streamed before the answer that is stored: what an agent said before its calls. */
+  said_before?: number;
   route_decision: RouteDecision | null;
   /** Null when the model was not asked. */
   usage: TurnUsage | null;
@@ -76,11 +78,13 @@ function turnTimings(nodes: Record<string, number>, progress: TurnProgress | und
 }
 
 export function turnOutcome(state: ConversationState, progress: TurnProgress | undefined): StorableOutcome {
+  const saidBefore = (progress?.characters ?? 0) - state.answer.length;
   const outcome: TurnOutcome = {
     completed: !state.partialAnswer && state.error === null,
     error: state.error,
     cut: state.cut,
     ...(state.continued ? { continues_at: state.continued.text.length } : {}),
+    ...(saidBefore > 0 ? { said_before: saidBefore } : {}),
     // Undefined when the turn failed before it was routed.
     route_decision: state.routeDecision ?? null,
     usage: state.usage,

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { Agent } from "./agent.ts";
 import { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
 import { ModelOptions } from "./model-options.ts";
+import { Question } from "./question.ts";
 import { Receipt } from "./receipt.ts";
 import { SummaryParts } from "./summary-parts.ts";
 
@@ -158,6 +159,7 @@ export const ConversationState = new StateSchema({
   store: z.boolean().default(true), // caller: false for a turn whose messages are deleted at its end
   asked: z.record(z.string(), z.unknown()).nullable().default(null), // caller: of its request, to be kept with its outcome
   debug: z.boolean().default(false), // caller
+  interactive: z.boolean().default(false), // caller: somebody can be asked, and the turn may wait for the answer
   agentType: AgentType.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one that is used
   requestedKbPrefix: z.string().nullable().default(null), // caller
   requestedAgent: z.string().nullable().default(null), // caller
@@ -188,6 +190,7 @@ export const ConversationState = new StateSchema({
   answer: z.string().default(""), // generate_rag: what was streamed, of a continued answer without its beginning
   toolCalls: z.number().default(0), // generate_agent
   steps: z.number().default(0), // generate_agent: those that are stored
+  question: Question.nullable().default(null), // generate_agent: what the turn waits for; nothing of its end is stored yet
   usage: TurnUsage.nullable().default(null), // generate_rag: null when the model was not asked
   cost: Cost.default(null), // generate_rag
   receipt: Receipt.nullable().default(null), // generate_rag: null when the model was not asked

@@ -1,8 +1,9 @@
-import { type AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { END, ReducedValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import type { ModelAnswer } from "../../models/stream-answer.ts";
 import type { AgentLimits } from "../../turn/agent.ts";
+import type { Question } from "../../turn/question.ts";
 
 /** What the loop of one turn does, made by generate_agent. */
 export interface AgentRun {
@@ -11,8 +12,11 @@ export interface AgentRun {
   elapsedMs: () => number;
   /** Asks the model. Never throws: a failure is in the answer. */
   ask(messages: readonly BaseMessage[], options: { withTools: boolean }): Promise<ModelAnswer>;
-  /** Stores the calls of an answer and runs them; the message of the model, and one of each tool. Throws AppError. */
-  call(answer: ModelAnswer): Promise<[AIMessage, ...BaseMessage[]]>;
+  /**
+   * Stores the calls of an answer and runs them; the message of the model, and one of each tool. With a question the turn has to wait, and
+   * some have no result yet. Throws AppError.
+   */
+  call(answer: ModelAnswer): Promise<{ messages: BaseMessage[]; question: Question | null }>;
   /** Tells that a limit was reached. */
   tellLimit(reached: string): void;
 }
@@ -23,8 +27,9 @@ const AgentLoopState = new StateSchema({
     { reducer: (earlier: BaseMessage[], later: BaseMessage[]) => [...earlier, ...later] },
   ),
   answer: z.custom<ModelAnswer>(), // model: its last answer
-  rounds: z.number().default(0), // model: how often it was asked
-  toolCalls: z.number().default(0), // tools
+  rounds: z.number().default(0), // model: how often it was asked; caller: before the question after which the turn goes on
+  toolCalls: z.number().default(0), // tools, caller
+  question: z.custom<Question>().nullable().default(null), // tools: what the turn has to wait for
   isLast: z.boolean().default(false), // model: it was asked without tools, as a limit was reached
 });
 type AgentLoopState = typeof AgentLoopState.State;
@@ -62,20 +67,22 @@ async function model(state: AgentLoopState, runtime: AgentLoopRuntime) {
 }
 
 async function tools(state: AgentLoopState, runtime: AgentLoopRuntime) {
-  const messages = await runOf(runtime).call(state.answer);
-  return { messages, toolCalls: state.toolCalls + state.answer.toolCalls.length };
+  const { messages, question } = await runOf(runtime).call(state.answer);
+  return { messages, question, toolCalls: state.toolCalls + state.answer.toolCalls.length };
 }
 
 const hasCalls = ({ answer, isLast }: AgentLoopState): "tools" | typeof END =>
   answer.error === null && answer.toolCalls.length > 0 && !isLast ? "tools" : END;
 
-/** `model ⇄ tools`, until the model answers without a call or a limit of the agent is reached. */
+const isWaiting = ({ question }: AgentLoopState): "model" | typeof END => (question === null ? "model" : END);
+
+/** `model ⇄ tools`, until the model answers without a call, a limit of the agent is reached, or somebody has to be asked. */
 export const agentLoop = new StateGraph(AgentLoopState, AgentLoopContext)
   .addNode("model", model)
   .addNode("tools", tools)
   .addEdge(START, "model")
   .addConditionalEdges("model", hasCalls, ["tools", END])
-  .addEdge("tools", "model")
+  .addConditionalEdges("tools", isWaiting, ["model", END])
   .compile({ name: "agent" });
 
 /** Supersteps of LangGraph that a run with these limits takes at most. */

@@ -1,27 +1,24 @@
 import { shareOf } from "../../models/facts/prompt-budget.ts";
 import type { ModelAnswer } from "../../models/stream-answer.ts";
+import type { StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
-import { NO_CONTEXT, type TurnUsage } from "../../turn/state.ts";
+import type { ResumedTurn, TurnSoFar } from "../../turn/resumed-turn.ts";
+import { NO_CONTEXT } from "../../turn/state.ts";
 
-/** What a turn has done so far. */
-export interface AgentProgress {
-  usage: TurnUsage;
-  /** Steps that are stored. */
-  steps: number;
-  /** The names of called tools. */
-  called: string[];
+/** What a turn has done so far. `elapsedMs`: before its last question. */
+export interface AgentProgress extends Omit<TurnSoFar, "models"> {
   /** The names of the models that answered; the last one last. */
   models: Set<string>;
   askedAt: number;
 }
 
-export const startProgress = (): AgentProgress => ({
-  usage: { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, estimated: false, ...NO_CONTEXT },
-  steps: 0,
-  called: [],
-  models: new Set(),
-  askedAt: performance.now(),
-});
+export function startProgress(resumed: ResumedTurn | undefined, steps: readonly StepOfQuestion[]): AgentProgress {
+  const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, estimated: false, ...NO_CONTEXT };
+  const soFar = resumed?.state.soFar ?? { usage, steps: 0, called: [], models: [], elapsedMs: 0 };
+  const stored = steps.filter(({ turnId }) => turnId === resumed?.turnId).map(({ seq }) => seq);
+  const last = Math.max(soFar.steps, ...stored);
+  return { ...soFar, called: [...soFar.called], models: new Set(soFar.models), steps: last, askedAt: performance.now() };
+}
 
 /** `usage_ratio` is that of the last prompt. */
 export function addUsage(

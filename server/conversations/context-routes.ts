@@ -7,7 +7,7 @@ import { callerOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { modelNames } from "../start/open-models.ts";
-import { assertNotTooLong, chatMessage, ChatRequest } from "../turns/open-turn.ts";
+import { assertNotTooLong, chatMessage, ChatRequest } from "../turns/chat-request.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import { parseRequest, parseUuid } from "../http/parse-request.ts";
 import { conversationNotFound } from "./conversation-routes.ts";

@@ -32,6 +32,7 @@ import { openaiConversationRoutes } from "../openai/responses/conversation-route
 import { responseRoutes } from "../openai/responses/response-routes.ts";
 import { pageRoutes } from "../page/page-routes.ts";
 import { chatRoutes } from "../turns/chat-routes.ts";
+import { questionRoutes } from "../turns/question-routes.ts";
 import { turnRoutes } from "../turns/turn-routes.ts";
 import type { AppParts } from "./app-parts.ts";
 import { LONGEST_INSTRUCTIONS } from "../../turn/context.ts";
@@ -73,6 +74,7 @@ export function makeApp(parts: AppParts): Express {
     .use(
       chatRoutes(parts),
       turnRoutes(parts),
+      questionRoutes(parts),
       agentRoutes(parts),
       stepRoutes(parts),
       mcpServerRoutes(parts),

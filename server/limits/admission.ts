@@ -62,9 +62,9 @@ export function makeAdmission({
   }
   return {
     /** Takes a place until the returned function is called. Throws AppError `overloaded`. */
-    enter(): () => void {
-      if (mostTurns > 0 && inside >= mostTurns) refuse("full");
-      if (lag.milliseconds() > LATEST_MS) refuse("late");
+    enter({ goesOn = false } = {}): () => void {
+      if (!goesOn && mostTurns > 0 && inside >= mostTurns) refuse("full");
+      if (!goesOn && lag.milliseconds() > LATEST_MS) refuse("late");
       inside++;
       let isInside = true;
       return () => {
@@ -82,8 +82,8 @@ export interface Permit {
   release(): void;
 }
 
-/** Throws AppError `too_many_turns`, `overloaded`, `token_quota_exceeded` or `cost_quota_exceeded`. */
-type Admit = (owner: Owner) => Promise<Permit>;
+/** Throws AppError `too_many_turns`, `overloaded`, `token_quota_exceeded` or `cost_quota_exceeded`; not for a turn that `goesOn`: it was admitted once. */
+type Admit = (owner: Owner, options?: { goesOn?: boolean }) => Promise<Permit>;
 
 /** How many at once, and the setting that says so; 0: any number. */
 type SlotLimit = readonly [limit: number, setting: string];
@@ -115,11 +115,13 @@ export function makeAdmit({ of: [one, several], perUser, perTenant, admission, q
     if (count === 0) taken.delete(key);
     else taken.set(key, count);
   }
-  return async function admit({ tenantId, userId }) {
+  return async function admit({ tenantId, userId }, { goesOn = false } = {}) {
     const [user, tenant] = [ownerKey(tenantId, userId), ownerKey(tenantId)];
-    assertFree(user, "user", perUser);
-    assertFree(tenant, "tenant", perTenant);
-    const leave = admission.enter();
+    if (!goesOn) {
+      assertFree(user, "user", perUser);
+      assertFree(tenant, "tenant", perTenant);
+    }
+    const leave = admission.enter({ goesOn });
     for (const key of [user, tenant]) add(key, 1);
     let isReleased = false;
     function release(): void {
@@ -129,7 +131,7 @@ export function makeAdmit({ of: [one, several], perUser, perTenant, admission, q
       for (const key of [user, tenant]) add(key, -1);
     }
     try {
-      await Promise.all([quota.assertLeft(tenantId), costs.assertLeft(tenantId)]);
+      if (!goesOn) await Promise.all([quota.assertLeft(tenantId), costs.assertLeft(tenantId)]);
     } catch (error) {
       release();
       throw error;

@@ -53,6 +53,7 @@ export function requestMetrics(registry: Registry) {
 export function turnMetrics(registry: Registry): (last: LastEvent) => void {
   const { counter, histogram } = metricsIn(registry);
   const turns = counter("turns_total", "Turns that ended, by outcome: done, partial, or the code of the error.", ["outcome"]);
+  const questions = counter("questions_total", "Questions for which turns wait, by type.", ["type"]);
   const turnSeconds = histogram("turn_duration_seconds", "Time of a turn that ended with done.");
   const firstTokenSeconds = histogram("turn_first_token_seconds", "Time to the first token of a turn that ended with done.");
   const cut = counter("turns_cut_total", "Turns that ended with done whose answer MAX_ANSWER_TOKENS or the model's context cut.");
@@ -67,6 +68,10 @@ export function turnMetrics(registry: Registry): (last: LastEvent) => void {
   return function turnEnded({ status, content }) {
     if (status === "error") {
       turns.inc({ outcome: content.code });
+      return;
+    }
+    if (status === "waiting") {
+      questions.inc({ type: content.question.type });
       return;
     }
     const { timings, receipt } = content;

@@ -84,6 +84,10 @@ export function openTraces({ providers, ...sending }: SpanSenderOptions & { prov
         if (span) markFailed(span, content.code);
         return;
       }
+      if (status === "waiting") {
+        span?.setAttribute("conversation_graph.turn.outcome", "waiting");
+        return;
+      }
       span?.setAttributes({
         "conversation_graph.turn.outcome": content.completed ? "done" : "partial",
         "conversation_graph.turn.degraded": content.degraded,

@@ -8,7 +8,7 @@ import { estimateTokens } from "../../text/tokens.ts";
 import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
 import type { Observer } from "../../observe/observer.ts";
-import { assertNotTooLong } from "../turns/open-turn.ts";
+import { assertNotTooLong } from "../turns/chat-request.ts";
 import type { Permit } from "../limits/admission.ts";
 import type { CompletionEvent } from "./completion-stream.ts";
 import { parseJsonObject } from "../../text/json-object.ts";

@@ -36,6 +36,13 @@ function ofTurn(event: TurnEvent, field: string): CompletionEvent[] {
     case "tool_result":
     case "plan":
     case "context_compressed":
+    case "permission_asked":
+    case "clarification_asked":
+    case "decision_asked":
+    case "permission_replied":
+    case "clarification_answered":
+    case "decision_answered":
+    case "waiting": // nobody is asked here
       return []; // OpenAI's protocol has no place for them
   }
 }

@@ -2,7 +2,7 @@ import type { Request, Response } from "express";
 import { toAppError } from "../../errors/app-error.ts";
 import { v7 as uuidv7 } from "uuid";
 import type { AppParts } from "../http/app-parts.ts";
-import { assertNotTooLong, parseChatRequest } from "../turns/open-turn.ts";
+import { assertNotTooLong, parseChatRequest } from "../turns/chat-request.ts";
 import type { TurnSource } from "../turns/turn-source.ts";
 import { type CompletionRequest, readAsked } from "./completion-request.ts";
 import type { OfferedModel } from "./offered-models.ts";
@@ -61,6 +61,7 @@ export function makeOpenTurn({ config, turns }: Pick<AppParts, "config" | "turns
         agent: offer.agent,
         model: offer.model,
         on_busy: onBusy,
+        interactive: false,
         remember: store,
         on_disconnect: isDetached ? "continue" : "cancel",
       };

@@ -5,6 +5,7 @@ import { waitUntilSettled } from "../../memory/jobs/wait-until-settled.ts";
 import { ASSUMED_CONTEXT } from "../../models/facts/model-facts.ts";
 import type { KnowledgeHandlers } from "../../nodes/generate-kb.ts";
 import { IN_MEMORY } from "../../stores/postgres/database/open-embedded-postgres.ts";
+import { QUESTION_CHANNEL } from "../../stores/postgres/agents/question-store.ts";
 import { CANCEL_CHANNEL } from "../../stores/postgres/conversations/turn-record-store.ts";
 import { ANYBODY } from "../auth/caller.ts";
 import { makeVerifyToken } from "../auth/verify-token.ts";
@@ -14,7 +15,8 @@ import { closeServer, CONNECTION_LIMITS, type ConnectionLimits, listen, portOf }
 import { openLimits } from "../limits/open-limits.ts";
 import { checkModelServer, checkPostgres, type HealthChecks, withTimeout } from "../observe/health-routes.ts";
 import { openObserving } from "../observe/open-observing.ts";
-import { makeTurns, parseChatRequest } from "../turns/open-turn.ts";
+import { parseChatRequest } from "../turns/chat-request.ts";
+import { makeTurns } from "../turns/open-turn.ts";
 import type { AgentExtras } from "./open-agents.ts";
 import type { Config } from "./config.ts";
 import type { McpOptions } from "./open-mcp.ts";
@@ -134,11 +136,16 @@ export async function openApp(
   metrics.watchLag(limits.lagMs);
   opening.defer(() => limits.close());
 
-  const turns = makeTurns({ ...opened, limits, observing, log });
+  const onWaitingError = warn("waiting turns could not be looked at, it will be tried again");
+  const turns = makeTurns({ ...opened, limits, observing, log, leaseMs: config.TURN_LEASE_MS, onWaitingError });
   const { registry } = turns;
   // A lost notification is noticed when the turn renews its lease.
   const onNotification = (turnId: string): void => registry.find(turnId)?.turn.cancel();
   opening.defer(await database.listen(CANCEL_CHANNEL, { onNotification, onConnect: () => undefined }));
+  const { waiting } = turns;
+  opening.defer(() => waiting.stop());
+  const onQuestion = (dueInMs: string): void => waiting.lookIn(Number(dueInMs));
+  opening.defer(await database.listen(QUESTION_CHANNEL, { onNotification: onQuestion, onConnect: () => waiting.lookIn(0) }));
 
   let stopping = false;
   const verifyToken = makeVerifyToken(config, warn("the keys of JWT_JWKS_URL are not refreshed"));
@@ -156,6 +163,7 @@ export async function openApp(
   });
   const drain = async (): Promise<void> => {
     stopping = true;
+    waiting.stop();
     await registry.drain(config.SHUTDOWN_GRACE_MS);
   };
   opening.defer(drain);
@@ -166,9 +174,10 @@ export async function openApp(
     async ask(input) {
       const { userId: user_id, sessionId: session_id, message, instructions } = input;
       parseChatRequest({ user_id, session_id, message, instructions }, config.MAX_MESSAGE_CHARS);
-      const turn = await turns.start({ tenantId: ANYBODY.tenantId, ...input }, { onBusy: "enqueue" });
+      const turn = await turns.start({ tenantId: ANYBODY.tenantId, ...input, interactive: false }, { onBusy: "enqueue" });
       const { status, content } = await turn.ended;
       if (status === "error") throw new AppError(content.code, content.message, { retryable: content.retryable });
+      if (status === "waiting") throw new Error("a turn that asks nobody waits");
       return content;
     },
     async settle(conversation) {

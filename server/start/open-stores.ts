@@ -2,6 +2,8 @@ import type { Observer } from "../../observe/observer.ts";
 import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
 import { makeAgentStore } from "../../stores/postgres/agents/agent-store.ts";
 import { makeSkillStore } from "../../stores/postgres/agents/skill-store.ts";
+import { makePermissionStore } from "../../stores/postgres/agents/permission-store.ts";
+import { makeQuestionStore } from "../../stores/postgres/agents/question-store.ts";
 import { makeStepStore } from "../../stores/postgres/agents/step-store.ts";
 import { makeConversationStore } from "../../stores/postgres/conversations/conversation-store.ts";
 import { makeMessageStore } from "../../stores/postgres/conversations/message-store.ts";
@@ -56,6 +58,8 @@ export async function openStores(config: Config, observer: Observer) {
     skills: makeSkillStore(database),
     steps: makeStepStore(database),
     usage: makeUsageStore(database),
+    questions: makeQuestionStore(database),
+    permissions: makePermissionStore(database),
     jobs: makeJobOverview(database),
   };
 }

@@ -3,13 +3,14 @@ import { findAgent } from "../../agents/agent-catalog.ts";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { assertKnowledgeBase, GENERAL } from "../../nodes/routing/route-by-words.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
-import { ChatBody, parseChatRequest } from "./open-turn.ts";
+import { ChatBody, parseChatRequest } from "./chat-request.ts";
 import { BEGINNING, parseLastEventId, sendTurnStream, turnStream } from "./turn-stream.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import type { TurnSource } from "./turn-source.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { ASSISTANT } from "../../turn/agent.ts";
+import { Waiting } from "../../turn/question.ts";
 import { TurnEvent, TurnResult } from "../../turn/events.ts";
 import { Layer, Receipt, RouteDecision, TurnError, TurnUsage } from "../../turn/state.ts";
 import type { ErrorCode } from "../../errors/error-codes.ts";
@@ -33,6 +34,7 @@ export const MODEL_ERRORS = [
 export const START_ERRORS = [
   "message_too_long",
   "conversation_busy",
+  "conversation_waiting",
   "idempotency_mismatch",
   "too_many_turns",
   "token_quota_exceeded",
@@ -41,11 +43,19 @@ export const START_ERRORS = [
   "shutting_down",
 ] as const satisfies readonly ErrorCode[];
 
-const errors = [...START_ERRORS, ...MODEL_ERRORS, "turn_cancelled", "turn_superseded", "turn_interrupted", "turn_gone"] as const;
+const errors = [
+  ...START_ERRORS,
+  ...MODEL_ERRORS,
+  "question_unanswered",
+  "turn_cancelled",
+  "turn_superseded",
+  "turn_interrupted",
+  "turn_gone",
+] as const;
 
 export const chatOperations = operationGroup({
   tag: "turns",
-  schemas: { ChatRequest: ChatBody, TurnEvent, TurnResult, RouteDecision, Receipt, Usage: TurnUsage, Layer, TurnError },
+  schemas: { ChatRequest: ChatBody, TurnEvent, TurnResult, Waiting, RouteDecision, Receipt, Usage: TurnUsage, Layer, TurnError },
   routes: {
     streamTurn: route("POST /api/v1/chat/stream", "One turn, streamed", {
       headers: ["Idempotency-Key", "Last-Event-ID"],
@@ -56,7 +66,10 @@ export const chatOperations = operationGroup({
     runTurn: route("POST /api/v1/chat", "One turn, answered when it is done", {
       headers: ["Idempotency-Key"],
       body: jsonBody(ChatBody),
-      answers: { 200: jsonAnswer(TurnResult, "The content of `done`.", ["X-Turn-Id"]) },
+      answers: {
+        200: jsonAnswer(TurnResult, "The content of `done`.", ["X-Turn-Id"]),
+        202: jsonAnswer(Waiting, "The content of `waiting`: the turn goes on when its question is answered.", ["X-Turn-Id"]),
+      },
       errors,
     }),
   },
@@ -114,7 +127,7 @@ export function chatRoutes({ config, stores: { knowledgeBases }, agents, models,
       response.set("x-turn-id", await untilAccepted(source, response));
       const { status, content } = await source.last(abortSignalOnClose(response));
       if (status === "error") throw new AppError(content.code, content.message);
-      response.json(content);
+      response.status(status === "waiting" ? 202 : 200).json(content);
     },
   });
 }

@@ -60,6 +60,7 @@ export function makeOpenIdempotent(records: TurnRecordStore, registry: TurnRegis
   const opening = new Map<string, { bodyHash: string; source: Promise<TurnSource> }>();
 
   function toFound(record: TurnRecord): Found {
+    if (record.question) return { source: storedSource(record) };
     const entry = registry.find(record.id);
     if (entry && !entry.last) return { source: localSource(entry.turn, !entry.isAccepted) };
     const outcome = storedOutcome(record);

@@ -1,119 +1,28 @@
 import type { Request, Response } from "express";
 import type { Logger } from "pino";
-import { AppError } from "../../errors/app-error.ts";
+import type { AppError } from "../../errors/app-error.ts";
 import type { ConversationGraph } from "../../graph/build-graph.ts";
-import { type LastEvent, type RunningTurn, startTurn, type TurnInput } from "../../graph/start-turn.ts";
+import { type LastEvent, type RunningTurn, startTurn, type TurnInput, type TurnOptions } from "../../graph/start-turn.ts";
 import type { Owner } from "../../stores/owner.ts";
-import { OnBusy, KeyTaken, type TurnKey } from "../../turn/context.ts";
+import { KeyTaken } from "../../turn/context.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
-import { AGENT_NAME } from "../../turn/agent.ts";
-import { ONCE } from "../../turn/outcome.ts";
-import { AgentType, type Attachment, type Usage } from "../../turn/state.ts";
+import type { Attachment, Usage } from "../../turn/state.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { UsageMeter } from "../limits/usage-meter.ts";
+import { makeTurnStore } from "../../stores/postgres/conversations/turn-store.ts";
+import type { ResumedTurn } from "../../turn/resumed-turn.ts";
+import type { Permit } from "../limits/admission.ts";
 import type { Limits } from "../limits/open-limits.ts";
 import { causeFacts, type CauseFacts } from "../observe/logger.ts";
 import type { Observing } from "../observe/open-observing.ts";
 import type { Stores } from "../start/open-stores.ts";
 import { hashBody, hashIdempotencyKey, makeOpenIdempotent } from "./idempotent-turns.ts";
+import { type ChatRequest, whatIsAsked } from "./chat-request.ts";
 import { makeRecentTurns } from "./recent-turns.ts";
+import { makeAnswerQuestion } from "./answer-question.ts";
 import { makeTurnRegistry } from "./turn-registry.ts";
 import { localSource, type TurnSource } from "./turn-source.ts";
-import { v7 as uuidv7 } from "uuid";
-import { z } from "zod";
-import { callerId, instructionsText, parseRequest, storableText } from "../http/parse-request.ts";
-
-const oneOf = (values: readonly string[]): string => `must be one of ${values.join(", ")}`;
-
-export const chatMessage = storableText.refine((text) => text.trim() !== "", "is blank; send what the user said").meta({ minLength: 1 });
-
-export const ChatRequest = z.strictObject(
-  {
-    user_id: callerId,
-    session_id: callerId,
-    message: chatMessage,
-    instructions: instructionsText
-      .optional()
-      .describe("What your application tells the model in this turn, behind the service's own instructions. It is not kept."),
-    kb_prefix: storableText.nullable().default(null).describe("The knowledge base to answer from; null: the service picks one, or none."),
-    agent: z
-      .string("must be a string")
-      .regex(AGENT_NAME, "must be the name of an agent")
-      .nullable()
-      .default(null)
-      .describe("The agent that answers; null: the service picks one."),
-    model: z
-      .string("must be a string")
-      .nullable()
-      .default(null)
-      .describe("A model of `GET /api/v1/models` that may be chosen; null: that of the agent or of the service."),
-    agent_type: z
-      .enum(AgentType.options, oneOf(AgentType.options))
-      .nullable()
-      .default(null)
-      .describe("How documents are searched, or not at all; null: as the `worker` of the knowledge base says, else `hybrid_agent`."),
-    remember: z
-      .boolean("must be true or false")
-      .default(true)
-      .describe(
-        "`false`: the turn is answered with memory and leaves none; its messages are listed, with `remember: false` in `metadata`.",
-      ),
-    debug: z.boolean("must be true or false").default(false).describe("Brings the events `execution_log`."),
-    on_busy: z
-      .enum(OnBusy.options, oneOf(OnBusy.options))
-      .default("refuse")
-      .describe(
-        "While another turn holds the conversation: 409 `conversation_busy`, wait in line, or stop that turn, whose answer is kept as incomplete.",
-      ),
-    on_disconnect: z
-      .enum(["cancel", "continue"], oneOf(["cancel", "continue"]))
-      .default("cancel")
-      .describe("What becomes of the turn when the client leaves."),
-  },
-  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with user_id, session_id and message" : undefined) },
-);
-export type ChatRequest = z.infer<typeof ChatRequest>;
-
-/** What clients send. */
-export const ChatBody = ChatRequest.extend({
-  session_id: callerId.optional().describe("May be left out with `remember: false`: the turn then has a conversation of its own."),
-});
-
-const wantsOwnConversation = (body: unknown): body is object =>
-  typeof body === "object" && body !== null && "remember" in body && body.remember === false && !("session_id" in body);
-
-/** A pair of surrogates is one. */
-function characterCount(text: string): number {
-  let pairs = 0;
-  for (let index = 0; index < text.length; index++) {
-    if ((text.codePointAt(index) ?? 0) <= 0xffff) continue;
-    pairs++;
-    index++;
-  }
-  return text.length - pairs;
-}
-
-/** Throws AppError `message_too_long`. */
-export function assertNotTooLong(field: string, texts: readonly string[], maxMessageChars: number): void {
-  const characters = texts.reduce((sum, text) => sum + characterCount(text), 0);
-  if (characters <= maxMessageChars) return;
-  const problem = `has ${characters} characters, at most ${maxMessageChars} are taken; shorten it, or raise MAX_MESSAGE_CHARS`;
-  throw new AppError("message_too_long", `${field}: ${problem}`, { details: [{ field, problem }] });
-}
-
-/** Throws AppError `invalid_request` or `message_too_long`. */
-export function parseChatRequest(body: unknown, maxMessageChars: number): ChatRequest {
-  const request = parseRequest(ChatRequest, wantsOwnConversation(body) ? { ...body, session_id: `${ONCE}${uuidv7()}` } : body);
-  assertNotTooLong("message", [request.message], maxMessageChars);
-  return request;
-}
-
-/** Without what a retry has another value of, or another version does not know. */
-function whatIsAsked({ remember, session_id, model, ...others }: ChatRequest): object {
-  const asked = model === null ? others : { ...others, model };
-  if (remember) return { ...asked, session_id };
-  return { ...asked, remember, session_id: session_id.startsWith(ONCE) ? null : session_id };
-}
+import { makeWaitingTurns } from "./waiting-turns.ts";
 
 /** What a turn may have that is no field of a ChatRequest. */
 interface Beside {
@@ -140,9 +49,16 @@ export interface TurnsParts {
   observing: Observing;
   meter: UsageMeter;
   log: Logger;
+  leaseMs: number;
+  /** Waiting turns could not be looked at. */
+  onWaitingError: (error: unknown) => void;
 }
 
 function logEnd(log: Logger, turnId: string, { status, content }: LastEvent, causes: CauseFacts[]): void {
+  if (status === "waiting") {
+    log.info({ turn_id: turnId, conversation_id: content.conversation_id, type: content.question.type }, "turn waits for an answer");
+    return;
+  }
   if (status === "error") {
     log.warn({ turn_id: turnId, code: content.code, causes }, "turn failed");
     return;
@@ -159,14 +75,16 @@ function countTokens(usage: Usage, last: LastEvent): number {
   return isUnanswered ? 0 : usage.total_tokens;
 }
 
+export type StartOptions = Pick<TurnOptions, "onBusy" | "key" | "turnId" | "resumed">;
+
 export type Turns = ReturnType<typeof makeTurns>;
 
-export function makeTurns({ graph, stores, limits, observing, meter, log }: TurnsParts) {
+export function makeTurns({ graph, stores, limits, observing, meter, log, leaseMs, onWaitingError }: TurnsParts) {
   const registry = makeTurnRegistry();
   const recent = makeRecentTurns();
   const openIdempotent = makeOpenIdempotent(stores.turns, registry);
 
-  async function start(input: TurnInput & Owner, options: { onBusy: OnBusy; key?: TurnKey }): Promise<RunningTurn> {
+  function run(permit: Permit, input: TurnInput & Owner, options: StartOptions): RunningTurn {
     const causes: CauseFacts[] = [];
     let isAnsweredByAnother = false;
     let used: Usage | null = null;
@@ -174,7 +92,7 @@ export function makeTurns({ graph, stores, limits, observing, meter, log }: Turn
       isAnsweredByAnother ||= error instanceof KeyTaken;
       causes.push(...causeFacts(error));
     };
-    const permit = await limits.admitTurn(input);
+    const usedBefore = options.resumed?.state.soFar.usage.total_tokens ?? 0;
     let turn: RunningTurn;
     try {
       registry.assertOpen();
@@ -186,18 +104,49 @@ export function makeTurns({ graph, stores, limits, observing, meter, log }: Turn
     registry.add(turn, input);
     void turn.ended.then((last) => {
       permit.release();
-      if (used) permit.addTokens(countTokens(used, last));
+      if (used) permit.addTokens(Math.max(0, countTokens(used, last) - usedBefore));
       if (isAnsweredByAnother) return;
       observing.metrics.turnEnded(last);
-      recent.add(input, last);
+      if (last.status !== "waiting") recent.add(input, last);
       logEnd(log, turn.turnId, last, causes);
     });
     return turn;
   }
 
+  async function start(input: TurnInput & Owner, options: StartOptions): Promise<RunningTurn> {
+    return run(await limits.admitTurn(input), input, options);
+  }
+
+  function goOn(resumed: ResumedTurn, permit: Permit): RunningTurn {
+    const { turnId, tenantId, userId, sessionId, message, state } = resumed;
+    const input = { tenantId, userId, sessionId, message, ...state.given, interactive: true };
+    return run(permit, input, { turnId, resumed });
+  }
+
+  const waiting = makeWaitingTurns({
+    questions: stores.questions,
+    turns: makeTurnStore(stores.database),
+    leaseMs,
+    goOn: async (resumed) => goOn(resumed, await limits.admitTurn(resumed, { goesOn: true })),
+    onError: onWaitingError,
+  });
+  const answer = makeAnswerQuestion({
+    questions: stores.questions,
+    limits,
+    leaseMs,
+    assertOpen: () => registry.assertOpen(),
+    goOn(resumed, permit) {
+      const turn = goOn(resumed, permit);
+      void turn.ended.then(() => waiting.lookIn(0)); // what it needed to go on is forgotten
+      return turn;
+    },
+  });
+
   return {
     registry,
     recent,
+    waiting,
+    answer,
     start,
     /**
      * Starts a turn, or finds that of the Idempotency-Key, for the client behind `response`. Throws AppError `shutting_down`,
@@ -214,6 +163,7 @@ export function makeTurns({ graph, stores, limits, observing, meter, log }: Turn
         ...beside,
         remember: body.remember,
         debug: body.debug,
+        interactive: body.interactive,
         agentType: body.agent_type,
         requestedKbPrefix: body.kb_prefix,
         requestedAgent: body.agent,

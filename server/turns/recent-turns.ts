@@ -25,7 +25,7 @@ function isShown({ tenantId, userId }: Owner, caller: Caller): boolean {
 export function makeRecentTurns() {
   const turns: { owner: Owner; turn: RecentTurn }[] = [];
   return {
-    add({ tenantId, userId }: Owner, { status, content }: LastEvent): void {
+    add({ tenantId, userId }: Owner, { status, content }: Exclude<LastEvent, { status: "waiting" }>): void {
       const measured =
         status === "error"
           ? { total_ms: null, first_token_ms: null, degraded: [], code: content.code }

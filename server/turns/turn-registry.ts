@@ -68,6 +68,10 @@ export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS) {
   async function keepUntilForgotten(entry: RegisteredTurn): Promise<void> {
     const { turnId, ended } = entry.turn;
     entry.last = await ended;
+    if (entry.last.status === "waiting") {
+      if (turns.get(turnId) === entry) forget(turnId); // it may have gone on already
+      return;
+    }
     const bytes = await estimateBytes(entry.turn);
     endedBytes.set(turnId, bytes);
     allBytes += bytes;

@@ -11,14 +11,18 @@ import type { AppParts } from "../http/app-parts.ts";
 import { parseUuid } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, time, type Sent } from "../http/openapi/operation.ts";
 import { Cut, TurnError, RouteDecision, Receipt, TurnUsage, Layer, Cost, NO_CONTEXT } from "../../turn/state.ts";
+import { endWaiting } from "../../nodes/end-waiting.ts";
+import { makeTurnStore } from "../../stores/postgres/conversations/turn-store.ts";
+import { Question } from "../../turn/question.ts";
 import { Notice, TurnTimings } from "../../turn/events.ts";
 
 const Turn = z
   .object({
     id: z.uuid(),
     state: z
-      .enum(["running", "done", "failed", "interrupted"])
-      .describe("Of an interrupted turn the process died; send its message again."),
+      .enum(["running", "waiting", "done", "failed", "interrupted"])
+      .describe("A waiting turn goes on when its `question` is answered. Of an interrupted turn the process died; send its message again."),
+    question: Question.nullable().describe("What it waits for."),
     conversation_id: z.uuid().nullable(),
     message_id: z.uuid().nullable().describe("The user's message."),
     answer_message_id: z.uuid().nullable(),
@@ -66,6 +70,7 @@ export const turnOperations = operationGroup({
 export function turnState({ record, isRunningHere }: FoundTurn): Turn["state"] {
   const outcome = record && storedOutcome(record);
   if (outcome) return outcome.error ? "failed" : "done";
+  if (record?.question) return "waiting";
   return isRunningHere || record?.isHeld ? "running" : "interrupted";
 }
 
@@ -89,16 +94,18 @@ const NO_OUTCOME = {
 function toTurn(found: FoundTurn): Sent<Turn> {
   const { id, record } = found;
   const outcome = record && storedOutcome(record);
+  const shown = Object.entries(outcome ?? {}).filter(([name]) => name in NO_OUTCOME);
   return {
     id,
     state: turnState(found),
+    question: record?.question ?? null,
     conversation_id: record?.conversationId ?? null,
     message_id: record?.questionId ?? null,
     answer_message_id: record?.answerId ?? null,
     started_at: record?.startedAt ?? null,
     ended_at: record?.endedAt ?? null,
     ...NO_OUTCOME,
-    ...outcome,
+    ...(Object.fromEntries(shown) as Partial<typeof outcome>),
     usage: outcome?.usage ? { ...NO_CONTEXT, ...outcome.usage } : null,
   };
 }
@@ -114,12 +121,17 @@ export function sourceOf({ stores, turns: { registry } }: TurnParts, found: Foun
   const isDoneHere = entry?.last?.status === "done";
   if (entry && (isRunningHere || isDoneHere || !record?.outcome)) return localSource(entry.turn, !entry.isAccepted);
   if (!record) throw turnGone(id);
-  if (record.isHeld) return remoteSource(stores.turns, record, registry.stopping);
+  if (record.isHeld && !record.question) return remoteSource(stores.turns, record, registry.stopping);
   return storedSource(record);
 }
 
 /** False when it had ended already. */
-export async function cancelTurn({ stores }: TurnParts, { id, entry, isRunningHere, record }: FoundTurn): Promise<boolean> {
+export async function cancelTurn({ config, stores }: TurnParts, { id, entry, isRunningHere, record }: FoundTurn): Promise<boolean> {
+  const closed = record?.question ? await stores.questions.cancel(record, id, config.TURN_LEASE_MS) : null;
+  if (closed) {
+    await endWaiting(makeTurnStore(stores.database), closed);
+    return true;
+  }
   if (isRunningHere) entry?.turn.cancel();
   return isRunningHere || (record !== null && (await stores.turns.requestCancel(record, id)));
 }
@@ -151,7 +163,7 @@ export function turnRoutes(parts: AppParts): Router {
   });
 }
 
-type TurnParts = Pick<AppParts, "stores" | "turns">;
+type TurnParts = Pick<AppParts, "config" | "stores" | "turns">;
 
 export interface FoundTurn {
   id: string;

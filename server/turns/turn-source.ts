@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, toAppError } from "../../errors/app-error.ts";
-import type { LastEvent, RunningTurn } from "../../graph/start-turn.ts";
+import type { LastEvent, RunningTurn, SentBefore } from "../../graph/start-turn.ts";
 import type { TurnEvent } from "../../turn/events.ts";
 import { toTurnResult, turnDeleted, type TurnOutcome } from "../../turn/outcome.ts";
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
@@ -14,6 +14,8 @@ export interface TurnSource {
   waits: boolean;
   /** Set where another turn may answer: the id of the one whose events follow. Never rejects. */
   streamedTurnId?: Promise<string>;
+  /** What was sent before the first event; known when that comes. */
+  before?: () => SentBefore | undefined;
   /** `signal` aborts when the reader has left. */
   eventBatches(signal: AbortSignal): AsyncIterable<TurnEvent[]>;
   last(signal: AbortSignal): Promise<LastEvent>;
@@ -43,11 +45,14 @@ export function turnGone(turnId: string): AppError {
 interface Replay {
   events: TurnEvent[];
   last: LastEvent;
+  before?: SentBefore;
 }
 
 /** The answer is one token. */
 function replayRecord(record: TurnRecord): Replay {
   const outcome = storedOutcome(record);
+  const { id: turn_id, conversationId: conversation_id, question } = record;
+  if (question) return { events: [], last: { status: "waiting", content: { turn_id, conversation_id, question } } };
   if (!outcome) return { events: [], last: { status: "error", content: INTERRUPTED } };
   const answer = record.answer?.slice(outcome.continues_at ?? 0) ?? null;
   const events: TurnEvent[] = [
@@ -55,20 +60,24 @@ function replayRecord(record: TurnRecord): Replay {
     ...outcome.notices.map((content) => ({ status: "notice" as const, content })),
     ...(answer ? [{ status: "token" as const, content: answer }] : []),
   ];
+  const before = { characters: outcome.said_before ?? 0, legs: 0 };
   const result = toTurnResult(outcome, { ...record, answer });
-  if (result) return { events, last: { status: "done", content: result } };
-  return { events, last: { status: "error", content: outcome.error ?? INTERRUPTED } };
+  if (result) return { events, before, last: { status: "done", content: result } };
+  return { events, before, last: { status: "error", content: outcome.error ?? INTERRUPTED } };
 }
 
 type Replayed = Pick<TurnSource, "turnId" | "accepted" | "waits">;
 
 /** All events come at once, in one batch. */
 function replaySource(replayed: Replayed, replay: (signal: AbortSignal) => Promise<Replay>): TurnSource {
+  let before: SentBefore | undefined;
   return {
     ...replayed,
+    before: () => before,
     async *eventBatches(signal) {
-      const { events, last } = await replay(signal);
-      yield [...events, last];
+      const replayed = await replay(signal);
+      before = replayed.before;
+      yield [...replayed.events, replayed.last];
     },
     last: async (signal) => (await replay(signal)).last,
   };
@@ -79,10 +88,10 @@ export function localSource(turn: RunningTurn, waits: boolean): TurnSource {
   const { turnId } = turn;
   const accepted = turn.accepted.then(() => turnId);
   accepted.catch(() => undefined); // its events end with the same error
-  return { turnId, accepted, waits, eventBatches: () => turn.eventBatches(), last: () => turn.ended };
+  return { turnId, accepted, waits, before: () => turn.before, eventBatches: () => turn.eventBatches(), last: () => turn.ended };
 }
 
-/** A turn that is over, in whichever process it ran. */
+/** A turn that is over, in whichever process it ran, or waits for an answer. */
 export function storedSource(record: TurnRecord): TurnSource {
   const { id: turnId } = record;
   return replaySource({ turnId, accepted: Promise.resolve(turnId), waits: false }, () => Promise.resolve(replayRecord(record)));
@@ -108,7 +117,7 @@ export function remoteSource(records: TurnRecordStore, found: TurnRecord, stoppi
         signal.throwIfAborted();
         const record = await records.find({ tenantId, userId }, turnId);
         if (!record) throw turnDeleted();
-        if (record.outcome || !record.isHeld) return replayRecord(record);
+        if (record.outcome || record.question || !record.isHeld) return replayRecord(record);
         await sleep(pause, undefined, { signal: over }).catch(() => undefined);
       }
     } catch (error) {

@@ -1,11 +1,12 @@
 import type { ServerResponse } from "node:http";
-import { TurnEvent } from "../../turn/events.ts";
+import type { SentBefore } from "../../graph/start-turn.ts";
+import { LAST_STATUS, TurnEvent } from "../../turn/events.ts";
 import { abortSignalOnClose, openEventStream } from "../http/event-stream.ts";
 import type { TurnSource } from "./turn-source.ts";
 import { AppError } from "../../errors/app-error.ts";
 
 export const turnStream = {
-  what: "Server-sent events: each `data:` line is one JSON object of this schema, each event has an `id:`. The last one is exactly one `done` or `error`.",
+  what: "Server-sent events: each `data:` line is one JSON object of this schema, each event has an `id:`. The last one is exactly one `done`, `error` or `waiting`.",
   content: { "text/event-stream": TurnEvent },
   headers: ["X-Turn-Id"],
 } as const;
@@ -28,7 +29,12 @@ export async function sendTurnStream(
   using stream = openEventStream(response, { heartbeatMs, headers: { "x-turn-id": turnId } });
   if (flushHeaders) stream.flushHeaders();
   let firstTokenSent = false;
-  for await (const batch of eventsAfter((await source.streamedTurnId) ?? source.turnId, source.eventBatches(clientLeft), after)) {
+  for await (const batch of eventsAfter(
+    (await source.streamedTurnId) ?? source.turnId,
+    source.eventBatches(clientLeft),
+    after,
+    source.before,
+  )) {
     if (response.destroyed) return;
     const events = batch.map(({ id, event }) => ({ id, data: JSON.stringify(event) }));
     await stream.send(events, { atOnce: !firstTokenSent });
@@ -63,6 +69,9 @@ export function parseLastEventId(header: string | undefined): EventPosition {
   ]);
 }
 
+const LAST: ReadonlySet<string> = new Set(LAST_STATUS);
+const EVENTS_PER_LEG = 1_000_000;
+
 export interface NumberedEvent {
   id: string;
   event: TurnEvent;
@@ -71,11 +80,13 @@ export interface NumberedEvent {
 /**
  * The events that a client at `position` has not had. Live and stored events differ in number but not in the characters of the answer, so
  * characters decide, and a token is cut where they end. The last event is always sent. A position in another turn counts as the beginning.
+ * Behind a question the numbers go on with the next million.
  */
 export async function* eventsAfter(
   turnId: string,
   batches: AsyncIterable<TurnEvent[]>,
   position: EventPosition = BEGINNING,
+  sentBefore: () => SentBefore | undefined = () => undefined,
 ): AsyncGenerator<NumberedEvent[]> {
   const turn = lastDigits(turnId);
   const after = position.turn === undefined || position.turn === turn ? position : BEGINNING;
@@ -91,12 +102,17 @@ export async function* eventsAfter(
       characters += event.content.length;
       if (had >= event.content.length) return;
       if (had > 0) rest = { ...event, content: event.content.slice(had) };
-    } else if (event.status !== "done" && event.status !== "error" && index <= after.number) return;
+    } else if (!LAST.has(event.status) && index <= after.number) return;
     number = Math.max(index, number + 1);
     yield { id: `${number}.${Math.max(characters, after.characters)}.${turn}`, event: rest };
   }
 
   for await (const batch of batches) {
+    if (index === 0) {
+      const before = sentBefore();
+      index = (before?.legs ?? 0) * EVENTS_PER_LEG;
+      characters = before?.characters ?? 0;
+    }
     const events = batch.flatMap((event) => [...missing(event)]);
     if (events.length > 0) yield events;
   }

@@ -64,8 +64,11 @@ describe("a knowledge base with a handler of its own", () => {
       };
       const graph = opened.makeGraph({ handlers, documents: found && { find, topK: 7 } });
       const turn = startTurn(graph, { userId: "ada", sessionId: crypto.randomUUID(), message: "What is the price?" });
-      const { content } = await turn.ended;
-      return { asked: asked.filter((line) => !line.includes("What is")), answer: "answer" in content ? content.answer : content.code };
+      const last = await turn.ended;
+      return {
+        asked: asked.filter((line) => !line.includes("What is")),
+        answer: last.status === "done" ? last.content.answer : last.status === "error" ? last.content.code : last.status,
+      };
     };
     const passage = { id: "chunk", documentId: "document", title: "Price list", heading: "", text: "7.50", score: 2, indexedAt: "" };
     expect(await answerWith({ passages: [passage as never], degraded: true })).toEqual({

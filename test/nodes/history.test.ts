@@ -1,7 +1,8 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { beginTurn, type HistoryParts, makeHistory, makeKeyedQueue } from "../../nodes/history.ts";
+import { beginTurn, makeKeyedQueue } from "../../nodes/begin-turn.ts";
+import { type HistoryParts, makeHistory } from "../../nodes/history.ts";
 import type { BeginTurn, BegunTurn, HeldTurn } from "../../stores/postgres/conversations/recover-turn.ts";
 import type { OutcomeToStore } from "../../stores/postgres/conversations/recover-turn.ts";
 import type { TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
@@ -14,6 +15,8 @@ import { sampleTurn } from "../support/samples/sample-turns.ts";
 import { makeFakeTurnStore } from "./fake-turn-store.ts";
 
 const STATE = { tenantId: "tenant", userId: "ada", sessionId: "s", message: "Where did I park?" } as ConversationState;
+
+const NOTHING_WAITS: HistoryParts["questions"] = { waitingIn: async () => null, cancel: async () => null };
 
 /** A turn that begins only when `letIn` is called. */
 function waitingTurn(checkRecallable: () => Promise<Recallable>, parts: Partial<HistoryParts> = {}) {
@@ -29,6 +32,7 @@ function waitingTurn(checkRecallable: () => Promise<Recallable>, parts: Partial<
       },
     }),
     records: { interrupt: async () => undefined },
+    questions: NOTHING_WAITS,
     windows: { load: async () => ({ summary: null, messages: [], isWhole: true, lastErasure: null }) },
     historyWindow: 6,
     tokenBudget: () => 1_000,
@@ -83,7 +87,7 @@ const BEGUN: BegunTurn = { conversationId: "conversation", messageId: "message" 
 
 /** Begins turns over a store: they wait in line unless `onBusy` says otherwise. */
 function beginningOver(calls: Partial<TurnStore>, interrupt: TurnRecordStore["interrupt"] = async () => undefined) {
-  const parts = { turns: makeFakeTurnStore(calls), records: { interrupt }, line: makeKeyedQueue() };
+  const parts = { turns: makeFakeTurnStore(calls), records: { interrupt }, questions: NOTHING_WAITS, line: makeKeyedQueue() };
   return (fields: Partial<BeginTurn> = {}, { onBusy = "enqueue", signal }: { onBusy?: OnBusy; signal?: AbortSignal } = {}) =>
     beginTurn(parts, sampleTurn({ sessionId: "holiday", ...fields }), { onBusy, signal });
 }

@@ -46,7 +46,7 @@ async function followOpenQuestion(owner: string, isWanted: () => boolean): Promi
   if (!isWanted() || (stored?.state !== "running" && stored?.state !== "done")) return;
   const { content: message } = question;
   const body = { user_id: owner, session_id: sessionId.value, message, kb_prefix: null } as const;
-  followTurn({ ...body, agent_type: null, on_disconnect: "continue" }, question, turnId);
+  followTurn({ ...body, agent_type: null, on_disconnect: "continue", interactive: false }, question, turnId);
 }
 
 /** Shows a conversation, as far back as the message in the address. */

@@ -3,7 +3,7 @@ export const enInspector = {
   title: "Details of this answer",
   none: "No details available.",
   running: "This turn is still running.",
-  states: { running: "Running", done: "Done", failed: "Failed", interrupted: "Interrupted" },
+  states: { running: "Running", waiting: "Waiting for an answer", done: "Done", failed: "Failed", interrupted: "Interrupted" },
   timeline: "Timeline",
   firstToken: "First token",
   total: "Whole turn",

@@ -5,7 +5,7 @@ export const zhInspector: Texts["inspector"] = {
   title: "回答详情",
   none: "没有详情。",
   running: "这一轮仍在进行。",
-  states: { running: "进行中", done: "完成", failed: "失败", interrupted: "中断" },
+  states: { running: "进行中", waiting: "等待回答", done: "完成", failed: "失败", interrupted: "中断" },
   timeline: "时间线",
   firstToken: "首字延迟",
   total: "整轮",

@@ -41,7 +41,7 @@ export async function playDialogue({ exchanges }: Dialogue, sessionId: string, p
   for (const [finished, { user, assistant }] of exchanges.entries()) {
     model.answer = assistant;
     const last = await startTurn(graph, { userId: "bench", sessionId, message: user }).ended;
-    if (last.status === "error") throw new Error(`turn ${finished} of ${sessionId} failed: ${last.content.message}`);
+    if (last.status !== "done") throw new Error(`turn ${finished} of ${sessionId} failed: ${JSON.stringify(last.content)}`);
     const { completed, degraded, receipt, conversation_id: conversationId } = last.content;
     if (!completed || degraded.length > 0)
       throw new Error(`turn ${finished} of ${sessionId} is not whole: ${JSON.stringify(last.content)}`);

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { chatMessage } from "../../turns/open-turn.ts";
+import { chatMessage } from "../../turns/chat-request.ts";
 import { importedText } from "../../conversations/import-routes.ts";
 import { ANSWER_HEADERS, type AnswerHeader, REQUEST_HEADERS } from "./headers.ts";
 import { configuredSection } from "../../memory/core-memory-routes.ts";

@@ -27,6 +27,7 @@ import { openaiConversationOperations } from "../../openai/responses/conversatio
 import { responseOperations } from "../../openai/responses/response-routes.ts";
 import { pageOperations } from "../../page/page-routes.ts";
 import { chatOperations } from "../../turns/chat-routes.ts";
+import { questionOperations } from "../../turns/question-routes.ts";
 import { turnOperations } from "../../turns/turn-routes.ts";
 import { descriptionOperations } from "./openapi-routes.ts";
 import { listOperations, type Operation, type OperationGroup } from "./operation.ts";
@@ -34,6 +35,7 @@ import { listOperations, type Operation, type OperationGroup } from "./operation
 export const GROUPS: readonly OperationGroup[] = [
   chatOperations,
   turnOperations,
+  questionOperations,
   conversationOperations,
   messageOperations,
   contextOperations,

@@ -11,7 +11,7 @@ import type { AppParts } from "../../http/app-parts.ts";
 import { jsonBody, makeRouter, operationGroup, route, type Sent } from "../../http/openapi/operation.ts";
 import { givenMetadata, parseRequest, wholeNumberField } from "../../http/parse-request.ts";
 import { readJson, requireJson } from "../../http/read-body.ts";
-import { assertNotTooLong } from "../../turns/open-turn.ts";
+import { assertNotTooLong } from "../../turns/chat-request.ts";
 import { MAX_BODY_BYTES } from "../openai-routes.ts";
 import { claimedUser, findUser, namedUser } from "../user-and-session.ts";
 import { findConversation } from "./find-place.ts";

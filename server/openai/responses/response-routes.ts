@@ -110,7 +110,7 @@ export function responseRoutes(parts: AppParts): Router {
     const state = turnState(found);
     const output = record?.answer && record.answerId ? [answerItem(messageItemId(record.answerId), record.answer, "completed")] : [];
     const outcome = record && storedOutcome(record);
-    if (state === "running") return { status: "in_progress", output: [] };
+    if (state === "running" || state === "waiting") return { status: "in_progress", output: [] };
     if (record && outcome) {
       const whole = toTurnResult(outcome, record);
       if (whole) return { status: whole.completed && !whole.cut ? "completed" : "incomplete", output, usage: whole.usage };

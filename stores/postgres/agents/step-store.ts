@@ -42,7 +42,7 @@ export interface StepOfQuestion extends Step {
 }
 
 export interface StepStore {
-  /** Stores steps before they run, also when it is called again after a lost reply; false when the turn no longer holds its conversation, and then none may run. */
+  /** Stores steps before they run, also when it is called again after a lost reply; false when the turn no longer holds its conversation, or another process has begun them, and then none may run. */
   begin(turn: HeldTurn, steps: readonly NewStep[]): Promise<boolean>;
   end(turn: HeldTurn, step: { seq: number; output: string; ok: boolean; tokens: number }): Promise<void>;
   /** Counts the agent's part in the conversation. */
@@ -73,13 +73,14 @@ const BEGIN = `
 with held as (${HELD}), given as (
   select * from json_to_recordset($5::json) as step(seq int, agent text, kind text, name text, call_id text, arguments jsonb, output text, tokens int, ms float8)
 ), stored as (
-  insert into turn_steps (turn_id, seq, conversation_id, agent, kind, name, call_id, arguments, output, ok, tokens, started_at, ended_at)
+  insert into turn_steps (turn_id, seq, conversation_id, agent, kind, name, call_id, arguments, output, ok, tokens, started_at, ended_at, runner)
   select $4, seq, held.id, agent, kind, name, call_id, arguments, output, case when ms is not null then true end, tokens,
-    clock_timestamp() - coalesce(ms, 0) * interval '1 millisecond', case when ms is not null then clock_timestamp() end
+    clock_timestamp() - coalesce(ms, 0) * interval '1 millisecond', case when ms is not null then clock_timestamp() end, $6::uuid
   from held cross join given
-  on conflict do nothing
+  on conflict (turn_id, seq) do update set runner = turn_steps.runner where turn_steps.runner is not distinct from excluded.runner
+  returning 1
 )
-select from held`;
+select from held where (select count(*) from stored) = (select count(*) from given)`;
 
 const END = `
 update turn_steps set output = $5, ok = $6, tokens = $7, ended_at = clock_timestamp()
@@ -117,7 +118,7 @@ export function makeStepStore(database: Database): StepStore {
   return {
     async begin(turn, steps) {
       const given = steps.map(({ callId, tokens = 0, ...step }) => ({ ...step, call_id: callId, tokens }));
-      const values = [...ownedValues(turn), turn.turnId, storableJson(given)];
+      const values = [...ownedValues(turn), turn.turnId, storableJson(given), turn.runner ?? null];
       return (await database.query({ name: "steps-begin", text: BEGIN, values })).length === 1;
     },
     async end(turn, { seq, output, ok, tokens }) {

@@ -44,6 +44,8 @@ export interface BegunTurn {
 export interface HeldTurn extends Owner {
   conversationId: string;
   turnId: string;
+  /** Of a turn that has gone on after a question: whose hand begins its steps. */
+  runner?: string | null;
 }
 
 export interface AnswerToStore {
@@ -188,9 +190,15 @@ export async function takeBackTurn(database: Database, { conversationId, turnId,
   });
 }
 
+/** Turns that wait for an answer keep theirs. Those that had one are taken up at once. */
 const RELEASE_DEAD = `
-update conversations set turn_id = null, turn_lease_until = null
-from turns where turns.id = conversations.turn_id and turns.ended_at is null and turns.emptied_at is null`;
+with dead as (
+  select conversations.id, exists (select from questions where questions.turn_id = turns.id and resume is not null) as goes_on
+  from conversations join turns on turns.id = conversations.turn_id
+  where turns.ended_at is null and turns.emptied_at is null and turn_lease_until < 'infinity'
+)
+update conversations set turn_id = case when goes_on then turn_id end, turn_lease_until = case when goes_on then clock_timestamp() end
+from dead where dead.id = conversations.id`;
 
 /** Releases the leases of a process that died. For a database that no other process uses, before the first turn. */
 export async function releaseDeadLeases(database: Database): Promise<void> {

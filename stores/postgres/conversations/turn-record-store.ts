@@ -1,3 +1,5 @@
+import type { Question } from "../../../turn/question.ts";
+import { fromJson, OPEN_QUESTION, type QuestionJson } from "../agents/question-rows.ts";
 import type { Owner, OwnerScope } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 
@@ -48,6 +50,8 @@ export interface TurnRecord extends Owner {
   /** Null while it runs, or when its process died. */
   outcome: Record<string, unknown> | null;
   isHeld: boolean;
+  /** What it waits for. */
+  question: Question | null;
   /** The outcome has been cleared. */
   isGone: boolean;
   startedAt: Date;
@@ -71,6 +75,7 @@ const RECORD = `
 select turns.id, turns.tenant_id as "tenantId", turns.user_id as "userId", turns.conversation_id as "conversationId", question_id as "questionId",
   answer_id as "answerId", answer.content as answer, body_hash as "bodyHash", outcome,
   coalesce(ended_at is null and conversations.turn_id = turns.id and turn_lease_until >= clock_timestamp(), false) as "isHeld",
+  ${OPEN_QUESTION} as question,
   emptied_at is not null or started_at < clock_timestamp() - interval '${OUTCOME_LIFETIME}' as "isGone",
   started_at as "startedAt", ended_at as "endedAt"
 from turns join conversations on conversations.id = turns.conversation_id
@@ -100,16 +105,20 @@ select pg_notify('${CANCEL_CHANNEL}', id::text) from asked`;
 
 const EMPTY = `update turns set ${CLEARED} where id = $1 and tenant_id = $2 and user_id = $3`;
 
+type RecordRow = Omit<TurnRecord, "question"> & { question: QuestionJson | null };
+
+const toRecord = ([row]: RecordRow[]): TurnRecord | null => (row ? { ...row, question: row.question && fromJson(row.question) } : null);
+
 export function makeTurnRecordStore(database: Database): TurnRecordStore {
   return {
     async find({ tenantId, userId }, turnId) {
       const text = `${RECORD} where turns.id = $1 and turns.tenant_id = $2 and ($3::text is null or turns.user_id = $3)`;
-      return (await database.query<TurnRecord>({ name: "turn-find", text, values: [turnId, tenantId, userId] }))[0] ?? null;
+      return toRecord(await database.query<RecordRow>({ name: "turn-find", text, values: [turnId, tenantId, userId] }));
     },
 
     async findByKey({ tenantId, userId }, keyHash) {
       const text = `${RECORD} where turns.tenant_id = $1 and turns.user_id = $2 and key_hash = $3`;
-      return (await database.query<TurnRecord>({ name: "turn-find-key", text, values: [tenantId, userId, keyHash] }))[0] ?? null;
+      return toRecord(await database.query<RecordRow>({ name: "turn-find-key", text, values: [tenantId, userId, keyHash] }));
     },
 
     async requestCancel({ tenantId, userId }, turnId) {

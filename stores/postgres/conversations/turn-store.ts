@@ -54,8 +54,9 @@ export interface TurnStore {
   finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[], outcome?: OutcomeToStore): Promise<FinishOutcome>;
 }
 
+/** A renewal that comes late: a turn that waits for an answer keeps its conversation. */
 const RENEW = `
-update conversations set turn_lease_until = clock_timestamp() + $5 * interval '1 millisecond'
+update conversations set turn_lease_until = case when turn_lease_until = 'infinity' then turn_lease_until else clock_timestamp() + $5 * interval '1 millisecond' end
 where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4
 returning (select cancel_requested from turns where turns.id = $4)`;
 

@@ -65,7 +65,9 @@ select (select count(*) from operations)::int as "memoryOperations",
   greatest((select count(*) from versions), (select count(*) from operations)) < $3 as "isAll"`;
 
 const ERASE_GRANTS = "delete from mcp_grants where tenant_id = $1 and user_id = $2";
-const ERASE_SECTIONS = "delete from core_memory_sections where tenant_id = $1 and user_id = $2 returning 1";
+const ERASE_SECTIONS = `
+with allowed as (delete from permissions where tenant_id = $1 and user_id = $2)
+delete from core_memory_sections where tenant_id = $1 and user_id = $2 returning 1`;
 
 const ERASE_ARCHIVED = `
 delete from archived_memories using conversations

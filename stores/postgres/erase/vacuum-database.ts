@@ -13,7 +13,7 @@ where relkind = 'r' and (nspname in ('public', 'pgboss', 'search') or pg_class.o
 order by nspname = 'pg_catalog', pg_class.oid`;
 
 const IS_BUSY = `
-select exists (select from conversations where turn_id is not null and turn_lease_until >= clock_timestamp())
+select exists (select from conversations where turn_id is not null and turn_lease_until >= clock_timestamp() and turn_lease_until < 'infinity')
   or exists (select from pgboss.job where data->>'kind' <> 'vacuum' and (state = 'active' or state < 'active' and start_after <= clock_timestamp()))
   as "isBusy"`;
 

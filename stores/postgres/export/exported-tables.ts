@@ -30,7 +30,9 @@ export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: "turns_to_read_again" },
   { name: "archived_memories", omitted: { index_names: OF_THE_INDEX } },
   { name: "turns", belongs: "by its question" }, // a repeated key is the same turn, also after a move
-  { name: "turn_steps" },
+  { name: "turn_steps", omitted: { runner: OF_A_PROCESS } },
+  { name: "questions", omitted: { resume: OF_A_PROCESS, taken: OF_A_PROCESS } },
+  { name: "permissions" },
   { name: "conversation_agents" },
   { name: "agents" },
   { name: "agent_versions" },

@@ -4,6 +4,7 @@ import type { ConversationState } from "../../../turn/state.ts";
 import { uncoveredMessages } from "../../../turn/uncovered-messages.ts";
 import type { SummarySettings } from "../../../memory/summary/summarise-conversation.ts";
 import { makeHistory } from "../../../nodes/history.ts";
+import { makeQuestionStore } from "../../../stores/postgres/agents/question-store.ts";
 import { jobsAfterTurn } from "../../../memory/jobs/run-memory-jobs.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
@@ -62,7 +63,16 @@ export function makeGatedTurnSlot(database: Database) {
 
   async function run(talk: Talk, told: TurnTold, settings: SummarySettings, latestPlace: () => number): Promise<void> {
     const { historyWindow } = settings;
-    const parts = { turns, records, windows, historyWindow, tokenBudget: () => 1e6, useSummary: true, leaseMs: NO_RENEWAL_MS };
+    const parts = {
+      turns,
+      records,
+      questions: makeQuestionStore(gated),
+      windows,
+      historyWindow,
+      tokenBudget: () => 1e6,
+      useSummary: true,
+      leaseMs: NO_RENEWAL_MS,
+    };
     const history = makeHistory({ ...parts, episodes: null, scope: "user" });
     const asked = { ...talk, message: told.question } as ConversationState;
     const state = { ...asked, ...(await history(asked, {})) } as ConversationState;

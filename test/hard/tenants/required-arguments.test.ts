@@ -98,6 +98,7 @@ const OF_NO_TENANT: Record<string, string> = {
   "name claims of jobs, or an erasure, that this process was given": `JobTransaction.settle JobTransaction.fail JobQueue.keepUnended JobQueue.settleIf JobQueue.touch ErasureStore.purgeRows
     ErasureStore.nextGroups ErasureStore.finish`,
   "workers do the jobs of everybody, each of which says whose it is": `JobTransaction.add JobQueue.claim JobQueue.watch`,
+  "go on with the turns of everybody, each of which says whose it is": `QuestionStore.takeDue QuestionStore.untilDue`,
   "the embedded database as a whole": `JobTransaction.addVacuum listTables rewriteTable dropOldLog isBusy lastErase`,
   "for operators, who may export everybody; a selection names tenant and user": `exportLines`,
 };

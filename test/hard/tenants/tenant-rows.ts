@@ -25,6 +25,8 @@ const OWNER_OF: Record<string, RowOwner> = {
   turns_to_read_again: OF_CONVERSATION,
   message_ratings: OF_CONVERSATION,
   turn_steps: OF_CONVERSATION,
+  questions: OF_CONVERSATION,
+  permissions: OWN,
   conversation_agents: OF_CONVERSATION,
   mcp_servers: OF_TENANT,
   mcp_grants: OWN,

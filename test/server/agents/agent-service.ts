@@ -42,8 +42,8 @@ export function useAgentService(environment: Record<string, string> = {}, option
   const chats = () => opened.model.seen.filter(({ body: { model } }) => model === "test-chat");
 
   /** A turn of an agent, with its events and steps. */
-  async function ask(agent: string, message: string, sessionId = `agents-${sessions++}`) {
-    const { events, headers } = await postTurn(opened.url, { user_id: "ada", session_id: sessionId, message, agent });
+  async function ask(agent: string, message: string, sessionId = `agents-${sessions++}`, fields: object = {}) {
+    const { events, headers } = await postTurn(opened.url, { user_id: "ada", session_id: sessionId, message, agent, ...fields });
     type ContentOf<Status> = Extract<TurnEvent, { status: Status }>["content"];
     const of = <Status extends TurnEvent["status"]>(status: Status): ContentOf<Status>[] =>
       events.flatMap(({ data }) => (data.status === status ? [data.content as ContentOf<Status>] : []));

@@ -78,7 +78,7 @@ describe("a turn of an agent", () => {
     await makeAgent("careful", { tools: ["order"] });
     const before = runs;
     follow([calls("order", { item: "tea" })], "Not ordered.");
-    const { of } = await ask("careful", "order tea");
+    const { of } = await ask("careful", "order tea", undefined, { interactive: false });
     expect(of("tool_result")[0]).toMatchObject({ ok: false, output: expect.stringContaining("nobody can be asked") });
     expect(runs).toBe(before);
   });

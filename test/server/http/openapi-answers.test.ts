@@ -3,6 +3,9 @@ import { v7 as uuidv7 } from "uuid";
 import { OPERATIONS } from "../../../server/http/openapi/operations.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
 import { makeDescribedClient, type DescribedClient, type DescribedRequest } from "../../support/clients/described-call.ts";
+import type { Waiting } from "../../../turn/question.ts";
+import { askingClient, callOf, ORDER_TOOLS } from "../../support/services/asking-agent.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
@@ -16,6 +19,7 @@ const completion = { model: "conversation-graph", messages: [{ role: "user", con
 
 /** Every operation called at a real service with every layer of memory: what it answers, it answers as described. */
 describe("answers are what the description says", () => {
+  const asking = useServiceWithModel({}, { extras: { tools: ORDER_TOOLS } });
   let service: TestService;
   let client: DescribedClient;
   let remove: () => Promise<void>;
@@ -94,6 +98,24 @@ describe("answers are what the description says", () => {
     await ask("getSkill", helper);
     await ask("listSkills");
     await ask("deleteSkill", helper);
+  });
+
+  test("about questions", async () => {
+    const described = makeDescribedClient(asking.url);
+    await described.call("putAgent", { params: { name: "helper" }, body: { description: "Orders", tools: ["order"] } });
+    const people = askingClient(asking);
+    people.follow([callOf("order", { item: "tea" })], "Ordered.");
+    const { status, values } = await described.call("runTurn", { body: { ...turn("Order tea."), agent: "helper" } });
+    const waiting = values[0] as unknown as Waiting;
+    expect([status, waiting.question.type]).toEqual([202, "permission"]);
+    await described.call("listQuestions", { query: { user_id: "ada" } });
+    await described.call("getTurn", { params: { id: waiting.turn_id } });
+    const body = { question_id: waiting.question.id, answer: "allow_always" };
+    expect((await described.call("answerQuestion", { params: { id: waiting.turn_id }, body })).status).toBe(201);
+    await people.rest(waiting);
+    const [kept] = (await described.call("listPermissions", { params: user })).values as unknown as { permissions: { id: string }[] }[];
+    await described.call("revokePermission", { params: { ...user, permission_id: kept?.permissions[0]?.id ?? "none" } });
+    for (const id of described.answered) client.answered.add(id);
   });
 
   test("about conversations", async () => {
@@ -209,8 +231,8 @@ describe("answers are what the description says", () => {
   });
 
   test("of every operation", () => {
-    const others = OPERATIONS.filter(({ id }) => id !== "finishSignIn"); // it takes a browser: sign-in-at-mcp-servers.test.ts
-    expect([...client.answered].toSorted()).toEqual(others.map(({ id }) => id).toSorted());
+    const inBrowsers = "finishSignIn"; // sign-in-at-mcp-servers.test.ts
+    expect([...client.answered, inBrowsers].toSorted()).toEqual(OPERATIONS.map(({ id }) => id).toSorted());
   });
 
   const REFUSED = OPERATIONS.filter(({ isOpen }) => !isOpen);

@@ -19,6 +19,7 @@ const ada = { user_id: "ada", session_id: "typed" };
 
 const turn = await client.POST("/api/v1/chat", { body: { ...ada, message: "Hello from types" } });
 if (!turn.data) throw new Error(turn.error.error.message);
+if (!("answer" in turn.data)) throw new Error(turn.data.question.question);
 const { answer, usage, receipt }: components["schemas"]["TurnResult"] = turn.data;
 
 const list = await client.GET("/api/v1/conversations", { params: { query: { user_id: "ada", limit: 5 } } });

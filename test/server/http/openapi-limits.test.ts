@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
-import { parseChatRequest } from "../../../server/turns/open-turn.ts";
+import { parseChatRequest } from "../../../server/turns/chat-request.ts";
 import { parseImportRequest } from "../../../server/conversations/import-routes.ts";
 import { buildDescription, makeSchemaWriter } from "../../../server/http/openapi/build-description.ts";
 import { OPERATIONS } from "../../../server/http/openapi/operations.ts";

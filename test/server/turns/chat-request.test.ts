@@ -56,7 +56,7 @@ const BAD_BODIES: [name: string, body: unknown, problems: Record<string, RegExp>
     { ...GOOD, agent_type: "nope", on_busy: "wait", on_disconnect: null },
     {
       agent_type: /^must be one of hybrid_agent, naive_rag_agent, chat_agent$/,
-      on_busy: /^must be one of refuse, enqueue, interrupt$/,
+      on_busy: /^must be one of refuse, enqueue, interrupt, cancel_waiting$/,
       on_disconnect: /^must be one of cancel, continue$/,
     },
   ],

@@ -15,6 +15,9 @@ import {
 } from "../../../../stores/postgres/export/exported-tables.ts";
 import { makeAgentStore } from "../../../../stores/postgres/agents/agent-store.ts";
 import { makeSkillStore } from "../../../../stores/postgres/agents/skill-store.ts";
+import { permissionQuestion } from "../../../../agents/questions.ts";
+import type { WaitingState } from "../../../../turn/resumed-turn.ts";
+import { makeQuestionStore } from "../../../../stores/postgres/agents/question-store.ts";
 import { makeStepStore } from "../../../../stores/postgres/agents/step-store.ts";
 import { AgentSpec } from "../../../../turn/agent.ts";
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
@@ -75,6 +78,8 @@ async function fill(database: Database): Promise<{ running: string; pending: str
   const skills = makeSkillStore(database);
   for (const tenant of ["acme", "other"]) await skills.put(tenant, "helper", { description: ODD, files: { "SKILL.md": ODD } });
   const steps = makeStepStore(database);
+  const questions = makeQuestionStore(database);
+  const call = { seq: 1, id: "call_1", name: "calculate", arguments: "{}" };
   for (const owner of [ADA, BOB, EVE]) {
     const said = owner === ADA ? ODD : "plums";
     const turn = { ...owner, turnId: uuidv7() };
@@ -83,6 +88,9 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     await steps.begin(held, [{ seq: 1, agent: "helper", kind: "tool", name: "calculate", callId: "call_1", arguments: { text: said } }]);
     await steps.end(held, { seq: 1, output: said, ok: true, tokens: 3 });
     await steps.noteAgent(held, { name: "helper", interaction: "answered", state: said });
+    const asked = { ...permissionQuestion("helper", call, "digest"), id: uuidv7(), agent: "helper", seq: 2, resume: {} as WaitingState };
+    await questions.ask(held, { ...asked, question: said });
+    await questions.answer(owner, asked.id, { value: "allow_always", text: said, allowAlways: true }, 1_000);
   }
   const used = {
     calls: 1,

@@ -1,0 +1,37 @@
+import type { ToolHooks } from "../../agents/run-tool-call.ts";
+import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
+import type { ModelChoice } from "../../models/model-choice.ts";
+import type { AnswerTimeouts } from "../../models/deadlines.ts";
+import type { Observer } from "../../observe/observer.ts";
+import type { PermissionStore } from "../../stores/postgres/agents/permission-store.ts";
+import type { QuestionStore } from "../../stores/postgres/agents/question-store.ts";
+import type { StepOfQuestion, StepStore } from "../../stores/postgres/agents/step-store.ts";
+import type { HeldTurn } from "../../stores/postgres/conversations/recover-turn.ts";
+import type { Agent } from "../../turn/agent.ts";
+import type { TurnRuntime } from "../../turn/context.ts";
+import type { WaitingState } from "../../turn/resumed-turn.ts";
+import type { AgentProgress } from "./agent-progress.ts";
+
+/** What all agents of one turn share. */
+export interface AgentTurn {
+  held: HeldTurn;
+  messageId: string;
+  runtime: TurnRuntime;
+  signal: AbortSignal;
+  choicesOf: (agent: Agent) => readonly ModelChoice[];
+  steps: StepStore;
+  questions: Pick<QuestionStore, "ask">;
+  permissions: Pick<PermissionStore, "ofAgent">;
+  hooks: ToolHooks;
+  timeouts: AnswerTimeouts;
+  limits: PromptLimits;
+  toolTimeoutMs: number;
+  observer: Observer;
+  /** Of earlier attempts at this message, and of this turn before its question. */
+  earlier: readonly StepOfQuestion[];
+  progress: AgentProgress;
+  /** Somebody can be asked. A subagent asks nobody: its turn cannot wait in the middle of a call. */
+  interactive: boolean;
+  /** What the turn needs to go on, but for what it has done. */
+  toResume: (agent: Agent) => Pick<WaitingState, "given" | "routeDecision" | "leg">;
+}

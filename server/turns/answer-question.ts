@@ -1,0 +1,96 @@
+import { AppError } from "../../errors/app-error.ts";
+import { resultsAsAnswer } from "../../agents/questions.ts";
+import type { RunningTurn } from "../../graph/start-turn.ts";
+import type { GivenAnswer, QuestionStore, StoredQuestion } from "../../stores/postgres/agents/question-store.ts";
+import type { OwnerScope } from "../../stores/owner.ts";
+import { type AnswerValue, type Question } from "../../turn/question.ts";
+import type { ResumedTurn } from "../../turn/resumed-turn.ts";
+import type { Permit } from "../limits/admission.ts";
+import type { Limits } from "../limits/open-limits.ts";
+
+/** What somebody answers: labels of options, their own words, or the results of the caller's calls. */
+export interface Reply {
+  answer?: AnswerValue | undefined;
+  text?: string | undefined;
+  results?: readonly { call_id: string; output: string }[] | undefined;
+}
+
+const invalid = (field: string, problem: string): AppError => AppError.invalid([{ field, problem }]);
+
+function toResults(question: Question, { results, answer }: Reply): GivenAnswer {
+  if (answer !== undefined || results === undefined)
+    throw invalid("results", "is missing; this question is answered by the results of its calls");
+  const asked = (question.calls ?? []).map(({ call_id }) => call_id);
+  const given = new Map(results.map(({ call_id, output }) => [call_id, output]));
+  const missing = asked.filter((id) => !given.has(id));
+  if (missing.length > 0) throw invalid("results", `lacks the calls ${missing.join(", ")}; answer all of them at once`);
+  const unknown = [...given.keys()].filter((id) => !asked.includes(id));
+  if (unknown.length > 0) throw invalid("results", `holds ${unknown.join(", ").slice(0, 200)}, which this question does not ask for`);
+  return { value: resultsAsAnswer(given), text: null };
+}
+
+/** Throws AppError `invalid_request` when it is no answer to the question. */
+export function toGivenAnswer(question: Question, reply: Reply): GivenAnswer {
+  const { type, options, allow_multiple: allowMultiple } = question;
+  if (type === "client_tool") return toResults(question, reply);
+  if (reply.results !== undefined) throw invalid("results", "is for calls of the caller's own tools; send `answer`");
+  const labels = options.map(({ label }) => label);
+  const chosen = [reply.answer ?? []].flat();
+  const text = reply.text?.trim() || null;
+  const unknown = chosen.filter((label) => !labels.includes(label));
+  if (unknown.length > 0) throw invalid("answer", `"${unknown[0]?.slice(0, 80)}" is none of the options: ${labels.join(", ")}`);
+  if (chosen.length > 1 && !allowMultiple) throw invalid("answer", "has several labels; this question takes one");
+  if (chosen.length === 0 && (text === null || type === "permission"))
+    throw invalid("answer", `is missing; send one of ${labels.join(", ")}${type === "permission" ? "" : ", or `text`"}`);
+  const value = chosen.length === 0 ? null : allowMultiple ? [...new Set(chosen)] : (chosen[0] ?? null);
+  return { value, text, allowAlways: value === "allow_always" };
+}
+
+const noSuchQuestion = (questionId: string): AppError => new AppError("not_found", `There is no question ${questionId} of this turn.`);
+
+function refusal({ question, answeredBy }: StoredQuestion): AppError {
+  if (answeredBy === "person")
+    return new AppError("already_answered", `Question ${question.id} has been answered. The first answer counts.`);
+  const why = answeredBy === "cancelled" ? "its turn was ended" : "nobody answered it in time";
+  return new AppError("question_expired", `Question ${question.id} can no longer be answered: ${why}.`);
+}
+
+export interface AnswerParts {
+  questions: Pick<QuestionStore, "find" | "answer">;
+  limits: Pick<Limits, "admitTurn">;
+  leaseMs: number;
+  /** Throws AppError `shutting_down`. */
+  assertOpen: () => void;
+  goOn: (resumed: ResumedTurn, permit: Permit) => RunningTurn;
+}
+
+export interface AnsweredTurn {
+  turn: RunningTurn;
+  given: GivenAnswer;
+}
+
+/** Answers questions. The turn goes on in this process. */
+export function makeAnswerQuestion({ questions, limits, leaseMs, assertOpen, goOn }: AnswerParts) {
+  /**
+   * Throws AppError `not_found`, also for questions of others, `already_answered`, `question_expired`, `invalid_request`, and what admitting
+   * a turn throws; then nothing has changed.
+   */
+  return async function answerQuestion(scope: OwnerScope, turnId: string, questionId: string, reply: Reply): Promise<AnsweredTurn> {
+    const stored = await questions.find(scope, turnId, questionId);
+    if (!stored) throw noSuchQuestion(questionId);
+    if (!stored.isOpen) throw refusal(stored);
+    const given = toGivenAnswer(stored.question, reply);
+    const permit = await limits.admitTurn(stored);
+    try {
+      assertOpen();
+      const resumed = await questions.answer(stored, questionId, given, leaseMs);
+      if (resumed) return { turn: goOn(resumed, permit), given };
+    } catch (error) {
+      permit.release();
+      throw error;
+    }
+    permit.release();
+    const now = await questions.find(scope, turnId, questionId);
+    throw now ? refusal(now) : noSuchQuestion(questionId);
+  };
+}

@@ -1,0 +1,104 @@
+import { v7 as uuidv7 } from "uuid";
+import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
+import { AGENT_NAME } from "../../turn/agent.ts";
+import { OnBusy } from "../../turn/context.ts";
+import { ONCE } from "../../turn/outcome.ts";
+import { AgentType } from "../../turn/state.ts";
+import { callerId, instructionsText, parseRequest, storableText } from "../http/parse-request.ts";
+
+const oneOf = (values: readonly string[]): string => `must be one of ${values.join(", ")}`;
+
+export const chatMessage = storableText.refine((text) => text.trim() !== "", "is blank; send what the user said").meta({ minLength: 1 });
+
+export const ChatRequest = z.strictObject(
+  {
+    user_id: callerId,
+    session_id: callerId,
+    message: chatMessage,
+    instructions: instructionsText
+      .optional()
+      .describe("What your application tells the model in this turn, behind the service's own instructions. It is not kept."),
+    kb_prefix: storableText.nullable().default(null).describe("The knowledge base to answer from; null: the service picks one, or none."),
+    agent: z
+      .string("must be a string")
+      .regex(AGENT_NAME, "must be the name of an agent")
+      .nullable()
+      .default(null)
+      .describe("The agent that answers; null: the service picks one."),
+    model: z
+      .string("must be a string")
+      .nullable()
+      .default(null)
+      .describe("A model of `GET /api/v1/models` that may be chosen; null: that of the agent or of the service."),
+    agent_type: z
+      .enum(AgentType.options, oneOf(AgentType.options))
+      .nullable()
+      .default(null)
+      .describe("How documents are searched, or not at all; null: as the `worker` of the knowledge base says, else `hybrid_agent`."),
+    remember: z
+      .boolean("must be true or false")
+      .default(true)
+      .describe(
+        "`false`: the turn is answered with memory and leaves none; its messages are listed, with `remember: false` in `metadata`.",
+      ),
+    debug: z.boolean("must be true or false").default(false).describe("Brings the events `execution_log`."),
+    interactive: z
+      .boolean("must be true or false")
+      .default(true)
+      .describe("`false`: nobody can be asked; every question is answered at once as if nobody did in time."),
+    on_busy: z
+      .enum(OnBusy.options, oneOf(OnBusy.options))
+      .default("refuse")
+      .describe(
+        "While another turn holds the conversation: 409 `conversation_busy`, wait in line, or stop that turn, whose answer is kept as incomplete. A turn that waits for an answer is 409 `conversation_waiting`; `cancel_waiting` and `interrupt` end it.",
+      ),
+    on_disconnect: z
+      .enum(["cancel", "continue"], oneOf(["cancel", "continue"]))
+      .default("cancel")
+      .describe("What becomes of the turn when the client leaves."),
+  },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with user_id, session_id and message" : undefined) },
+);
+export type ChatRequest = z.infer<typeof ChatRequest>;
+
+/** What clients send. */
+export const ChatBody = ChatRequest.extend({
+  session_id: callerId.optional().describe("May be left out with `remember: false`: the turn then has a conversation of its own."),
+});
+
+const wantsOwnConversation = (body: unknown): body is object =>
+  typeof body === "object" && body !== null && "remember" in body && body.remember === false && !("session_id" in body);
+
+/** A pair of surrogates is one. */
+function characterCount(text: string): number {
+  let pairs = 0;
+  for (let index = 0; index < text.length; index++) {
+    if ((text.codePointAt(index) ?? 0) <= 0xffff) continue;
+    pairs++;
+    index++;
+  }
+  return text.length - pairs;
+}
+
+/** Throws AppError `message_too_long`. */
+export function assertNotTooLong(field: string, texts: readonly string[], maxMessageChars: number): void {
+  const characters = texts.reduce((sum, text) => sum + characterCount(text), 0);
+  if (characters <= maxMessageChars) return;
+  const problem = `has ${characters} characters, at most ${maxMessageChars} are taken; shorten it, or raise MAX_MESSAGE_CHARS`;
+  throw new AppError("message_too_long", `${field}: ${problem}`, { details: [{ field, problem }] });
+}
+
+/** Throws AppError `invalid_request` or `message_too_long`. */
+export function parseChatRequest(body: unknown, maxMessageChars: number): ChatRequest {
+  const request = parseRequest(ChatRequest, wantsOwnConversation(body) ? { ...body, session_id: `${ONCE}${uuidv7()}` } : body);
+  assertNotTooLong("message", [request.message], maxMessageChars);
+  return request;
+}
+
+/** For the key of a request: without what a retry has another value of, or another version does not know. */
+export function whatIsAsked({ remember, interactive, session_id, model, ...others }: ChatRequest): object {
+  const asked = { ...others, ...(model === null ? {} : { model }), ...(interactive ? {} : { interactive }) };
+  if (remember) return { ...asked, session_id };
+  return { ...asked, remember, session_id: session_id.startsWith(ONCE) ? null : session_id };
+}

@@ -1,0 +1,86 @@
+import type { RunningTurn } from "../../graph/start-turn.ts";
+import { endWaiting } from "../../nodes/end-waiting.ts";
+import type { QuestionStore } from "../../stores/postgres/agents/question-store.ts";
+import type { TurnStore } from "../../stores/postgres/conversations/turn-store.ts";
+import type { ResumedTurn } from "../../turn/resumed-turn.ts";
+
+/** Turns that one process goes on with at a time, of those whose questions nobody answered. */
+const MOST_AT_ONCE = 10;
+/** Milliseconds between two looks. */
+const LEAST_PAUSE_MS = 100;
+const RETRY_MS = 1_000;
+
+export interface WaitingTurnsParts {
+  questions: Pick<QuestionStore, "takeDue" | "untilDue">;
+  turns: Pick<TurnStore, "finish">;
+  leaseMs: number;
+  goOn: (resumed: ResumedTurn) => Promise<RunningTurn>;
+  onError: (error: unknown) => void;
+}
+
+export type WaitingTurns = ReturnType<typeof makeWaitingTurns>;
+
+/**
+ * Goes on with turns whose questions have expired, and with those whose process died after an answer. All waiting turns together cost one
+ * timer, which goes off when the next of them is due; without any it does not run.
+ */
+export function makeWaitingTurns({ questions, turns, leaseMs, goOn, onError }: WaitingTurnsParts) {
+  let timer: NodeJS.Timeout | undefined;
+  let dueAt = Infinity;
+  let isLooking = false;
+  let isStopped = false;
+  let going = 0;
+
+  async function take(resumed: ResumedTurn): Promise<void> {
+    going++;
+    try {
+      if (resumed.answered.by === "cancelled") await endWaiting(turns, resumed);
+      else await (await goOn(resumed)).ended;
+    } catch (error) {
+      onError(error);
+    } finally {
+      going--;
+      lookIn(0);
+    }
+  }
+
+  async function look(): Promise<void> {
+    dueAt = Infinity;
+    isLooking = true;
+    try {
+      const free = MOST_AT_ONCE - going;
+      const taken = free > 0 ? await questions.takeDue(free, leaseMs) : [];
+      for (const resumed of taken) void take(resumed);
+      const next = going < MOST_AT_ONCE ? await questions.untilDue() : null; // the next look comes when one of them ends
+      if (next !== null) lookIn(next);
+    } catch (error) {
+      onError(error);
+      lookIn(RETRY_MS);
+    } finally {
+      isLooking = false;
+      if (dueAt < Infinity) schedule();
+    }
+  }
+
+  function schedule(): void {
+    clearTimeout(timer);
+    if (isStopped || isLooking) return;
+    timer = setTimeout(() => void look(), Math.max(LEAST_PAUSE_MS, dueAt - performance.now())).unref();
+  }
+
+  function lookIn(milliseconds: number): void {
+    const wanted = performance.now() + milliseconds;
+    if (wanted >= dueAt) return;
+    dueAt = wanted;
+    schedule();
+  }
+
+  return {
+    /** Something may be due in so many milliseconds. */
+    lookIn,
+    stop(): void {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

@@ -1,0 +1,49 @@
+import { shownArguments } from "../../../text/tool-arguments.ts";
+import type { Question, QuestionType } from "../../../turn/question.ts";
+import type { NewQuestion } from "../../../turn/resumed-turn.ts";
+
+/** A question as it is stored: arguments of calls are the text that the model sent. */
+export interface QuestionParts {
+  id: string;
+  type: QuestionType;
+  agent: string;
+  content: Pick<NewQuestion, "question" | "options" | "tool" | "calls"> & { allow_multiple: boolean; required: boolean };
+  expiresAt: Date;
+}
+
+export type QuestionJson = Omit<QuestionParts, "expiresAt"> & { expiresAt: string };
+
+/** SQL: the question that a turn waits for, beside `turns` and its `conversations`. */
+export const OPEN_QUESTION = `(
+  select json_build_object('id', id, 'type', type, 'agent', agent, 'content', content, 'expiresAt', expires_at) from questions
+  where questions.turn_id = turns.id and answered_at is null and conversations.turn_id = turns.id
+)`;
+
+export const shownTool = ({ name, arguments: given }: { name: string; arguments: string }) => ({
+  name,
+  arguments: shownArguments({ arguments: given }),
+});
+
+/** As clients see it. */
+export function toQuestion({ id, type, agent, content, expiresAt }: QuestionParts): Question {
+  const { question, options, allow_multiple, required, tool, calls } = content;
+  return {
+    ...{ id, type, agent, question, options, allow_multiple, required },
+    ...(tool ? { tool: shownTool(tool) } : {}),
+    ...(calls ? { calls: calls.map((call) => ({ call_id: call.call_id, ...shownTool(call) })) } : {}),
+    expires_at: expiresAt.toISOString(),
+  };
+}
+
+export const fromJson = ({ expiresAt, ...parts }: QuestionJson): Question => toQuestion({ ...parts, expiresAt: new Date(expiresAt) });
+
+export function contentOf({
+  question,
+  options,
+  allow_multiple = false,
+  required = false,
+  tool,
+  calls,
+}: NewQuestion): QuestionParts["content"] {
+  return { question, options, allow_multiple, required, ...(tool ? { tool } : {}), ...(calls ? { calls } : {}) };
+}

@@ -1,0 +1,241 @@
+import { v7 as uuidv7 } from "uuid";
+import { storableJson } from "../../../text/storable-text.ts";
+import type { AnswerValue, Question } from "../../../turn/question.ts";
+import type { NewQuestion, ResumedTurn, WaitingState } from "../../../turn/resumed-turn.ts";
+import type { Owner, OwnerScope } from "../../owner.ts";
+import { type Cursor, type Page, type PageRequest, toPage } from "../../page.ts";
+import { ownerLock, shareOwner } from "../conversations/locks.ts";
+import type { HeldTurn } from "../conversations/recover-turn.ts";
+import type { Database, StatementValue } from "../database/database.ts";
+import { MAX_UUID, ownedValues, pageValues } from "../database/sql-parts.ts";
+import { contentOf, type QuestionParts, shownTool, toQuestion } from "./question-rows.ts";
+
+/** In how many milliseconds a question may have to be looked at is sent here. */
+export const QUESTION_CHANNEL = "conversation_graph_questions";
+
+export interface AskedQuestion extends NewQuestion {
+  id: string;
+  agent: string;
+  seq: number;
+  resume: WaitingState;
+}
+
+/** A question as it stands. */
+export interface StoredQuestion extends Owner {
+  turnId: string;
+  conversationId: string;
+  question: Question;
+  answeredBy: "person" | "timeout" | "cancelled" | null;
+  /** It waits for an answer, and one would count. */
+  isOpen: boolean;
+  askedAt: Date;
+}
+
+export interface GivenAnswer {
+  value: AnswerValue;
+  /** The person's own words. */
+  text: string | null;
+  /** Keeps that the tool of the question is allowed to its agent. */
+  allowAlways?: boolean;
+}
+
+export interface QuestionStore {
+  /** Stores the question, and lets go of the turn; when it expires, or null when the turn no longer holds its conversation. Repeatable. */
+  ask(turn: HeldTurn, question: AskedQuestion): Promise<Date | null>;
+  find(scope: OwnerScope, turnId: string, questionId: string): Promise<StoredQuestion | null>;
+  /** Open ones, newest first. */
+  list(owner: Owner, page: PageRequest): Promise<Page<StoredQuestion & Cursor>>;
+  /** The turn of a conversation that waits for an answer. */
+  waitingIn(session: Owner & { sessionId: string }): Promise<StoredQuestion | null>;
+  /** Answers an open question of the owner and takes its turn; null when somebody, or its end, was faster. */
+  answer(owner: Owner, questionId: string, answer: GivenAnswer, leaseMs: number): Promise<ResumedTurn | null>;
+  /** Closes the open question of a turn and takes the turn, to end it; null when it does not wait. */
+  cancel(owner: Owner, turnId: string, leaseMs: number): Promise<ResumedTurn | null>;
+  /** Takes turns whose question has expired, or whose process died after an answer. */
+  takeDue(limit: number, leaseMs: number): Promise<ResumedTurn[]>;
+  /** Milliseconds until `takeDue` may have something to take; null: nothing waits. Forgets what turns that are over no longer need. */
+  untilDue(): Promise<number | null>;
+}
+
+/** $1 to $4 are of the held turn. */
+const ASK = `
+with held as (
+  select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 for update
+), before as (
+  update questions set resume = null from held where questions.turn_id = $4 and questions.id <> $5 and resume is not null
+), asked as (
+  insert into questions (id, turn_id, conversation_id, seq, type, agent, content, if_unanswered, resume, asked_at, expires_at)
+  select $5::uuid, $4, held.id, $6, $7, $8, $9::jsonb, $10::jsonb, $11::jsonb, clock_timestamp(), clock_timestamp() + $12::float8 * interval '1 millisecond' from held
+  on conflict (id) do nothing
+  returning expires_at
+), step as (
+  insert into turn_steps (turn_id, seq, conversation_id, agent, kind, name, arguments, tokens, started_at, runner)
+  select $4, $6, $1, $8, 'question', $7, $13::jsonb, 0, clock_timestamp(), $14::uuid from asked
+  on conflict do nothing
+), waits as (
+  update conversations set turn_lease_until = 'infinity' from asked where id = $1
+), told as (
+  select pg_notify('${QUESTION_CHANNEL}', $12::float8::text) from asked
+)
+select expires_at as "expiresAt", (select count(*) from told) from asked
+union all select expires_at, 0 from questions where id = $5 and turn_id = $4`;
+
+const STORED = `
+select questions.id, questions.turn_id as "turnId", tenant_id as "tenantId", user_id as "userId", questions.conversation_id as "conversationId", type, agent, content,
+  expires_at as "expiresAt", asked_at as "askedAt", answered_by as "answeredBy",
+  answered_at is null and expires_at > clock_timestamp() and conversations.turn_id is not distinct from questions.turn_id as "isOpen"
+from questions join conversations on conversations.id = questions.conversation_id`;
+
+/** Of a question that is shown to its person. */
+const OPEN = "answered_at is null and conversations.turn_id = questions.turn_id and expires_at > clock_timestamp()";
+
+const LIST = `${STORED}
+where tenant_id = $1 and user_id = $2 and ${OPEN} and (asked_at, questions.id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, ${MAX_UUID}))
+order by asked_at desc, questions.id desc limit $5`;
+
+/** The step of the question ends with its answer. Then all that the turn needs to go on. From `closed`, for `lease` milliseconds. */
+const takeSql = (lease: string): string => `
+taken as (
+  update conversations set turn_lease_until = clock_timestamp() + ${lease}::float8 * interval '1 millisecond'
+  from closed where conversations.id = closed.conversation_id and conversations.turn_id = closed.turn_id
+), step as (
+  update turn_steps set output = coalesce(closed.answer::text, closed.answered_by), ok = closed.answered_by = 'person', ended_at = clock_timestamp()
+  from closed where turn_steps.turn_id = closed.turn_id and turn_steps.seq = closed.seq and ended_at is null
+), told as (
+  select pg_notify('${QUESTION_CHANNEL}', ${lease}::float8::text) from closed
+)
+select closed.id, closed.turn_id as "turnId", conversations.tenant_id as "tenantId", conversations.user_id as "userId", closed.conversation_id as "conversationId", type, agent,
+  closed.content, expires_at as "expiresAt", seq, answer, answer_text as "text", answered_by as "by", resume as state, session_id as "sessionId", messages.id as "messageId",
+  messages.content as message, (select count(*) from told)
+from closed join conversations on conversations.id = closed.conversation_id join turns on turns.id = closed.turn_id join messages on messages.id = question_id`;
+
+/** The conversation is locked first, as everywhere; the question is looked at again when its row is. */
+const ANSWER = `
+with ${shareOwner(5)}, held as (
+  select conversations.id, tenant_id, user_id, conversations.turn_id from guard cross join conversations
+  where id = (select conversation_id from questions where id = $1) and tenant_id = $2 and user_id = $3
+  for update of conversations
+), closed as (
+  update questions set answer = $6::jsonb, answer_text = $7, answered_by = 'person', answered_at = clock_timestamp(), taken = 1
+  from held where questions.id = $1 and questions.conversation_id = held.id and questions.turn_id = held.turn_id
+    and answered_at is null and expires_at > clock_timestamp() and resume is not null
+  returning questions.*
+), allowed as (
+  insert into permissions as kept (id, tenant_id, user_id, agent, tool, digest, created_at)
+  select $8::uuid, $2, $3, agent, content#>>'{tool,name}', content#>>'{tool,digest}', clock_timestamp() from closed where $8::uuid is not null
+  on conflict (tenant_id, user_id, agent, tool) do update set digest = excluded.digest, created_at = excluded.created_at
+), ${takeSql("$4")}`;
+
+const CANCEL = `
+with ${shareOwner(5)}, held as (
+  select conversations.id from guard cross join conversations
+  where tenant_id = $2 and user_id = $3 and turn_id = $1 for update of conversations
+), closed as (
+  update questions set answered_by = 'cancelled', answered_at = clock_timestamp(), taken = 1
+  from held where questions.turn_id = $1 and questions.conversation_id = held.id and answered_at is null and resume is not null
+  returning questions.*
+), ${takeSql("$4")}`;
+
+/** Together with a crash of the service it would be tried for ever. */
+const MOST_TIMES = 3;
+
+const TAKE_DUE = `
+with due as (
+  select questions.id, answered_at from questions
+  join conversations on conversations.id = questions.conversation_id and conversations.turn_id = questions.turn_id
+  where resume is not null and taken < ${MOST_TIMES}
+    and case when answered_at is null then expires_at <= clock_timestamp() else turn_lease_until < clock_timestamp() end
+  order by expires_at limit $1
+  for update of conversations skip locked
+), closed as (
+  update questions set taken = taken + 1, answer = case when questions.answered_at is null then if_unanswered else answer end,
+    answered_by = coalesce(answered_by, 'timeout'), answered_at = coalesce(questions.answered_at, clock_timestamp())
+  from due where questions.id = due.id and questions.answered_at is not distinct from due.answered_at and resume is not null
+  returning questions.*
+), ${takeSql("$2")}`;
+
+const UNTIL_DUE = `
+with waiting as (
+  select questions.id, case when answered_at is null then expires_at else turn_lease_until end as due_at,
+    ended_at is not null or conversations.turn_id is distinct from turns.id or answered_at is not null and taken >= ${MOST_TIMES} and turn_lease_until < clock_timestamp() as is_over
+  from questions join turns on turns.id = questions.turn_id join conversations on conversations.id = questions.conversation_id
+  where resume is not null
+), forgotten as (
+  update questions set resume = null from waiting where questions.id = waiting.id and is_over
+)
+select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8 as ms from waiting where not is_over`;
+
+interface QuestionRow extends Owner, QuestionParts {
+  turnId: string;
+  conversationId: string;
+}
+
+interface StoredRow extends QuestionRow, Pick<StoredQuestion, "answeredBy" | "isOpen" | "askedAt"> {}
+
+interface TakenRow extends QuestionRow, Pick<ResumedTurn, "sessionId" | "messageId" | "message" | "state"> {
+  seq: number;
+  answer: AnswerValue;
+  text: string | null;
+  by: "person" | "timeout" | "cancelled";
+}
+
+const toStored = (row: StoredRow) => ({ ...row, question: toQuestion(row), createdAt: row.askedAt });
+
+function toResumed({ seq, answer, text, by, ...row }: TakenRow): ResumedTurn {
+  return { ...row, answered: { question: toQuestion(row), seq, value: answer, text, by }, runner: uuidv7() };
+}
+
+/** The questions of turns. */
+export function makeQuestionStore(database: Database): QuestionStore {
+  async function take(name: string, text: string, values: StatementValue[]): Promise<ResumedTurn[]> {
+    return (await database.query<TakenRow>({ name, text, values })).map(toResumed);
+  }
+
+  return {
+    async ask(turn, { id, type, agent, seq, resume, ifUnanswered, timeoutMs, ...asked }) {
+      const content = contentOf({ type, ifUnanswered, timeoutMs, ...asked });
+      const about = storableJson({
+        question_id: id,
+        question: content.question,
+        ...(content.tool ? { tool: shownTool(content.tool) } : {}),
+      });
+      const jsons = [storableJson(content), ifUnanswered === null ? null : storableJson(ifUnanswered), storableJson(resume)];
+      const values = [...ownedValues(turn), turn.turnId, id, seq, type, agent, ...jsons, timeoutMs, about, turn.runner ?? null];
+      const [row] = await database.query<{ expiresAt: Date }>({ name: "question-ask", text: ASK, values });
+      return row?.expiresAt ?? null;
+    },
+
+    async find({ tenantId, userId }, turnId, questionId) {
+      const text = `${STORED} where questions.id = $1 and questions.turn_id = $2 and tenant_id = $3 and ($4::text is null or user_id = $4)`;
+      const [row] = await database.query<StoredRow>({ name: "question-find", text, values: [questionId, turnId, tenantId, userId] });
+      return row ? toStored(row) : null;
+    },
+
+    async list({ tenantId, userId }, page) {
+      const rows = await database.query<StoredRow>({ name: "questions-list", text: LIST, values: [tenantId, userId, ...pageValues(page)] });
+      return toPage(rows.map(toStored), page.limit);
+    },
+
+    async waitingIn({ tenantId, userId, sessionId }) {
+      const text = `${STORED} where tenant_id = $1 and user_id = $2 and session_id = $3 and answered_at is null and conversations.turn_id = questions.turn_id`;
+      const [row] = await database.query<StoredRow>({ name: "question-waiting", text, values: [tenantId, userId, sessionId] });
+      return row ? toStored(row) : null;
+    },
+
+    async answer(owner, questionId, { value, text, allowAlways }, leaseMs) {
+      const answer = value === null ? null : storableJson(value);
+      const values = [questionId, owner.tenantId, owner.userId, leaseMs, ownerLock(owner), answer, text, allowAlways ? uuidv7() : null];
+      return (await take("question-answer", ANSWER, values))[0] ?? null;
+    },
+
+    async cancel(owner, turnId, leaseMs) {
+      return (await take("question-cancel", CANCEL, [turnId, owner.tenantId, owner.userId, leaseMs, ownerLock(owner)]))[0] ?? null;
+    },
+
+    takeDue: (limit, leaseMs) => take("questions-take", TAKE_DUE, [limit, leaseMs]),
+
+    async untilDue() {
+      return (await database.query<{ ms: number | null }>({ name: "questions-until", text: UNTIL_DUE }))[0]?.ms ?? null;
+    },
+  };
+}

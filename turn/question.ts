@@ -1,0 +1,44 @@
+import { z } from "zod";
+
+/** `client_tool`: calls of the caller's own tools, which only the caller can run. */
+export const QuestionType = z.enum(["permission", "clarification", "decision", "client_tool"]);
+export type QuestionType = z.infer<typeof QuestionType>;
+
+export const QuestionOption = z.object({ label: z.string(), description: z.string(), is_recommended: z.boolean() });
+export type QuestionOption = z.infer<typeof QuestionOption>;
+
+const anyArguments = z.unknown().describe("An object, or the text that the model sent when it is no JSON.");
+
+/** What a turn asks, and waits for. */
+export const Question = z.object({
+  id: z.uuid(),
+  type: QuestionType,
+  agent: z.string().describe("The agent that asks."),
+  question: z.string(),
+  options: z.array(QuestionOption).describe("One of their labels is the answer, or several where `allow_multiple` says so."),
+  allow_multiple: z.boolean(),
+  required: z.boolean().describe("Without an answer the turn fails with `question_unanswered`."),
+  tool: z.object({ name: z.string(), arguments: anyArguments }).optional().describe("Of a permission: the call that is to run."),
+  calls: z
+    .array(z.object({ call_id: z.string(), name: z.string(), arguments: anyArguments }))
+    .optional()
+    .describe("Of `client_tool`: what the caller is to run."),
+  expires_at: z.iso.datetime(),
+});
+export type Question = z.infer<typeof Question>;
+
+/** One label, several, or none: only the person's own words, or nothing. */
+export const AnswerValue = z.union([z.string(), z.array(z.string())]).nullable();
+export type AnswerValue = z.infer<typeof AnswerValue>;
+
+export const AnsweredBy = z.enum(["person", "timeout", "rule"]);
+export type AnsweredBy = z.infer<typeof AnsweredBy>;
+
+/** The answers to a permission. */
+export const PERMISSION_ANSWERS = ["allow_once", "allow_always", "deny"] as const;
+
+export const AnsweredQuestion = z.object({ question_id: z.uuid(), answer: AnswerValue, by: AnsweredBy });
+
+export const Waiting = z.object({ turn_id: z.uuid(), conversation_id: z.uuid(), question: Question });
+/** The end of a stream: the turn goes on when somebody answers. */
+export type Waiting = z.infer<typeof Waiting>;

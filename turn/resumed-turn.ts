@@ -1,0 +1,99 @@
+import type { Notice } from "./events.ts";
+import type { AnswerValue, Question, QuestionType } from "./question.ts";
+import type { ConversationState, RouteDecision, TurnUsage } from "./state.ts";
+
+/** A call that has not run, in the words of the model. `seq`: the number of its step. */
+export interface PendingCall {
+  seq: number;
+  id: string;
+  name: string;
+  arguments: string;
+}
+
+/** The fields of the state that the caller of a turn writes. The message itself is stored. */
+const GIVEN = [
+  "attachments",
+  "instructions",
+  "requestedModel",
+  "modelOptions",
+  "agentType",
+  "debug",
+  "remember",
+  "store",
+  "asked",
+] as const satisfies (keyof ConversationState)[];
+type Given = Pick<ConversationState, (typeof GIVEN)[number]> & { requestedAgent: string; requestedKbPrefix: string };
+
+/** What a turn of an agent has done so far. */
+export interface TurnSoFar {
+  usage: TurnUsage;
+  /** The number of its last step. */
+  steps: number;
+  /** The names of called tools. */
+  called: string[];
+  /** The names of the models that answered; the last one last. */
+  models: string[];
+  /** Milliseconds that it ran, without its waiting. */
+  elapsedMs: number;
+}
+
+/** What a waiting turn needs to go on, besides what is stored of it anyway: question, steps and memory are read again. */
+export interface WaitingState {
+  given: Given;
+  routeDecision: RouteDecision;
+  /** What the question is about, then calls that wait behind it. */
+  pending: PendingCall[];
+  soFar: TurnSoFar;
+  notices: Notice[];
+  /** Of all tokens that were sent. */
+  characters: number;
+  /** How often it has asked. */
+  leg: number;
+}
+
+/** The agent and the base of the turn stay, however it was routed. */
+export function givenOf(state: ConversationState, agent: string): Given {
+  const given = Object.fromEntries(GIVEN.map((field) => [field, state[field]])) as Pick<ConversationState, (typeof GIVEN)[number]>;
+  return { ...given, requestedAgent: agent, requestedKbPrefix: state.kbPrefix };
+}
+
+/** A question with its answer. */
+export interface Answered {
+  question: Question;
+  seq: number;
+  value: AnswerValue;
+  /** The person's own words. */
+  text: string | null;
+  by: "person" | "timeout" | "cancelled";
+}
+
+/** A turn that goes on: its question is answered, and this process holds its conversation. */
+export interface ResumedTurn {
+  turnId: string;
+  tenantId: string;
+  userId: string;
+  conversationId: string;
+  sessionId: string;
+  /** The user's message. */
+  messageId: string;
+  message: string;
+  answered: Answered;
+  state: WaitingState;
+  /** Of this process and this time: steps are begun under it. */
+  runner: string;
+}
+
+/** A question before it is stored. */
+export interface NewQuestion {
+  type: QuestionType;
+  question: string;
+  options: Question["options"];
+  allow_multiple?: boolean;
+  required?: boolean;
+  /** With the text that the model sent as arguments, and the digest of the tool: who allows it for good allows it as it is now. */
+  tool?: { name: string; arguments: string; digest: string };
+  calls?: { call_id: string; name: string; arguments: string }[];
+  /** What counts when nobody answers; null: nothing does. */
+  ifUnanswered: AnswerValue;
+  timeoutMs: number;
+}
