@@ -1,13 +1,11 @@
-import { spawn } from "node:child_process";
-import { existsSync, readFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import OpenAI from "openai";
-import { freePort } from "../test/servers/postgres-server.ts";
 import { runScript } from "../test/support/run-script.ts";
 import { STORIES } from "../test/support/samples/stories.ts";
+import { startSmallModel } from "./support/small-model-server.ts";
 import { startService } from "./support/start-process.ts";
 
 /*
@@ -15,14 +13,7 @@ import { startService } from "./support/start-process.ts";
  * a model this small is often wrong; what it must not do is spoil memory, hang, or leave an error unsaid.
  */
 
-const USAGE =
-  "Set SMALL_MODEL to a GGUF file and LLAMA_SERVER to llama.cpp's llama-server: SMALL_MODEL=model.gguf LLAMA_SERVER=llama-server npm run try:small-model [-- STORIES]";
-
-const { SMALL_MODEL: modelFile = "", LLAMA_SERVER: serverFile = "" } = process.env;
-if (!existsSync(modelFile) || !existsSync(serverFile)) {
-  console.error(USAGE);
-  process.exit(1);
-}
+const { SMALL_MODEL: modelFile = "" } = process.env;
 
 /** The English ones; the others are in Chinese. */
 const SHORT = 10;
@@ -31,26 +22,11 @@ const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 await using opened = new AsyncDisposableStack();
 
-async function startModel(): Promise<string> {
-  const port = await freePort();
-  const words = ["-m", modelFile, "--port", String(port), "-c", "16384", "-np", "2", "-t", "2", "-ngl", "0", "--jinja", "--alias", "small"];
-  const child = spawn(serverFile, words, { stdio: "ignore" });
-  opened.defer(() => void child.kill());
-  for (const url = `http://127.0.0.1:${port}`; ; await sleep(200)) {
-    if (child.exitCode !== null) throw new Error(`${serverFile} ended with ${child.exitCode}. ${USAGE}`);
-    if (
-      await fetch(`${url}/health`).then(
-        ({ ok }) => ok,
-        () => false,
-      )
-    )
-      return `${url}/v1`;
-  }
-}
-
 const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-small-model-"));
 opened.defer(() => rm(folder, { recursive: true, force: true }));
-const service = await startService(await startModel(), { CHAT_MODEL: "small", DATA_DIR: folder, MAX_ANSWER_TOKENS: "200" });
+const model = await startSmallModel({ context: 16_384, slots: 2 });
+opened.defer(() => model.stop());
+const service = await startService(model.url, { CHAT_MODEL: "small", DATA_DIR: folder, MAX_ANSWER_TOKENS: "200" });
 opened.defer(() => service.stop());
 const url = service.line;
 
