@@ -1,22 +1,8 @@
-import { readFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { expect, test } from "@jest/globals";
-import type { AxeResults } from "axe-core";
-import type { Page } from "playwright-core";
 import { zh } from "../../web/texts/zh.ts";
 import { openTestService } from "../support/services/service.ts";
+import { findingsOn } from "./findings.ts";
 import { describePage, sayAndSettle, startOfflineService, texts } from "./tested-page.ts";
-
-const AXE = await readFile(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
-
-/** Serious and critical findings on what is shown now; the policy of the page lets nothing in but what a debugger evaluates. */
-async function findingsOn(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
-  const { violations } = await page.evaluate<AxeResults>("axe.run(document, { resultTypes: ['violations'] })");
-  return violations
-    .filter(({ impact }) => impact === "serious" || impact === "critical")
-    .map(({ id, nodes }) => `${id}: ${nodes.map(({ html, failureSummary }) => `${html} ${failureSummary ?? ""}`).join(" | ")}`);
-}
 
 async function startService() {
   const service = await startOfflineService();

@@ -21,9 +21,11 @@ export const readTurn = (turnId: string) => call<Api.Turn>(`${API}/turns/${turnI
 
 export const listConversations = (userId: string, after: string | null) =>
   call<Api.ConversationList>(`${API}/conversations${query({ user_id: userId, limit: 50, after })}`);
-/** Newest first; `after` lists older ones. */
+export const readContext = (conversationId: string) => call<Api.Context>(`${API}/conversations/${conversationId}/context`);
+export const readModels = () => call<Api.ModelList>(`${API}/models`);
+/** Newest first, each answer with what its turn did; `after` lists older ones. */
 export const listMessages = (conversationId: string, page: { after: string | null; limit: number }) =>
-  call<Api.MessageList>(`${API}/conversations/${conversationId}/messages${query({ order: "newest_first", ...page })}`);
+  call<Api.MessageList>(`${API}/conversations/${conversationId}/messages${query({ order: "newest_first", include: "steps", ...page })}`);
 export const readMessage = (messageId: string) => call<Api.FoundMessage>(`${API}/messages/${messageId}`);
 export const eraseConversation = (conversationId: string) =>
   call<Api.EraseAnswer>(`${API}/conversations/${conversationId}`, { method: "DELETE" });

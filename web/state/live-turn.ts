@@ -1,6 +1,7 @@
 import { batch, signal, type Signal } from "@preact/signals";
-import type { ChatRequest, ErrorContent, Notice, RouteDecision, TurnEvent, TurnResult } from "../api/types.ts";
+import type { ChatRequest, ContextCompressed, ErrorContent, Notice, PlanItem, RouteDecision, TurnEvent, TurnResult } from "../api/types.ts";
 import { randomId } from "../random-id.ts";
+import { type Act, beginAct, endAct } from "./acts.ts";
 
 /** `waiting` until the first token; `done` and `failed` are ends. */
 export type Phase = "waiting" | "streaming" | "reconnecting" | "stopping" | "done" | "failed";
@@ -27,6 +28,12 @@ export interface LiveTurn {
   readonly turnId: Signal<string | null>;
   readonly route: Signal<RouteDecision | null>;
   readonly notices: Signal<Notice[]>;
+  /** Calls of tools, in their order. */
+  readonly acts: Signal<Act[]>;
+  readonly plan: Signal<PlanItem[]>;
+  /** Grows with `text`. */
+  readonly thoughts: Signal<string>;
+  readonly compressed: Signal<ContextCompressed[]>;
   readonly result: Signal<TurnResult | null>;
   readonly error: Signal<ErrorContent | null>;
   /** Ids of the turn and of its retries. */
@@ -53,6 +60,10 @@ export function makeLiveTurn(body: ChatRequest, { kept, followedSince }: LiveTur
     turnId: signal(kept?.turnId ?? null),
     route: signal(null),
     notices: signal([]),
+    acts: signal([]),
+    plan: signal([]),
+    thoughts: signal(""),
+    compressed: signal([]),
     result: signal(null),
     error: signal(kept?.error ?? null),
     runIds: new Set(kept?.turnId ? [kept.turnId] : []),
@@ -68,6 +79,7 @@ export function toRecord(turn: LiveTurn): TurnRecord {
 /** Takes the events of a turn; its tokens show at the next animation frame, or at `flush`. */
 export function makeEventTaker(turn: LiveTurn): { take: (events: (TurnEvent & { id: string | null })[]) => void; flush: () => void } {
   let buffered = "";
+  let thought = "";
   let bufferedId: string | null = null;
   let timer: number | undefined;
 
@@ -76,6 +88,8 @@ export function makeEventTaker(turn: LiveTurn): { take: (events: (TurnEvent & { 
     timer = undefined;
     if (bufferedId !== null) turn.lastEventId = bufferedId;
     bufferedId = null;
+    if (thought !== "") turn.thoughts.value += thought;
+    thought = "";
     if (buffered === "") return;
     const text = turn.text.value + buffered;
     buffered = "";
@@ -102,6 +116,21 @@ export function makeEventTaker(turn: LiveTurn): { take: (events: (TurnEvent & { 
         return;
       case "notice":
         turn.notices.value = [...turn.notices.value, event.content];
+        return;
+      case "thought":
+        thought += event.content;
+        return;
+      case "tool_call":
+        turn.acts.value = beginAct(turn.acts.value, event.content);
+        return;
+      case "tool_result":
+        turn.acts.value = endAct(turn.acts.value, event.content);
+        return;
+      case "plan":
+        turn.plan.value = event.content.items;
+        return;
+      case "context_compressed":
+        turn.compressed.value = [...turn.compressed.value, event.content];
         return;
       case "execution_log":
         return;

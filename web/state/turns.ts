@@ -72,6 +72,10 @@ export function retryTurn(turn: LiveTurn): void {
   turn.text.value = "";
   turn.error.value = null;
   turn.notices.value = [];
+  turn.acts.value = [];
+  turn.plan.value = [];
+  turn.thoughts.value = "";
+  turn.compressed.value = [];
   turn.phase.value = "waiting";
   save();
   run(turn);

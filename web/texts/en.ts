@@ -1,3 +1,4 @@
+import { enActs, enContext } from "./en-context.ts";
 import { enErrors } from "./en-errors.ts";
 import { enInspector } from "./en-inspector.ts";
 import { enMemory } from "./en-memory.ts";
@@ -102,6 +103,8 @@ export const en = {
   },
   layers: { summary: "Summary", core_memory: "Core memory", episodic: "Episodes", knowledge: "Knowledge" },
   inspector: enInspector,
+  context: enContext,
+  acts: enActs,
   memory: enMemory,
   receipt: {
     title: "Erased",

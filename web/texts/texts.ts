@@ -27,6 +27,13 @@ const locale = (): string => (language.value === "zh" ? "zh-CN" : "en-GB");
 export const showNumber = (value: number, maximumFractionDigits = 0): string =>
   new Intl.NumberFormat(locale(), { maximumFractionDigits }).format(value);
 
+/** In US dollars, with as many digits as say something. */
+export function showCost(cost: { input_usd: number; output_usd: number } | null): string {
+  if (cost === null) return texts.value.context.unknown;
+  const form = { style: "currency", currency: "USD", maximumSignificantDigits: 3 } as const;
+  return new Intl.NumberFormat(locale(), form).format(cost.input_usd + cost.output_usd);
+}
+
 /** Milliseconds below a second, seconds above. */
 export const showDuration = (ms: number): string => (ms < 1_000 ? `${showNumber(ms)} ms` : `${showNumber(ms / 1_000, 1)} s`);
 

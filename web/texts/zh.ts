@@ -1,4 +1,5 @@
 import type { Texts } from "./en.ts";
+import { zhActs, zhContext } from "./zh-context.ts";
 import { zhErrors } from "./zh-errors.ts";
 import { zhInspector } from "./zh-inspector.ts";
 import { zhMemory } from "./zh-memory.ts";
@@ -96,6 +97,8 @@ export const zh: Texts = {
   },
   layers: { summary: "摘要", core_memory: "核心记忆", episodic: "往事", knowledge: "知识库" },
   inspector: zhInspector,
+  context: zhContext,
+  acts: zhActs,
   memory: zhMemory,
   receipt: {
     title: "已删除",

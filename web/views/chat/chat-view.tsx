@@ -8,6 +8,7 @@ import { IconButton } from "../button.tsx";
 import { useLoaded } from "../loaded.tsx";
 import { Modal } from "../modal.tsx";
 import { Composer } from "./composer.tsx";
+import { ContextGauge } from "./context-gauge.tsx";
 import { ConversationList } from "./conversation-list.tsx";
 import { Thread } from "./thread.tsx";
 
@@ -45,6 +46,7 @@ export function ChatView() {
         )}
         <OfflineRemark />
         <Thread />
+        <ContextGauge />
         <Composer />
       </section>
       {turnId !== null &&

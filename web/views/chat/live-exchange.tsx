@@ -4,7 +4,9 @@ import { texts } from "../../texts/texts.ts";
 import { PrimaryButton } from "../button.tsx";
 import { ErrorNote } from "../error-note.tsx";
 import { Markdown } from "../markdown.tsx";
+import { Acts, Plan, Thoughts } from "./acts.tsx";
 import { Answer, AnswerNote } from "./answer.tsx";
+import { CompressedNote } from "./compressed-note.tsx";
 import { UserMessage } from "./user-message.tsx";
 
 const STOPPED = "turn_cancelled";
@@ -42,8 +44,11 @@ function Notes({ turn }: { turn: LiveTurn }) {
       )}
       {turn.notices.value.map((notice) => (
         <p key={notice.code} class="note" dir="auto">
-          {notice.message}
+          {t.context.notices[notice.code] ?? notice.message}
         </p>
+      ))}
+      {turn.compressed.value.map((event, index) => (
+        <CompressedNote key={index} event={event} />
       ))}
       <AnswerNote completed={completed} cut={cut !== null} />
       {error?.code === STOPPED && (
@@ -67,6 +72,9 @@ export function LiveExchange({ turn }: { turn: LiveTurn }) {
     <>
       <UserMessage text={turn.body.message} time={turn.sentAt} />
       <Answer turnId={turn.turnId.value} time={null} isBusy={!isOver(turn)} text={() => turn.text.value} notes={<Notes turn={turn} />}>
+        <Thoughts text={turn.thoughts.value} />
+        <Plan items={turn.plan.value} />
+        <Acts acts={turn.acts.value} isOver={isOver(turn)} />
         <Markdown of={turn} read={() => [turn.text.value, isOver(turn)]} />
       </Answer>
     </>

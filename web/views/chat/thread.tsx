@@ -1,11 +1,13 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../../api/types.ts";
+import { toActs } from "../../state/acts.ts";
 import { place } from "../../state/route.ts";
 import { loadEarlier } from "../../state/stored-messages.ts";
 import { conversationId, olderMessages, reloadThread, sessionId, threadError, threadIsLoading, turnsHere } from "../../state/thread.ts";
 import { texts } from "../../texts/texts.ts";
 import { RetryNote } from "../loaded.tsx";
 import { Markdown } from "../markdown.tsx";
+import { Acts } from "./acts.tsx";
 import { Announcer } from "./announcer.tsx";
 import { Answer, AnswerNote } from "./answer.tsx";
 import { Earlier, type KeptPlace, placeOfFirst, restorePlace } from "./earlier.tsx";
@@ -41,6 +43,7 @@ function StoredMessage({ message, isAnswered }: { message: Message; isAnswered: 
         </>
       }
     >
+      <Acts acts={toActs(message.steps ?? [])} isOver={true} />
       <Markdown of={content} read={() => [content, true]} />
     </Answer>
   );

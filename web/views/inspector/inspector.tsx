@@ -61,7 +61,7 @@ function Details({ turn }: { turn: Turn }) {
       {degraded.length > 0 && <p class="note warning">{t.chat.withoutLayers(degraded.map((layer) => t.layers[layer]).join(", "))}</p>}
       {turn.timings && <Timeline timings={turn.timings} />}
       <Route turn={turn} />
-      {turn.receipt && <PromptTokens receipt={turn.receipt} usage={turn.usage} />}
+      <PromptTokens turn={turn} />
       <SummaryThen turn={turn} />
       <Sections turn={turn} />
       {turn.receipt && <RecalledEpisodes episodes={turn.receipt.episodes} />}

@@ -1,0 +1,78 @@
+import type { PlanItem } from "../../api/types.ts";
+import type { Act } from "../../state/acts.ts";
+import { showDuration, texts } from "../../texts/texts.ts";
+
+const written = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
+
+function stateOf({ ok, ms }: Act, isOver: boolean): string {
+  const t = texts.value.acts;
+  if (ok === null) return isOver ? t.interrupted : t.running;
+  return [ok ? t.done : t.failed, ...(ms === null ? [] : [showDuration(ms)])].join(" · ");
+}
+
+function OneAct({ act, isOver }: { act: Act; isOver: boolean }) {
+  const t = texts.value.acts;
+  const state = act.ok === null ? (isOver ? "failed" : "running") : act.ok ? "done" : "failed";
+  return (
+    <li>
+      <details class="act" data-tool={act.name}>
+        <summary>
+          <code>{act.name}</code> <span class={`badge act-${state}`}>{stateOf(act, isOver)}</span>
+        </summary>
+        <p class="quiet small">{t.by(act.agent)}</p>
+        <p class="small">{t.arguments}</p>
+        <pre class="as-written" dir="auto" tabIndex={0} aria-label={t.arguments}>
+          {written(act.arguments)}
+        </pre>
+        {act.output !== null && (
+          <>
+            <p class="small">{act.isCut ? t.resultCut : t.result}</p>
+            <pre class="as-written" dir="auto" tabIndex={0} aria-label={t.result}>
+              {act.output}
+            </pre>
+          </>
+        )}
+      </details>
+    </li>
+  );
+}
+
+/** The calls of tools of a turn, folded, in their order. */
+export function Acts({ acts, isOver }: { acts: readonly Act[]; isOver: boolean }) {
+  if (acts.length === 0) return null;
+  return (
+    <ol class="acts" aria-label={texts.value.acts.title}>
+      {acts.map((act) => (
+        <OneAct key={`${act.agent} ${act.callId}`} act={act} isOver={isOver} />
+      ))}
+    </ol>
+  );
+}
+
+/** What the agent means to do. */
+export function Plan({ items }: { items: readonly PlanItem[] }) {
+  const t = texts.value.acts;
+  if (items.length === 0) return null;
+  return (
+    <ul class="plan" aria-label={t.plan}>
+      {items.map(({ content, status }, index) => (
+        <li key={index} class={`plan-${status}`} dir="auto">
+          {content} <span class="quiet small">{t.planStates[status]}</span>
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The model's reasoning, folded. */
+export function Thoughts({ text }: { text: string }) {
+  if (text === "") return null;
+  return (
+    <details class="act">
+      <summary>{texts.value.acts.thoughts}</summary>
+      <p class="as-written quiet" dir="auto">
+        {text}
+      </p>
+    </details>
+  );
+}
