@@ -3,6 +3,7 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { Owner } from "../stores/owner.ts";
 import type { Agent } from "../turn/agent.ts";
 import { matchesPattern } from "./glob.ts";
+import type { CallerTool } from "../turn/caller-tools.ts";
 import type { PlanItem } from "../turn/events.ts";
 
 /** The turn that a tool runs in: `config.configurable.turn` of the tool's function. */
@@ -33,6 +34,8 @@ export interface AgentTool {
   onlyReads: boolean;
   /** The caller runs it: the turn waits for the result. Its `tool` is only described to the model, never invoked. */
   runsAtCaller?: boolean;
+  /** Of such a tool: what the model sees, as the caller wrote it. */
+  asSent?: CallerTool;
   /** It has an argument `offset`, from which character of its output to read on. */
   readsOn?: boolean;
   /** Milliseconds that a call may take. Default: those of the service. */

@@ -4,6 +4,7 @@ import type { TurnKey, OnBusy, TurnContext, TurnProgress } from "../turn/context
 import type { ConversationGraph } from "./build-graph.ts";
 import { makeEventLog } from "./event-log.ts";
 import { type LAST_STATUS, millisecondsSince, type NodeEvent, type Notice, type TurnEvent } from "../turn/events.ts";
+import type { CallerTools } from "../turn/caller-tools.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
 import type { AgentType, Attachment, ConversationState, Usage } from "../turn/state.ts";
 import { toTurnResult, turnCancelled, turnOutcome } from "../turn/outcome.ts";
@@ -21,6 +22,8 @@ export interface TurnInput {
   attachments?: Attachment[];
   /** What the application tells the model in this turn, behind the service's own instructions. No memory; default: nothing. */
   instructions?: string;
+  /** Tools that the caller runs: the turn ends with `waiting` when the model calls one. Default: none. */
+  callerTools?: CallerTools | null;
   /** How the model is called. Default: as the service or the agent has it. */
   modelOptions?: ModelOptions | null;
   /** The conversation's last answer, as it is known: the turn goes on with it, and the stored answer grows. `message`: its question. */
@@ -89,7 +92,7 @@ export interface RunningTurn {
 
 function toLastEvent(state: ConversationState, progress: TurnProgress): LastEvent {
   const { question, turnId: turn_id, conversationId: conversation_id } = state;
-  if (question) return { status: "waiting", content: { turn_id, conversation_id, question } };
+  if (question) return { status: "waiting", content: { turn_id, conversation_id, question, usage: state.usage } };
   const { outcome } = turnOutcome(state, progress);
   if (outcome.error) return { status: "error", content: outcome.error };
   const { conversationId, answerMessageId: answerId, answer } = state;

@@ -62,7 +62,9 @@ async function passQuestion({ turns, questions }: BeginParts, turn: BeginTurn, o
   const waiting = await questions.waitingIn(turn);
   if (!waiting) return;
   const { turnId } = waiting;
-  if (onBusy === "cancel_waiting" || onBusy === "interrupt") {
+  // A caller that goes on by itself has given up its calls.
+  const isGivenUp = waiting.question.type === "client_tool" && onBusy === "enqueue";
+  if (isGivenUp || onBusy === "cancel_waiting" || onBusy === "interrupt") {
     const cancelled = await questions.cancel(turn, turnId, turn.leaseMs);
     if (cancelled) await retryWhileUnreachable(() => endWaiting(turns, cancelled));
     return;

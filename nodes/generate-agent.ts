@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { toAppError } from "../errors/app-error.ts";
-import type { ChooseModels } from "../models/model-choice.ts";
+import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { costOf } from "../models/facts/prompt-budget.ts";
 import type { StepOfQuestion } from "../stores/postgres/agents/step-store.ts";
@@ -15,6 +15,8 @@ import type { AgentTurn } from "./agent/agent-turn.ts";
 import { startProgress } from "./agent/agent-progress.ts";
 import { agentPromptOf, type AgentPromptParts, readForAgent } from "./agent/agent-prompt.ts";
 import type { RunSubagent } from "./agent/ask-agent.ts";
+import { ASSISTANT_WITH_TOOLS, fitCallerTools } from "./agent/caller-tools.ts";
+import { callAsForced } from "./agent/forced-calls.ts";
 import { tellAnswer } from "./agent/ask-question.ts";
 import { answerUpdate, isBlind, promptNotices, type PromptSettings, type TurnPrompt } from "./generate-rag.ts";
 import { type MakeRoom, withRoom } from "./prompt/make-room.ts";
@@ -71,7 +73,8 @@ export function makeGenerateAgent({
   const { steps } = shared;
 
   return async function generateAgent(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { agent } = state;
+    const { callerTools } = state;
+    const agent = state.agent ?? (callerTools && ASSISTANT_WITH_TOOLS);
     if (state.error || !agent) return { ...answerUpdate(state, "", ""), partialAnswer: true };
     const { tenantId, userId, conversationId, turnId, currentMessageId } = state;
     const resumed = runtime.context?.resumed;
@@ -96,13 +99,17 @@ export function makeGenerateAgent({
         const { interactive, routeDecision } = state;
         const leg = (resumed?.state.leg ?? 0) + 1;
         const toResume = ({ name }: Agent) => ({ given: givenOf(state, name), routeDecision, leg });
+        const modelOptions = state.modelOptions ?? undefined;
         const about = { held, messageId: currentMessageId, runtime, signal, earlier, progress, interactive, toResume };
         const turn: AgentTurn = { ...shared, ...about, choicesOf };
         const runSubagent: RunSubagent = async (subagent, { prompt, tools }) => {
           const alone = { ...turn, interactive: false };
           return (await runAgent(alone, startAgent(alone, subagent, tools), { prompt }, { onToken: () => undefined })).answer;
         };
-        const tools = reading.toolsFor(runSubagent);
+        const own = reading.toolsFor(runSubagent);
+        const ofCaller = callerTools && fitCallerTools(callerTools, own, shared.limits.of(firstChoice(choicesOf(agent)).name));
+        if (ofCaller?.notice) emit(runtime, { status: "notice", content: ofCaller.notice });
+        const tools = callerTools?.mustCall ? (ofCaller?.tools ?? []) : [...own, ...(ofCaller?.tools ?? [])];
         for (const content of reading.notices) emit(runtime, { status: "notice", content });
         const running = startAgent(turn, agent, tools, progress.elapsedMs);
         if (resumed) {
@@ -121,7 +128,13 @@ export function makeGenerateAgent({
           last.prompt = assembled;
           return assembled.before;
         };
-        const answers = { answerId, modelOptions: state.modelOptions ?? undefined, onToken };
+        if (callerTools?.mustCall) {
+          const answer = await callAsForced(turn, agent, { prompt, tools }, { answerId, modelOptions });
+          await retryWhileUnreachable(() => steps.begin(held, [modelStep(turn, agent, answer)]), signal);
+          progress.steps++;
+          return { answer, question: null, error: answer.error };
+        }
+        const answers = { answerId, modelOptions, onToken };
         const soFar = roundsSoFar(agent, reading.steps, resumed);
         const { answer, question } = await runAgent(turn, running, { prompt, soFar }, answers);
         if (question) return { answer, question, error: null };

@@ -93,7 +93,7 @@ export const TurnEvent = z.discriminatedUnion("status", [
   event("permission_replied", AnsweredQuestion),
   event("clarification_answered", AnsweredQuestion),
   event("decision_answered", AnsweredQuestion),
-  event("waiting", Waiting),
+  event("waiting", Waiting.extend({ usage: TurnUsage.nullish().describe("Of the turn so far.") })),
   event("done", TurnResult),
   event("error", TurnError),
 ]);

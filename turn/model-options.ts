@@ -31,6 +31,7 @@ export const ModelOptions = z.object({
   reasoning_effort: z.string("must be a text").max(40, "is no known effort").optional(),
   parallel_tool_calls: z.boolean("must be true or false").optional(),
   response_format: ResponseFormat.optional(),
+  tool_choice: z.literal("required").optional(),
   /** False when nobody reads along: then an answer in a form is shown only when it is right. */
   stream: z.boolean().optional(),
 });

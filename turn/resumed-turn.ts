@@ -21,6 +21,8 @@ const GIVEN = [
   "remember",
   "store",
   "asked",
+  "interactive",
+  "callerTools",
 ] as const satisfies (keyof ConversationState)[];
 type Given = Pick<ConversationState, (typeof GIVEN)[number]> & { requestedAgent: string; requestedKbPrefix: string };
 

@@ -2,6 +2,7 @@ import { MessagesValue, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import { Agent } from "./agent.ts";
 import { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
+import { CallerTools } from "./caller-tools.ts";
 import { ModelOptions } from "./model-options.ts";
 import { Question } from "./question.ts";
 import { Receipt } from "./receipt.ts";
@@ -153,6 +154,7 @@ export const ConversationState = new StateSchema({
   message: z.string(), // caller; history: of a continued answer the question
   attachments: z.array(Attachment).default(() => []), // caller: what stands beside the message in this prompt alone
   instructions: z.string().default(""), // caller: of the application that asks, for this prompt alone
+  callerTools: CallerTools.nullable().default(null), // caller: tools that it runs itself
   modelOptions: ModelOptions.nullable().default(null), // caller: how the model is called in this turn
   continues: z.string().nullable().default(null), // caller: the last answer, to go on with it
   remember: z.boolean().default(true), // caller: false for a turn that leaves no memory

@@ -3,12 +3,8 @@ import { isSmallTalk } from "../../text/small-talk.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
 import { asks } from "../../text/telling-or-asking.ts";
 import { findReference, type Pointer } from "./find-reference.ts";
+import type { RecentMessage } from "./recent-message.ts";
 import { takesUp, withoutRemarks, wordsOf } from "./stands-alone.ts";
-
-export interface RecentMessage {
-  role: "user" | "assistant";
-  content: string;
-}
 
 const MESSAGES = 8;
 /** Of the talk, for a question that points at its topic. */

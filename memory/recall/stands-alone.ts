@@ -1,7 +1,7 @@
 import { lexicalText } from "../../text/lexical-text.ts";
 import { isSmallTalk } from "../../text/small-talk.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
-import type { RecentMessage } from "./complete-question.ts";
+import type { RecentMessage } from "./recent-message.ts";
 
 /** What a question has of its own, and what it takes from the talk before it. */
 interface Shares {

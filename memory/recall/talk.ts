@@ -1,6 +1,7 @@
 import { lexicalQuery, WORD_WEIGHT } from "../../text/lexical-text.ts";
 import { isSmallTalk } from "../../text/small-talk.ts";
-import { completeQuestion, type RecentMessage } from "./complete-question.ts";
+import { completeQuestion } from "./complete-question.ts";
+import type { RecentMessage } from "./recent-message.ts";
 import { findReference } from "./find-reference.ts";
 
 /** A message of the talk that a search is for, with its weight: 1 for the question. */

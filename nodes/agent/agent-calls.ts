@@ -94,8 +94,7 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
   async function judge(call: PendingCall): Promise<Verdict> {
     const tool = tools.find(({ name }) => name === call.name);
     if (!tool || parseArguments(call.arguments) === null) return { run: "allow" };
-    if (tool.runsAtCaller)
-      return turn.interactive ? { ask: "caller" } : denied(`"${call.name}" is run by the caller, which cannot be asked.`);
+    if (tool.runsAtCaller) return { ask: "caller" };
     const permission = await permissionOf(tool, call);
     return permission === "ask" && turn.interactive ? { ask: "permission" } : { run: permission };
   }

@@ -107,7 +107,7 @@ export async function runAgent(
                 retries: isLast,
                 modelOptions: boundedOptions(modelOptions, maxTokens),
                 prompt: fitting.messages,
-                tools: withTools ? tools.map(({ tool }) => tool) : undefined,
+                tools: withTools ? tools.map(({ tool, asSent }) => asSent ?? tool) : undefined,
                 timeouts: turn.timeouts,
                 signal,
                 callbacks: runtime.callbacks,

@@ -84,7 +84,7 @@ export function answerTask(
       const object = parseJsonObject(answer.text);
       const json = object ? JSON.stringify(object) : offlineTaskAnswer(task, messages, structured);
       if (structured.tool === null) say(json);
-      else log.append({ kind: "tool_call", call: { name: structured.tool, arguments: json } });
+      else log.append({ kind: "tool_call", call: { name: structured.tool, arguments: json }, index: 0 });
     }
     log.append({ kind: "end", finishReason: structured?.tool ? "tool_calls" : (answer.cut ?? "stop"), usage });
   }

@@ -23,14 +23,16 @@ const CompletionMessage = z
       content: z
         .union([z.string(), z.array(ContentPart).max(MAX_PARTS)], `must be a text or an array of at most ${MAX_PARTS} parts`)
         .nullish(),
+      tool_call_id: z.string("must be a string").nullish(),
     },
     "must be an object with role and content",
   )
-  .transform(({ role, content }) => {
+  .transform(({ role, content, tool_call_id }) => {
     const parts = typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
     return {
       role,
       text: parts.flatMap(({ type, text }) => (type === "text" && text !== undefined ? [text] : [])).join("\n"),
+      ...(tool_call_id ? { tool_call_id } : {}),
       otherParts: parts.map(({ type }) => type).filter((type) => type !== "text"),
     };
   });
@@ -42,6 +44,11 @@ const onOff = z.boolean("must be true or false").nullish();
 /** A JSON Schema, as a client wrote it. */
 const anySchema = z.unknown().refine((schema) => !isTooDeep(schema), TOO_DEEP);
 const named = z.looseObject({ name: z.string(), parameters: anySchema.optional() });
+
+const allowedTools = z.looseObject({
+  mode: z.enum(["auto", "required"], "must be auto or required"),
+  tools: z.array(z.looseObject({ function: named.optional() }), "must be an array of tools"),
+});
 
 /** Other fields of OpenAI are ignored. */
 export const CompletionBody = z.looseObject(
@@ -63,7 +70,12 @@ export const CompletionBody = z.looseObject(
       .array(z.looseObject({ function: named.optional() }), "must be an array of tools")
       .max(MAX_TOOLS, `has more than ${MAX_TOOLS} tools; send fewer`)
       .nullish(),
-    tool_choice: z.union([z.string(), z.looseObject({ function: named.optional() })], "must be a text or an object").nullish(),
+    tool_choice: z
+      .union(
+        [z.string(), z.looseObject({ function: named.optional(), allowed_tools: allowedTools.optional() })],
+        "must be a text or an object",
+      )
+      .nullish(),
     function_call: z.union([z.string(), named], "must be a text or an object").nullish(),
     ...samplingFields,
     response_format: responseFormatField,
@@ -85,14 +97,12 @@ export interface AskedTurn {
  * What the last message asks for. Throws AppError `invalid_request` when it is neither the user's nor the assistant's behind one of the
  * user, is more than text, or wants calls of tools.
  */
-export function readAsked({ messages, tool_choice, function_call, response_format }: CompletionRequest): AskedTurn {
+export function readAsked({ messages, function_call, response_format }: CompletionRequest): AskedTurn {
   const refuse = (field: string, problem: string): never => {
     throw AppError.invalid([{ field, problem }]);
   };
-  if (tool_choice && tool_choice !== "auto" && tool_choice !== "none")
-    refuse("tool_choice", "must be auto or none: answers here are texts, never calls of tools");
   if (function_call && function_call !== "auto" && function_call !== "none")
-    refuse("function_call", "must be auto or none: answers here are texts, never calls of functions");
+    refuse("function_call", "must be auto or none; send tools and tool_choice instead");
   const place = `messages.${messages.length - 1}`;
   const field = `${place}.content`;
   const last = messages.at(-1);

@@ -10,7 +10,7 @@ import { openEventStream, type ServerSentEvent } from "../http/event-stream.ts";
 export type CompletionEvent =
   | { kind: "text"; text: string }
   | { kind: "thought"; text: string }
-  | { kind: "tool_call"; call: z.infer<typeof calledTool> }
+  | { kind: "tool_call"; call: CalledTool; index: number }
   | { kind: "end"; finishReason: "stop" | "length" | "tool_calls"; usage: Usage }
   | { kind: "error"; error: AppError };
 
@@ -18,41 +18,65 @@ function toError({ code, message }: ErrorContent, field: string): AppError {
   return code === "invalid_request" ? AppError.invalid([{ field, problem: message }]) : new AppError(code, message);
 }
 
-/** `field`: of the request, which a turn that refuses it does not know. */
-function ofTurn(event: TurnEvent, field: string): CompletionEvent[] {
-  switch (event.status) {
-    case "token":
-      return [{ kind: "text", text: event.content }];
-    case "thought":
-      return [{ kind: "thought", text: event.content }];
-    case "done":
-      return [{ kind: "end", finishReason: event.content.completed && !event.content.cut ? "stop" : "length", usage: event.content.usage }];
-    case "error":
-      return [{ kind: "error", error: toError(event.content, field) }];
-    case "route_decision":
-    case "execution_log":
-    case "notice":
-    case "tool_call":
-    case "tool_result":
-    case "plan":
-    case "context_compressed":
-    case "permission_asked":
-    case "clarification_asked":
-    case "decision_asked":
-    case "permission_replied":
-    case "clarification_answered":
-    case "decision_answered":
-    case "waiting": // nobody is asked here
-      return []; // OpenAI's protocol has no place for them
-  }
+/** What a request knows of the events of its turn. */
+export interface AskedEvents {
+  /** The field that an error is about, which the turn does not know. */
+  field: string;
+  /** The names of the caller's own tools. */
+  callerTools: ReadonlySet<string>;
 }
 
-export async function* toCompletionEvents(batches: AsyncIterable<TurnEvent[]>, field: string): AsyncGenerator<CompletionEvent[], void> {
-  for await (const batch of batches) yield batch.flatMap((event) => ofTurn(event, field));
+export async function* toCompletionEvents(
+  batches: AsyncIterable<TurnEvent[]>,
+  { field, callerTools }: AskedEvents,
+): AsyncGenerator<CompletionEvent[], void> {
+  let calls = 0;
+
+  function ofTurn(event: TurnEvent): CompletionEvent[] {
+    switch (event.status) {
+      case "token":
+        return [{ kind: "text", text: event.content }];
+      case "thought":
+        return [{ kind: "thought", text: event.content }];
+      case "tool_call": {
+        const { call_id: id, name, arguments: given } = event.content;
+        if (!callerTools.has(name)) return []; // the agent runs it
+        const text = typeof given === "string" ? given : JSON.stringify(given);
+        return [{ kind: "tool_call", call: { id, name, arguments: text }, index: calls++ }];
+      }
+      case "waiting":
+        return [{ kind: "end", finishReason: "tool_calls", usage: event.content.usage ?? NO_USAGE }];
+      case "done": {
+        const { completed, cut, usage } = event.content;
+        return [{ kind: "end", finishReason: calls > 0 ? "tool_calls" : completed && !cut ? "stop" : "length", usage }];
+      }
+      case "error":
+        return [{ kind: "error", error: toError(event.content, field) }];
+      case "route_decision":
+      case "execution_log":
+      case "notice":
+      case "tool_result":
+      case "plan":
+      case "context_compressed":
+      case "permission_asked":
+      case "clarification_asked":
+      case "decision_asked":
+      case "permission_replied":
+      case "clarification_answered":
+      case "decision_answered":
+        return []; // OpenAI's protocol has no place for them
+    }
+  }
+
+  for await (const batch of batches) yield batch.flatMap(ofTurn);
 }
+
+const NO_USAGE: Usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, estimated: true };
 
 const calledTool = z.object({ name: z.string(), arguments: z.string() });
+type CalledTool = z.infer<typeof calledTool> & { id?: string };
 const toolCall = z.object({ id: z.string(), type: z.literal("function"), function: calledTool });
+const callDelta = toolCall.partial().extend({ index: z.int(), function: calledTool.partial() });
 const finishReason = z.enum(["stop", "length", "tool_calls"]);
 const tokens = z.object({ prompt_tokens: z.int(), completion_tokens: z.int(), total_tokens: z.int() });
 const answerFacts = { id: z.string(), created: z.int().describe("Seconds since 1970."), model: z.string() };
@@ -90,7 +114,7 @@ export const CompletionChunk = z.object({
         role: z.literal("assistant").optional(),
         content: z.string().optional(),
         reasoning_content: z.string().optional(),
-        tool_calls: z.array(toolCall.extend({ index: z.int() })).optional(),
+        tool_calls: z.array(callDelta).optional(),
       }),
       logprobs: z.null(),
       finish_reason: finishReason.nullable(),
@@ -105,7 +129,9 @@ export type CompletionFacts = Pick<Completion, "id" | "model" | "created">;
 
 const toUsage = ({ prompt_tokens, completion_tokens, total_tokens }: Usage) => ({ prompt_tokens, completion_tokens, total_tokens });
 
-const toToolCall = (call: z.infer<typeof calledTool>, id: string) => ({ id: `call_${id}`, type: "function" as const, function: call });
+const toToolCall = ({ id, ...call }: CalledTool, ofAnswer: string) => {
+  return { id: id ?? `call_${ofAnswer}`, type: "function" as const, function: call };
+};
 
 /** https://platform.openai.com/docs/api-reference/chat-streaming */
 function makeCompletionFrames({ id, model, created }: CompletionFacts, includeUsage: boolean) {
@@ -114,6 +140,14 @@ function makeCompletionFrames({ id, model, created }: CompletionFacts, includeUs
     frame({ id, object: "chat.completion.chunk", created, model, choices, ...(includeUsage ? { usage } : {}) } satisfies CompletionChunk);
   const delta = (content: Choice["delta"], finish_reason: Choice["finish_reason"] = null): ServerSentEvent =>
     chunk([{ index: 0, delta: content, logprobs: null, finish_reason }]);
+  /** Clients join the pieces of a call by its index; its id and its name come in the first one. */
+  function callDeltas({ call, index }: Extract<CompletionEvent, { kind: "tool_call" }>): z.infer<typeof callDelta>[] {
+    const { function: called, ...head } = toToolCall(call, id);
+    return [
+      { index, ...head, function: { ...called, arguments: "" } },
+      { index, function: { arguments: called.arguments } },
+    ];
+  }
   return {
     opening: [delta({ role: "assistant", content: "" })],
     of(event: CompletionEvent): ServerSentEvent[] {
@@ -123,7 +157,7 @@ function makeCompletionFrames({ id, model, created }: CompletionFacts, includeUs
         case "thought":
           return [delta({ reasoning_content: event.text })];
         case "tool_call":
-          return [delta({ tool_calls: [{ index: 0, ...toToolCall(event.call, id) }] })];
+          return callDeltas(event).map((call) => delta({ tool_calls: [call] }));
         case "end":
           return [delta({}, event.finishReason), ...(includeUsage ? [chunk([], toUsage(event.usage))] : []), { data: "[DONE]" }];
         case "error":

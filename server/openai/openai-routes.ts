@@ -94,14 +94,15 @@ export function openaiRoutes(parts: AppParts): Router {
   }
 
   async function startTurn(request: Request, response: Response, body: CompletionRequest, offer: OfferedModel): Promise<Answering> {
-    const { source, field } = await openTurn(request, response, {
+    const { source, leg, ...asked } = await openTurn(request, response, {
       completion: body,
       offer,
       userId: findUser(request, callerOf(response), body),
       session: findSession(request, body),
     });
-    const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)), field);
-    return { id: source.turnId, batches, headers: { "x-turn-id": source.turnId } };
+    const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)), asked);
+    // LangChain takes messages of one id for one message.
+    return { id: leg === 1 ? source.turnId : `${source.turnId}-${leg}`, batches, headers: { "x-turn-id": source.turnId } };
   }
 
   return makeRouter(openaiOperations, {

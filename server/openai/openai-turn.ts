@@ -7,6 +7,9 @@ import type { TurnSource } from "../turns/turn-source.ts";
 import { type CompletionRequest, readAsked } from "./completion-request.ts";
 import type { OfferedModel } from "./offered-models.ts";
 import { toResponseFormat, toSampling } from "./sampling.ts";
+import { callerOf } from "../auth/caller.ts";
+import { answerCalls, readCallerTools, readResults } from "./caller-tools.ts";
+import type { AskedEvents } from "./completion-stream.ts";
 import type { Session } from "./user-and-session.ts";
 import { systemAttachments, systemInstructions, unwrapMessage } from "./wrapped-message.ts";
 
@@ -23,18 +26,31 @@ export interface OpenAITurn {
   asked?: Record<string, unknown>;
 }
 
-export interface OpenedTurn {
+export interface OpenedTurn extends AskedEvents {
   source: TurnSource;
-  /** The field of the request that an error of the turn is about. */
-  field: string;
+  /** A turn that goes on with results has legs, from 2 on. */
+  leg: number;
 }
 
+/** Outputs of tools may be longer than a message. */
+const MOST_OUTPUTS = 10;
+
 /** Begins the turn that a request in OpenAI's protocol asks for. The returned function throws what `Turns.open` throws. */
-export function makeOpenTurn({ config, turns }: Pick<AppParts, "config" | "turns">) {
+export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" | "stores" | "turns">) {
   const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
 
   return async function openTurn(request: Request, response: Response, given: OpenAITurn): Promise<OpenedTurn> {
     const { completion, offer, userId, session, store = true, isDetached = false, asked } = given;
+    const tools = readCallerTools(completion);
+    const callerTools = new Set(tools?.tools.map(({ function: { name } }) => name));
+    const results = readResults(completion);
+    if (results) {
+      const names = new Set(completion.tools?.map(({ function: tool }) => tool?.name ?? ""));
+      const owner = { tenantId: callerOf(response).tenantId, userId };
+      const outputs = results.map(({ output }) => output);
+      assertNotTooLong("messages", outputs, maxMessageChars * MOST_OUTPUTS);
+      return { ...(await answerCalls({ stores, turns }, response, { owner, results, isDetached })), field: "messages", callerTools: names };
+    }
     const { field, continues, message: said } = readAsked(completion);
     const { message, attachments: ofMessage } = unwrapMessage(said);
     const attachments = [...systemAttachments(completion.messages), ...ofMessage];
@@ -49,6 +65,7 @@ export function makeOpenTurn({ config, turns }: Pick<AppParts, "config" | "turns
       ...(instructions === "" ? {} : { instructions }),
       ...(Object.keys(modelOptions).length === 0 ? {} : { modelOptions }),
       ...(continues === undefined ? {} : { continues }),
+      ...(tools === null ? {} : { callerTools: tools }),
       ...(store ? {} : { store }),
       ...(asked === undefined ? {} : { asked }),
     };
@@ -67,10 +84,15 @@ export function makeOpenTurn({ config, turns }: Pick<AppParts, "config" | "turns
       };
       return turns.open(request, response, parseChatRequest(body, maxMessageChars), beside);
     };
-    if (session.whenBusy !== "another") return { source: await open(session.sessionId, session.whenBusy), field };
-    const source = await open(session.sessionId, "refuse");
-    const refusal = await source.accepted.then(() => null, toAppError);
-    if (refusal?.code !== "conversation_busy") return { source, field };
-    return { source: await open(`${session.sessionId}-${uuidv7()}`, "enqueue"), field };
+    const begin = async (): Promise<TurnSource> => {
+      if (session.whenBusy === "enqueue") return open(session.sessionId, "enqueue");
+      const source = await open(session.sessionId, "refuse");
+      const refusal = await source.accepted.then(() => null, toAppError);
+      const code = refusal?.code;
+      if (code === "conversation_waiting" && session.whenBusy === "refuse") return open(session.sessionId, "enqueue");
+      if (session.whenBusy === "refuse" || (code !== "conversation_busy" && code !== "conversation_waiting")) return source;
+      return open(`${session.sessionId}-${uuidv7()}`, "enqueue");
+    };
+    return { source: await begin(), field, callerTools, leg: 1 };
   };
 }

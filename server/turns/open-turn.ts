@@ -5,6 +5,7 @@ import type { ConversationGraph } from "../../graph/build-graph.ts";
 import { type LastEvent, type RunningTurn, startTurn, type TurnInput, type TurnOptions } from "../../graph/start-turn.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { KeyTaken } from "../../turn/context.ts";
+import type { CallerTools } from "../../turn/caller-tools.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
 import type { Attachment, Usage } from "../../turn/state.ts";
 import { callerOf } from "../auth/caller.ts";
@@ -29,6 +30,7 @@ interface Beside {
   attachments?: Attachment[];
   /** Longer than a field of a ChatRequest may be. */
   instructions?: string;
+  callerTools?: CallerTools;
   modelOptions?: ModelOptions;
   /** See TurnInput. */
   continues?: string;
@@ -119,7 +121,7 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
 
   function goOn(resumed: ResumedTurn, permit: Permit): RunningTurn {
     const { turnId, tenantId, userId, sessionId, message, state } = resumed;
-    const input = { tenantId, userId, sessionId, message, ...state.given, interactive: true };
+    const input = { tenantId, userId, sessionId, message, ...state.given };
     return run(permit, input, { turnId, resumed });
   }
 

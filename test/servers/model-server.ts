@@ -15,6 +15,8 @@ export interface ChatRequestBody {
     tool_call_id?: string;
   }[];
   tools?: { function: { name: string } }[];
+  tool_choice?: unknown;
+  response_format?: { type: string };
 }
 
 /** Arguments that are a text are sent as they are, JSON or not. */

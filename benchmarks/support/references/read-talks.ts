@@ -1,5 +1,5 @@
 import { readFile } from "node:fs/promises";
-import type { RecentMessage } from "../../../memory/recall/complete-question.ts";
+import type { RecentMessage } from "../../../memory/recall/recent-message.ts";
 
 /** A conversation of one of the files beside this one. */
 export interface Talk {

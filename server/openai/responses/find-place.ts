@@ -55,7 +55,7 @@ async function behindResponse({ conversations, messages, turns }: PlaceStores, s
   const [last] = items;
   if (last && last.id !== turn.answerId && last.id !== turn.questionId) {
     const { turn_id: lastTurn } = last.metadata;
-    const name = typeof lastTurn === "string" ? `; the last one is ${responseId(lastTurn)}` : "";
+    const name = typeof lastTurn === "string" ? `; the last one is ${responseId({ turnId: lastTurn, leg: 1 })}` : "";
     const problem = `is not the last response of its conversation, and branches from earlier ones are not known here yet${name}`;
     throw AppError.invalid([{ field: "previous_response_id", problem }]);
   }
@@ -66,7 +66,7 @@ async function behindResponse({ conversations, messages, turns }: PlaceStores, s
 function messageIdsIn({ input }: ResponseBody): string[] {
   if (typeof input === "string") return [];
   return input
-    .map(({ id }) => uuidIn(id, ["msg", "rs"]))
+    .map(({ id }) => uuidIn(id, ["msg", "rs", "fc"]))
     .filter((id) => id !== null)
     .toReversed();
 }

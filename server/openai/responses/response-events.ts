@@ -1,9 +1,10 @@
 import type { ServerSentEvent } from "../../http/event-stream.ts";
 import type { CompletionEvent } from "../completion-stream.ts";
-import { messageItemId, reasoningId } from "./response-ids.ts";
+import { answerItemId, callItemId, reasoningId, type ResponseName } from "./response-ids.ts";
 import {
   answerItem,
   type Echo,
+  type FunctionCall,
   type OutputItem,
   type OutputMessage,
   type ReasoningItem,
@@ -17,12 +18,12 @@ type Open<Item> = { item: Item; at: number };
  * Makes a response of the events of an answer, and the events that tell its making: each item is added, grows by deltas and is done. The
  * official helpers need every one of them. https://platform.openai.com/docs/api-reference/responses-streaming
  */
-export function makeResponseEvents(turnId: string, echo: Echo) {
+export function makeResponseEvents(name: ResponseName, echo: Echo) {
   const output: OutputItem[] = [];
   let message: Open<OutputMessage> | null = null;
   let reasoning: Open<ReasoningItem> | null = null;
   let thoughts = 0;
-  let response: ResponseObject = toResponse(turnId, echo, { status: "in_progress", output: [] });
+  let response: ResponseObject = toResponse(name, echo, { status: "in_progress", output: [] });
   let number = 0;
 
   const tell = (type: string, fields: object): ServerSentEvent => {
@@ -38,7 +39,7 @@ export function makeResponseEvents(turnId: string, echo: Echo) {
 
   function* think(delta: string): Generator<ServerSentEvent> {
     if (!reasoning) {
-      const item: ReasoningItem = { id: reasoningId(turnId, ++thoughts), type: "reasoning", status: "in_progress", summary: [] };
+      const item: ReasoningItem = { id: reasoningId(name, ++thoughts), type: "reasoning", status: "in_progress", summary: [] };
       reasoning = add(item);
       yield tell("response.output_item.added", { output_index: reasoning.at, item });
       item.summary = [{ type: "summary_text", text: "" }];
@@ -62,7 +63,7 @@ export function makeResponseEvents(turnId: string, echo: Echo) {
   function* say(delta: string): Generator<ServerSentEvent> {
     yield* endThought("completed");
     if (!message) {
-      const { content, ...item } = answerItem(messageItemId(turnId), "", "in_progress");
+      const { content, ...item } = answerItem(answerItemId(name), "", "in_progress");
       message = add({ ...item, content: [] });
       yield tell("response.output_item.added", { output_index: message.at, item: message.item });
       message.item.content = content;
@@ -83,11 +84,31 @@ export function makeResponseEvents(turnId: string, echo: Echo) {
     message = null;
   }
 
+  function* call({ call: called, index }: Extract<CompletionEvent, { kind: "tool_call" }>): Generator<ServerSentEvent> {
+    yield* endThought("completed");
+    const id = callItemId(name, index + 1);
+    const item: FunctionCall = {
+      id,
+      type: "function_call",
+      status: "in_progress",
+      call_id: called.id ?? id,
+      name: called.name,
+      arguments: "",
+    };
+    const open = add(item);
+    yield tell("response.output_item.added", { output_index: open.at, item });
+    item.arguments = called.arguments;
+    yield itemEvent("response.function_call_arguments.delta", open, { delta: item.arguments });
+    yield itemEvent("response.function_call_arguments.done", open, { name: item.name, arguments: item.arguments });
+    item.status = "completed";
+    yield tell("response.output_item.done", { output_index: open.at, item });
+  }
+
   function* end(state: Omit<Parameters<typeof toResponse>[2], "output">): Generator<ServerSentEvent> {
     const ofItems = state.status === "completed" ? "completed" : "incomplete";
     yield* endThought(ofItems);
     yield* endMessage(ofItems);
-    response = toResponse(turnId, echo, { ...state, output });
+    response = toResponse(name, echo, { ...state, output });
     yield tell(`response.${state.status === "cancelled" ? "failed" : state.status}`, { response });
   }
 
@@ -98,7 +119,7 @@ export function makeResponseEvents(turnId: string, echo: Echo) {
       case "thought":
         return think(event.text);
       case "tool_call":
-        return endThought("completed");
+        return call(event);
       case "end":
         return end({ status: event.finishReason === "length" ? "incomplete" : "completed", usage: event.usage });
       case "error":

@@ -1,26 +1,45 @@
 import { validate as isUuid } from "uuid";
 
 /** What OpenAI's clients know by an id. Behind the prefix stands a UUID of the service, so that no id is ever another. */
-type Prefix = "resp" | "msg" | "rs" | "conv";
+type Prefix = "resp" | "msg" | "rs" | "fc" | "conv";
 
-const FORM = /^([a-z]+)_([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})(?:_\d{1,4})?$/;
+const FORM = /^([a-z]+)_([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})(?:_(\d{1,4}))?$/;
 
 const toId = (prefix: Prefix, uuid: string): string => `${prefix}_${uuid.replaceAll("-", "")}`;
 
-/** A response is a turn. */
-export const responseId = (turnId: string): string => toId("resp", turnId);
-/** The answer to a turn is a message of the turn's id. */
+/** A response is a turn, or a leg of it: a turn that waits for results of its caller goes on as another response. Legs count from 1. */
+export interface ResponseName {
+  turnId: string;
+  leg: number;
+}
+
+const ofLeg = (prefix: Prefix, { turnId, leg }: ResponseName): string => toId(prefix, turnId) + (leg > 1 ? `_${leg}` : "");
+
+export const responseId = (name: ResponseName): string => ofLeg("resp", name);
 export const messageItemId = (messageId: string): string => toId("msg", messageId);
+/** The answer to a turn is a message of the turn's id. */
+export const answerItemId = (name: ResponseName): string => ofLeg("msg", name);
+const MOST_OF_A_LEG = 100;
 /** `number`: from 1, since a model may think more than once. */
-export const reasoningId = (turnId: string, number: number): string => `${toId("rs", turnId)}_${number}`;
+export const reasoningId = ({ turnId, leg }: ResponseName, number: number): string =>
+  `${toId("rs", turnId)}_${(leg - 1) * MOST_OF_A_LEG + number}`;
+/** `number`: from 1. */
+export const callItemId = ({ turnId, leg }: ResponseName, number: number): string =>
+  `${toId("fc", turnId)}_${(leg - 1) * MOST_OF_A_LEG + number}`;
 export const conversationItemId = (conversationId: string): string => toId("conv", conversationId);
 
 /** The UUID in an id with one of these prefixes; null for any other text. */
 export function uuidIn(id: unknown, prefixes: readonly Prefix[]): string | null {
   if (typeof id !== "string") return null;
   const [, prefix, ...parts] = FORM.exec(id) ?? [];
-  const uuid = parts.join("-");
+  const uuid = parts.slice(0, 5).join("-");
   return prefixes.some((one) => one === prefix) && isUuid(uuid) ? uuid : null;
+}
+
+/** The turn and the leg in the id of a response; null for any other text. */
+export function readResponseId(id: string): ResponseName | null {
+  const turnId = uuidIn(id, ["resp"]);
+  return turnId === null ? null : { turnId, leg: Number(FORM.exec(id)?.[7] ?? 1) };
 }
 
 /** Seconds since 1970, as a UUID of version 7 has them. Those of a turn never change. */

@@ -2,7 +2,7 @@ import { z } from "zod";
 import type { AppError } from "../../../errors/app-error.ts";
 import type { Usage } from "../../../turn/state.ts";
 import { toOpenAIError } from "../openai-error.ts";
-import { responseId, secondsIn } from "./response-ids.ts";
+import { responseId, type ResponseName, secondsIn } from "./response-ids.ts";
 
 const status = z.enum(["in_progress", "completed", "incomplete"]);
 const outputText = z.object({
@@ -30,7 +30,17 @@ export const ReasoningItem = z.object({
 });
 export type ReasoningItem = z.infer<typeof ReasoningItem>;
 
-export const OutputItem = z.discriminatedUnion("type", [OutputMessage, ReasoningItem]);
+export const FunctionCall = z.object({
+  id: z.string(),
+  type: z.literal("function_call"),
+  status,
+  call_id: z.string(),
+  name: z.string(),
+  arguments: z.string(),
+});
+export type FunctionCall = z.infer<typeof FunctionCall>;
+
+export const OutputItem = z.discriminatedUnion("type", [OutputMessage, ReasoningItem, FunctionCall]);
 export type OutputItem = z.infer<typeof OutputItem>;
 
 export const InputMessage = z.object({
@@ -139,12 +149,12 @@ function toUsage({ prompt_tokens, completion_tokens, total_tokens, cached_tokens
   };
 }
 
-export function toResponse(turnId: string, echo: Echo, { status: now, output, error, usage }: ResponseState): ResponseObject {
+export function toResponse(name: ResponseName, echo: Echo, { status: now, output, error, usage }: ResponseState): ResponseObject {
   const failure = error && now === "failed" ? toOpenAIError({ code: error.code, message: error.message, details: undefined }).error : null;
   return {
-    id: responseId(turnId),
+    id: responseId(name),
     object: "response",
-    created_at: secondsIn(turnId),
+    created_at: secondsIn(name.turnId),
     status: now,
     error: failure && { code: failure.code, message: failure.message },
     incomplete_details: now === "incomplete" ? { reason: "max_output_tokens" } : null,

@@ -19,8 +19,18 @@ import { makeOpenTurn } from "../openai-turn.ts";
 import { claimedUser, namedUser } from "../user-and-session.ts";
 import { findPlace } from "./find-place.ts";
 import { makeResponseEvents } from "./response-events.ts";
-import { messageItemId, responseId, uuidIn } from "./response-ids.ts";
-import { answerItem, ConversationItems, type Echo, KeptEcho, listOf, questionItem, ResponseObject, toResponse } from "./response-object.ts";
+import { answerItemId, callItemId, messageItemId, readResponseId, responseId, type ResponseName } from "./response-ids.ts";
+import {
+  answerItem,
+  ConversationItems,
+  type Echo,
+  type FunctionCall,
+  KeptEcho,
+  listOf,
+  questionItem,
+  ResponseObject,
+  toResponse,
+} from "./response-object.ts";
 import { ResponseBody, toCompletion, toEcho, toKept } from "./response-request.ts";
 import { sendResponseStream, wholeResponse } from "./send-response.ts";
 
@@ -89,15 +99,35 @@ export function responseRoutes(parts: AppParts): Router {
   const openTurn = makeOpenTurn(parts);
 
   /** Throws AppError `not_found`. */
-  async function findAsked(request: Request, response: Response): Promise<FoundTurn> {
+  async function findAsked(request: Request, response: Response): Promise<FoundTurn & ResponseName> {
     const given = String(request.params["id"]);
     const caller = callerOf(response);
-    const turnId = uuidIn(given, ["resp"]);
+    const name = readResponseId(given);
     const missing = new AppError("not_found", `There is no response "${given.slice(0, 80)}".`);
-    if (turnId === null) throw missing;
-    return findTurn(parts, { tenantId: caller.tenantId, userId: namedUser(request, caller) }, turnId).catch((error: unknown) => {
+    if (name === null) throw missing;
+    const scope = { tenantId: caller.tenantId, userId: namedUser(request, caller) };
+    const found = await findTurn(parts, scope, name.turnId).catch((error: unknown) => {
       throw error instanceof AppError && error.code === "not_found" ? missing : error;
     });
+    return { ...found, ...name };
+  }
+
+  /** What a leg has called that ended with calls of the caller's tools; null for the last leg. */
+  async function callsOf({ record, turnId, leg }: FoundTurn & ResponseName): Promise<FunctionCall[] | null> {
+    if (!record) return null;
+    const toItem = (id: string, name: string, given: unknown, index: number): FunctionCall => ({
+      ...{ id: callItemId({ turnId, leg }, index + 1), type: "function_call", status: "completed", call_id: id, name },
+      arguments: typeof given === "string" ? given : JSON.stringify(given),
+    });
+    const steps = await stores.steps.list(record, turnId, { after: 0, limit: 1_000 });
+    const questions = steps.filter(({ kind }) => kind === "question");
+    const question = questions[leg - 1];
+    if (!question) return null;
+    if (leg === questions.length && record.question)
+      return (record.question.calls ?? []).map((call, index) => toItem(call.call_id, call.name, call.arguments, index));
+    const asked = steps.findLast(({ kind, seq }) => kind === "model" && seq < question.seq)?.seq ?? 0;
+    const calls = steps.filter(({ kind, seq }) => kind === "tool" && seq > asked && seq < question.seq);
+    return calls.map((step, index) => toItem(step.callId ?? "", step.name, step.arguments, index));
   }
 
   function echoOf({ record }: FoundTurn): Echo {
@@ -105,10 +135,15 @@ export function responseRoutes(parts: AppParts): Router {
     return { ...plainEcho(), ...(kept.success ? kept.data : {}) };
   }
 
-  async function stateOf(found: FoundTurn): Promise<Parameters<typeof toResponse>[2]> {
+  async function stateOf(found: FoundTurn & ResponseName): Promise<Parameters<typeof toResponse>[2]> {
     const { record } = found;
     const state = turnState(found);
-    const output = record?.answer && record.answerId ? [answerItem(messageItemId(record.answerId), record.answer, "completed")] : [];
+    const calls = record && (await callsOf(found));
+    if (calls) return { status: "completed", output: calls };
+    const output =
+      record?.answer && record.answerId
+        ? [answerItem(record.answerId === found.turnId ? answerItemId(found) : messageItemId(record.answerId), record.answer, "completed")]
+        : [];
     const outcome = record && storedOutcome(record);
     if (state === "running" || state === "waiting") return { status: "in_progress", output: [] };
     if (record && outcome) {
@@ -124,7 +159,7 @@ export function responseRoutes(parts: AppParts): Router {
     return { status: "failed", output, error: new AppError("turn_interrupted", "The process that answered died. Send the input again.") };
   }
 
-  const show = async (found: FoundTurn): Promise<ResponseObject> => toResponse(found.id, echoOf(found), await stateOf(found));
+  const show = async (found: FoundTurn & ResponseName): Promise<ResponseObject> => toResponse(found, echoOf(found), await stateOf(found));
 
   return makeRouter(responseOperations, {
     createResponse: [
@@ -146,16 +181,16 @@ export function responseRoutes(parts: AppParts): Router {
         ]);
         const session = place.isDerived && !store ? { sessionId: `${ONCE}${uuidv7()}`, whenBusy: "enqueue" as const } : place.session;
         const echo = toEcho(body, completion.model, place.conversation);
-        const { source, field } = await inItsWords(() =>
+        const { source, field, callerTools, leg } = await inItsWords(() =>
           openTurn(request, response, { completion, offer, userId: place.userId, session, store, isDetached, asked: toKept(echo) }),
         );
         const headers = { "x-turn-id": source.turnId };
         if (isDetached && !body.stream) {
           await source.accepted;
-          return void response.set(headers).json(toResponse(source.turnId, echo, { status: "in_progress", output: [] }));
+          return void response.set(headers).json(toResponse({ turnId: source.turnId, leg }, echo, { status: "in_progress", output: [] }));
         }
-        const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)), fieldOf(field));
-        const events = makeResponseEvents(source.turnId, echo);
+        const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)), { field: fieldOf(field), callerTools });
+        const events = makeResponseEvents({ turnId: source.turnId, leg }, echo);
         if (body.stream) return sendResponseStream(response, batches, { events, headers, heartbeatMs });
         const whole = await wholeResponse(batches, events);
         response.set(headers).json(whole);
@@ -165,20 +200,23 @@ export function responseRoutes(parts: AppParts): Router {
       const { stream, starting_after: after = -1 } = parseRequest(RetrieveQuery, request.query);
       const found = await findAsked(request, response);
       if (stream !== "true") return void response.json(await show(found));
-      const batches = toCompletionEvents(sourceOf(parts, found).eventBatches(abortSignalOnClose(response)), "input");
+      const batches = toCompletionEvents(sourceOf(parts, found).eventBatches(abortSignalOnClose(response)), {
+        field: "input",
+        callerTools: new Set<string>(),
+      });
       return sendResponseStream(response, batches, {
-        events: makeResponseEvents(found.id, echoOf(found)),
+        events: makeResponseEvents(found, echoOf(found)),
         after,
         headers: {},
         heartbeatMs,
       });
     },
     async deleteResponse(request, response) {
-      const { id: turnId, record } = await findAsked(request, response);
+      const { record, ...name } = await findAsked(request, response);
       if (!record) throw new AppError("conversation_busy", "This response has not begun yet. Cancel it, or delete it after its end.");
       const { tenantId, userId, questionId } = record;
       const erased = await memory.erase.episode({ tenantId, userId }, questionId);
-      response.json({ id: responseId(turnId), object: "response", deleted: erased !== null });
+      response.json({ id: responseId(name), object: "response", deleted: erased !== null });
     },
     async cancelResponse(request, response) {
       const found = await findAsked(request, response);

@@ -56,7 +56,8 @@ describe("a waiting turn", () => {
     const headers = { "idempotency-key": "order-tea" };
     const first = await client.ask("asks", fields, { headers });
     const waiting = contentOf(first.events, "waiting");
-    expect(contentOf((await client.ask("asks", fields, { headers })).events, "waiting")).toEqual(waiting);
+    const { question, turn_id } = waiting;
+    expect(contentOf((await client.ask("asks", fields, { headers })).events, "waiting")).toMatchObject({ question, turn_id });
     await client.answer(waiting, { answer: "allow_once" });
     await client.rest(waiting);
     expect(contentOf((await client.ask("asks", fields, { headers })).events, "done").answer).toBe("Ordered.");

@@ -1,0 +1,94 @@
+import type { Response } from "express";
+import { AppError } from "../../errors/app-error.ts";
+import type { Owner } from "../../stores/owner.ts";
+import { CallerTool, type CallerTools } from "../../turn/caller-tools.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import { localSource, type TurnSource } from "../turns/turn-source.ts";
+import type { CompletionRequest } from "./completion-request.ts";
+
+const refuse = (field: string, problem: string): never => {
+  throw AppError.invalid([{ field, problem }]);
+};
+
+/** The names of the tools that may be called, and whether one must be. */
+function readChoice(choice: CompletionRequest["tool_choice"], known: readonly string[]): { names: readonly string[]; mustCall: boolean } {
+  if (choice === undefined || choice === null || choice === "auto") return { names: known, mustCall: false };
+  if (choice === "none") return { names: [], mustCall: false };
+  if (choice === "required") return { names: known, mustCall: true };
+  if (typeof choice === "string") return refuse("tool_choice", `"${choice.slice(0, 80)}" is none of auto, none and required`);
+  const { allowed_tools: allowed, function: named } = choice;
+  const names = allowed ? allowed.tools.map(({ function: one }) => one?.name ?? "") : [named?.name ?? ""];
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) refuse("tool_choice", `names the tool "${unknown.slice(0, 80)}", which is not among tools`);
+  return { names, mustCall: allowed ? allowed.mode === "required" : true };
+}
+
+/** The tools of a request; null when the model is to call none. Throws AppError `invalid_request`. */
+export function readCallerTools({ tools, tool_choice: choice }: CompletionRequest): CallerTools | null {
+  const known = (tools ?? []).map((tool, index) => {
+    const parsed = CallerTool.safeParse(tool);
+    return parsed.success ? parsed.data : refuse(`tools.${index}`, "must be of type function, with a name and a schema as parameters");
+  });
+  const { names, mustCall } = readChoice(
+    choice,
+    known.map(({ function: { name } }) => name),
+  );
+  if (mustCall && names.length === 0) refuse("tool_choice", "asks for a call, and there are no tools");
+  const allowed = known.filter(({ function: { name } }) => names.includes(name));
+  return allowed.length > 0 ? { tools: allowed, mustCall } : null;
+}
+
+/** The result of a call. `field`: where it stands in the request. */
+interface GivenResult {
+  callId: string;
+  output: string;
+  field: string;
+}
+
+/** The results that a request ends with; null when it ends with something else. Throws AppError `invalid_request`. */
+export function readResults({ messages }: CompletionRequest): GivenResult[] | null {
+  const start = messages.findLastIndex(({ role }) => role !== "tool") + 1;
+  if (start === messages.length) return null;
+  return messages.slice(start).map(({ tool_call_id: callId, text }, index) => {
+    const field = `messages.${start + index}.tool_call_id`;
+    return { callId: callId || refuse(field, "is missing; say which call this is the result of"), output: text, field };
+  });
+}
+
+/** The turn of another leg: it goes on with the results. */
+export interface ResumedSource {
+  source: TurnSource;
+  /** From 2: how often the turn has been gone on with, and once more. */
+  leg: number;
+}
+
+/**
+ * Goes on with the turn that waits for these results, found by its calls. Throws AppError `invalid_request` when none does, or results are
+ * missing, and what `Turns.answer` throws.
+ */
+export async function answerCalls(
+  { stores, turns }: Pick<AppParts, "stores" | "turns">,
+  response: Response,
+  { owner, results, isDetached }: { owner: Owner; results: readonly GivenResult[]; isDetached: boolean },
+): Promise<ResumedSource> {
+  const { items } = await stores.questions.list(owner, { limit: 200, after: null });
+  const callsOf = (question: (typeof items)[number]["question"]): string[] => (question.calls ?? []).map(({ call_id: id }) => id);
+  const countIn = (question: (typeof items)[number]["question"]): number =>
+    results.filter(({ callId }) => callsOf(question).includes(callId)).length;
+  const [found] = items
+    .filter(({ question }) => countIn(question) > 0)
+    .toSorted((one, other) => countIn(other.question) - countIn(one.question));
+  const [first] = results;
+  if (!found) {
+    const problem = `no turn waits for a result of the call "${first?.callId.slice(0, 80) ?? ""}": it has its result, or the chat has gone on without it`;
+    return refuse(first?.field ?? "messages", problem);
+  }
+  const { question, turnId } = found;
+  const asked = callsOf(question);
+  const missing = asked.filter((id) => !results.some(({ callId }) => callId === id));
+  if (missing.length > 0) refuse("messages", `lack the results of the calls ${missing.join(", ")}; send one for each call of the answer`);
+  const given = results.filter(({ callId }) => asked.includes(callId)).map(({ callId, output }) => ({ call_id: callId, output }));
+  const { turn } = await turns.answer(owner, turnId, question.id, { results: given });
+  turns.registry.attach(turnId, response, { cancels: !isDetached });
+  return { source: localSource(turn, false), leg: (turn.before?.legs ?? 0) + 1 };
+}
