@@ -3,15 +3,7 @@ import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import type { AgentTool } from "../tool.ts";
 import { AddressRefused } from "../web/public-fetch.ts";
-import type { McpServer } from "./mcp-server.ts";
-
-export interface McpState {
-  state: "idle" | "connected" | "down";
-  /** How many it offered when it was last asked. */
-  tools: number | null;
-  /** Why it is down, in our own words: those of a server may quote its secrets. */
-  problem: string | null;
-}
+import type { McpServer, McpState, McpTimes } from "./mcp-server.ts";
 
 /** A connection to a server that all turns share. */
 export interface McpConnection {
@@ -48,14 +40,6 @@ export class McpUnavailable extends Error {
   }
 }
 
-export interface McpTimes {
-  /** Until a server is connected, and until it has listed its tools. */
-  answerMs: number;
-  /** Without a call for so long it is closed. */
-  idleMs: number;
-  /** Before a server that was down is tried again; doubled each time, up to 60 times as long. */
-  retryMs: number;
-}
 export const MCP_TIMES: McpTimes = { answerMs: 10_000, idleMs: 300_000, retryMs: 1_000 };
 
 const MOST_RETRY_STEPS = 60;

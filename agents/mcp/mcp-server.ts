@@ -1,4 +1,6 @@
 import { z } from "zod";
+import type { Owner } from "../../stores/owner.ts";
+import type { AgentTool } from "../tool.ts";
 
 /** Two underscores part it from the name of its tool. */
 export const MCP_SERVER_NAME = /^(?!.*__)[A-Za-z0-9_-]{1,32}$/;
@@ -83,3 +85,34 @@ export const mayName = (pattern: string, serverName: string): boolean => mayBegi
 
 /** Whether it can match a tool of any server. */
 export const mayNameAny = (pattern: string): boolean => mayBeginWith(pattern, "mcp__");
+
+export interface McpState {
+  state: "idle" | "connected" | "down";
+  /** How many it offered when it was last asked. */
+  tools: number | null;
+  /** Why it is down, in our own words: those of a server may quote its secrets. */
+  problem: string | null;
+}
+
+export interface McpTimes {
+  /** Until a server is connected, and until it has listed its tools. */
+  answerMs: number;
+  /** Without a call for so long it is closed. */
+  idleMs: number;
+  /** Before a server that was down is tried again; doubled each time, up to 60 times as long. */
+  retryMs: number;
+}
+
+export interface McpServerState extends McpState {
+  name: string;
+  tier: McpServer["tier"];
+}
+
+/** The MCP servers of this process. */
+export interface McpServers {
+  /** Tools of the servers that the patterns can name. A server that is down is told of, and its tools are missing. */
+  tools(owner: Owner, patterns: readonly string[], onMissing: (problem: string) => void): Promise<AgentTool[]>;
+  /** Of the system and of the tenant, as far as this process knows. */
+  states(tenantId: string): Promise<McpServerState[]>;
+  close(): Promise<void>;
+}

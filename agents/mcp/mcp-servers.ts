@@ -1,7 +1,7 @@
 import type { Owner } from "../../stores/owner.ts";
 import type { AgentTool } from "../tool.ts";
-import { makeMcpConnection, MCP_TIMES, type McpConnection, type McpState, type McpTimes, McpUnavailable } from "./mcp-connection.ts";
-import { hasOwnKey, mayName, mayNameAny, type McpServer, secretsOf } from "./mcp-server.ts";
+import { makeMcpConnection, MCP_TIMES, type McpConnection, McpUnavailable } from "./mcp-connection.ts";
+import { hasOwnKey, mayName, mayNameAny, type McpServer, type McpServers, type McpTimes, secretsOf } from "./mcp-server.ts";
 import { openTransport, type TransportParts } from "./open-transport.ts";
 import { makeSignInTool } from "./sign-in-tool.ts";
 import type { SignIn } from "./sign-in.ts";
@@ -21,20 +21,6 @@ export interface McpServersParts extends TransportParts {
   /** A user's sign-in at a server that wants OAuth. Null: nobody can sign in. */
   signIn: ((owner: Owner, server: string) => Promise<SignIn>) | null;
   times?: McpTimes;
-}
-
-export interface McpServerState extends McpState {
-  name: string;
-  tier: McpServer["tier"];
-}
-
-/** The MCP servers of this process. */
-export interface McpServers {
-  /** Tools of the servers that the patterns can name. A server that is down is told of, and its tools are missing. */
-  tools(owner: Owner, patterns: readonly string[], onMissing: (problem: string) => void): Promise<AgentTool[]>;
-  /** Of the system and of the tenant, as far as this process knows. */
-  states(tenantId: string): Promise<McpServerState[]>;
-  close(): Promise<void>;
 }
 
 const UNREADABLE = "has secrets that this SECRETS_KEY cannot read: send them again";

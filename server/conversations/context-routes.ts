@@ -7,6 +7,7 @@ import { callerOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { modelNames } from "../start/open-models.ts";
+import { assertKnown } from "../turns/assert-known.ts";
 import { assertNotTooLong, chatMessage, ChatRequest } from "../turns/chat-request.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import { parseRequest, parseUuid } from "../http/parse-request.ts";
@@ -50,7 +51,7 @@ export const contextOperations = operationGroup({
   },
 });
 
-export function contextRoutes({ config, stores, promptLimits, previewPrompt }: AppParts): Router {
+export function contextRoutes({ config, stores, agents, promptLimits, previewPrompt }: AppParts): Router {
   return makeRouter(contextOperations, {
     async getContext(request, response) {
       const { message, agent, kb_prefix } = parseRequest(ContextQuery, request.query);
@@ -61,6 +62,7 @@ export function contextRoutes({ config, stores, promptLimits, previewPrompt }: A
       const { userId, sessionId } = found;
       const conversation = { tenantId: caller.tenantId, userId, conversationId };
       if (message !== undefined) assertNotTooLong("message", [message], config.MAX_MESSAGE_CHARS);
+      if (message !== undefined) await assertKnown({ stores, agents }, caller.tenantId, { kb_prefix, agent });
       const asked = { ...conversation, sessionId, requestedAgent: agent, requestedKbPrefix: kb_prefix };
       const [used, next] = await Promise.all([
         readConversationUsage(stores.database, conversation),

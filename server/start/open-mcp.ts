@@ -1,7 +1,6 @@
 import { loadMcpConfig } from "../../agents/mcp/load-mcp-config.ts";
-import { HttpSpec } from "../../agents/mcp/mcp-server.ts";
-import { makeMcpServers, type McpServers } from "../../agents/mcp/mcp-servers.ts";
-import type { McpTimes } from "../../agents/mcp/mcp-connection.ts";
+import { HttpSpec, type McpServers, type McpTimes } from "../../agents/mcp/mcp-server.ts";
+import { makeMcpServers } from "../../agents/mcp/mcp-servers.ts";
 import { makePublicFetch, type PublicFetchParts } from "../../agents/web/public-fetch.ts";
 import { AppError } from "../../errors/app-error.ts";
 import { makeMcpServerStore } from "../../stores/postgres/agents/mcp-server-store.ts";

@@ -1,15 +1,13 @@
 import type { Request, Response, Router } from "express";
-import { findAgent } from "../../agents/agent-catalog.ts";
 import { AppError, toAppError } from "../../errors/app-error.ts";
-import { assertKnowledgeBase, GENERAL } from "../../nodes/routing/route-by-words.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
+import { assertKnown } from "./assert-known.ts";
 import { ChatBody, parseChatRequest } from "./chat-request.ts";
 import { BEGINNING, parseLastEventId, sendTurnStream, turnStream } from "./turn-stream.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import type { TurnSource } from "./turn-source.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
-import { ASSISTANT } from "../../turn/agent.ts";
 import { Waiting } from "../../turn/question.ts";
 import { TurnEvent, TurnResult } from "../../turn/events.ts";
 import { Layer, Receipt, RouteDecision, TurnError, TurnUsage } from "../../turn/state.ts";
@@ -86,18 +84,7 @@ async function untilAccepted(source: TurnSource, response: Response): Promise<st
   }
 }
 
-export function chatRoutes({ config, stores: { knowledgeBases }, agents, models, turns, heartbeatMs }: AppParts): Router {
-  /** Throws AppError `invalid_request` that lists the known bases. */
-  async function assertKnown(tenantId: string, requested: string | null): Promise<void> {
-    if (requested === null || requested === GENERAL || (await knowledgeBases.find(tenantId, requested))) return;
-    assertKnowledgeBase(requested, await knowledgeBases.list(tenantId));
-  }
-
-  /** Throws AppError `invalid_request` that lists the known agents. */
-  async function assertAgent(tenantId: string, requested: string | null): Promise<void> {
-    if (requested !== null && requested !== ASSISTANT) findAgent(await agents.catalog.list(tenantId), requested);
-  }
-
+export function chatRoutes({ config, stores, agents, models, turns, heartbeatMs }: AppParts): Router {
   /** Throws AppError `invalid_request` that lists the known models. */
   function assertModel(requested: string | null): void {
     if (requested === null || models.listed.includes(requested)) return;
@@ -109,7 +96,7 @@ export function chatRoutes({ config, stores: { knowledgeBases }, agents, models,
   async function begin(request: Request, response: Response): Promise<TurnSource> {
     const body = parseChatRequest(withCallersUser(response, request.body), config.MAX_MESSAGE_CHARS);
     assertModel(body.model);
-    await Promise.all([assertKnown(tenantOf(response), body.kb_prefix), assertAgent(tenantOf(response), body.agent)]);
+    await assertKnown({ stores, agents }, tenantOf(response), body);
     return turns.open(request, response, body);
   }
 

@@ -78,8 +78,8 @@ export const questionOperations = operationGroup({
 export function questionRoutes({ stores: { questions, permissions }, turns, heartbeatMs }: AppParts): Router {
   return makeRouter(questionOperations, {
     async answerQuestion(request, response) {
-      const turnId = parseUuid("turn id", request.params["id"]);
       const { question_id: questionId, ...reply } = parseRequest(Answer, request.body);
+      const turnId = parseUuid("turn id", request.params["id"]);
       const { turn, given } = await turns.answer(callerOf(response), turnId, questionId, reply);
       turns.registry.attach(turnId, response, { cancels: false });
       response.set("x-turn-id", turnId);

@@ -1,8 +1,8 @@
 import { afterEach } from "@jest/globals";
 import { fileURLToPath } from "node:url";
-import { MCP_TIMES, type McpTimes } from "../../../agents/mcp/mcp-connection.ts";
-import { type McpServer, StdioSpec } from "../../../agents/mcp/mcp-server.ts";
-import { makeMcpServers, type McpServers } from "../../../agents/mcp/mcp-servers.ts";
+import { MCP_TIMES } from "../../../agents/mcp/mcp-connection.ts";
+import { type McpServer, type McpServers, type McpTimes, StdioSpec } from "../../../agents/mcp/mcp-server.ts";
+import { makeMcpServers } from "../../../agents/mcp/mcp-servers.ts";
 import { runToolCall } from "../../../agents/run-tool-call.ts";
 import type { AgentTool } from "../../../agents/tool.ts";
 import { makePublicFetch } from "../../../agents/web/public-fetch.ts";

@@ -110,7 +110,7 @@ export async function killToolTurns(databaseUrl: string, rounds: number, seed: n
       },
       isKilled: (address: string) => killed.has(address),
     };
-    const body = { user_id: "ada", session_id: item, message: `order ${item}`, agent: "clerk" };
+    const body = { user_id: "ada", session_id: item, message: `order ${item}`, agent: "clerk", interactive: false };
     const report = await sendAndStay(network, { key: `key-${seed}-${round}`, body }, random);
     place.proxy.disarm();
     if (restarting) place.service = await restarting;

@@ -1,0 +1,22 @@
+import { findAgent } from "../../agents/agent-catalog.ts";
+import { assertKnowledgeBase, GENERAL } from "../../nodes/routing/route-by-words.ts";
+import { ASSISTANT } from "../../turn/agent.ts";
+import type { AppParts } from "../http/app-parts.ts";
+
+type Parts = Pick<AppParts, "agents"> & { stores: Pick<AppParts["stores"], "knowledgeBases"> };
+
+/** Throws AppError `invalid_request`, which lists the known ones, for a knowledge base or an agent that the tenant does not have. */
+export async function assertKnown(
+  { agents, stores: { knowledgeBases } }: Parts,
+  tenantId: string,
+  { kb_prefix: base, agent }: { kb_prefix: string | null; agent: string | null },
+): Promise<void> {
+  async function assertBase(): Promise<void> {
+    if (base === null || base === GENERAL || (await knowledgeBases.find(tenantId, base))) return;
+    assertKnowledgeBase(base, await knowledgeBases.list(tenantId));
+  }
+  async function assertAgent(): Promise<void> {
+    if (agent !== null && agent !== ASSISTANT) findAgent(await agents.catalog.list(tenantId), agent);
+  }
+  await Promise.all([assertBase(), assertAgent()]);
+}
