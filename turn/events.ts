@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { AnsweredQuestion, Question, Waiting } from "./question.ts";
+import { AnsweredQuestion, Question } from "./question.ts";
 import { Cost, Cut, ExecutionLog, Layer, Receipt, RouteDecision, TurnError, TurnUsage } from "./state.ts";
 
 /** Milliseconds of a turn. Parallel nodes overlap. Stored timings lack `persist`. */
@@ -76,6 +76,15 @@ export type PlanItem = z.infer<typeof PlanItem>;
 export const event = <Status extends string, Content extends z.ZodType>(status: Status, content: Content) =>
   z.object({ status: z.literal(status), content });
 
+export const Waiting = z.object({
+  turn_id: z.uuid(),
+  conversation_id: z.uuid(),
+  question: Question,
+  usage: TurnUsage.nullish().describe("Of the turn so far; missing when the turn is found again."),
+});
+/** The end of a stream: the turn goes on when somebody answers. */
+export type Waiting = z.infer<typeof Waiting>;
+
 /** An event of a running turn. The last one is `done`, `error` or `waiting`. */
 export const TurnEvent = z.discriminatedUnion("status", [
   event("route_decision", RouteDecision),
@@ -93,7 +102,7 @@ export const TurnEvent = z.discriminatedUnion("status", [
   event("permission_replied", AnsweredQuestion),
   event("clarification_answered", AnsweredQuestion),
   event("decision_answered", AnsweredQuestion),
-  event("waiting", Waiting.extend({ usage: TurnUsage.nullish().describe("Of the turn so far.") })),
+  event("waiting", Waiting),
   event("done", TurnResult),
   event("error", TurnError),
 ]);

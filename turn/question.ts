@@ -38,7 +38,3 @@ export type AnsweredBy = z.infer<typeof AnsweredBy>;
 export const PERMISSION_ANSWERS = ["allow_once", "allow_always", "deny"] as const;
 
 export const AnsweredQuestion = z.object({ question_id: z.uuid(), answer: AnswerValue, by: AnsweredBy });
-
-export const Waiting = z.object({ turn_id: z.uuid(), conversation_id: z.uuid(), question: Question });
-/** The end of a stream: the turn goes on when somebody answers. */
-export type Waiting = z.infer<typeof Waiting>;

@@ -8,8 +8,7 @@ import type { AppParts } from "../http/app-parts.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import type { TurnSource } from "./turn-source.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
-import { Waiting } from "../../turn/question.ts";
-import { TurnEvent, TurnResult } from "../../turn/events.ts";
+import { TurnEvent, TurnResult, Waiting } from "../../turn/events.ts";
 import { Layer, Receipt, RouteDecision, TurnError, TurnUsage } from "../../turn/state.ts";
 import type { ErrorCode } from "../../errors/error-codes.ts";
 

@@ -28,7 +28,7 @@ describe("the summary store of two processes on real Postgres", () => {
     stores.database.transaction((transaction) => stores.summaries.lockAndCount(transaction, conversation, 1_000));
 
   test.each([
-    ["sees the message that was committed", addMessage, { hasSummary: false, uncovered: 11 }],
+    ["sees the message that was committed", addMessage, { hasSummary: false, uncovered: 11, isSaturated: false }],
     ["finds the conversation gone that was deleted", deleteConversation, null],
   ])("lockAndCount %s while it waited for the lock", async (_what, change, counted) => {
     expect((await databases.meet(change, () => countIn(other)))[1]).toEqual(counted);
@@ -40,15 +40,15 @@ describe("the summary store of two processes on real Postgres", () => {
       await addMessage(inside);
       return inside.summaries.save(conversation, sampleSummary(place, { addedMessageCount: 4 }));
     };
-    expect(await databases.meet(addAndSave, () => countIn(other))).toEqual([true, { hasSummary: true, uncovered: 7 }]);
+    expect(await databases.meet(addAndSave, () => countIn(other))).toEqual([true, { hasSummary: true, uncovered: 7, isSaturated: false }]);
   });
 
   test("no turn ends between lockAndCount and the end of its transaction", async () => {
     const turns = other.turns;
     const turn = await beginFreely(turns, sampleTurn(conversation));
     const met = await databases.meet(countIn, () => turns.finish(turn, sampleAnswer()));
-    expect(met).toEqual([{ hasSummary: false, uncovered: 11 }, "stored"]);
-    expect(await countIn(one)).toEqual({ hasSummary: false, uncovered: 12 });
+    expect(met).toEqual([{ hasSummary: false, uncovered: 11, isSaturated: false }, "stored"]);
+    expect(await countIn(one)).toEqual({ hasSummary: false, uncovered: 12, isSaturated: false });
   });
 
   test.each([0, 1])("of two saves of version %i + 1 the one that waited for the other writes nothing", async (readVersion) => {

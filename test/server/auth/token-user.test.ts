@@ -3,6 +3,7 @@ import type { TurnResult } from "../../../turn/events.ts";
 import { addressOf, routesOfService, type AppRoute } from "../../support/clients/app-routes.ts";
 import { callApi, listConversations, listMessages, postJson, putJson } from "../../support/clients/api-client.ts";
 import { postTurn } from "../../support/clients/event-client.ts";
+import { conversationItemId, responseId } from "../../../server/openai/responses/response-ids.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { useTestService } from "../../support/services/service.ts";
 import { bearer, type Claims, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
@@ -76,12 +77,22 @@ describe("a token that names its user", () => {
 
   test("of another user shows nothing and does nothing, on any route", async () => {
     const ids = { id: "ada", kb: "hangar", section: "profile", episode: turn.message_id, document: turn.message_id };
-    const owned = (path: string): string =>
-      path.includes("/turns/") ? turn.turnId : path.includes("/conversations/") ? turn.conversation_id : "ada";
+    const idOf = { "/turns/": turn.turnId, "/api/v1/conversations/": turn.conversation_id };
+    const idOfOpenAI = {
+      "/v1/responses/": responseId({ turnId: turn.turnId, leg: 1 }),
+      "/v1/conversations/": conversationItemId(turn.conversation_id),
+    };
+    const owned = (path: string): string => Object.entries({ ...idOf, ...idOfOpenAI }).find(([part]) => path.includes(part))?.[1] ?? "ada";
     const messages = [{ role: "user", content: "mine now" }];
     const body = { user_id: "ada", user: "ada", session_id: MARKER, message: "mine now", messages };
+    const bodies: Record<string, object> = {
+      "/items": { items: messages },
+      "/answers": { question_id: turn.message_id, answer: "deny" },
+      "/revert": { version: 1 },
+    };
     for (const route of routes) {
-      const sent = JSON.stringify(route.method === "PATCH" ? { pinned: true } : body);
+      const own = route.method === "PATCH" ? { pinned: true } : bodies[route.path.slice(route.path.lastIndexOf("/"))];
+      const sent = JSON.stringify(own ?? body);
       const init = route.method === "GET" ? {} : { body: sent, headers: { "content-type": "application/json", ...EVE } };
       const address = `${addressOf(route, { ...ids, id: owned(route.path) }, turn.message_id)}?user_id=ada&query=${MARKER}`;
       const response = await fetch(service.url + address, { method: route.method, headers: EVE, ...init });
@@ -89,7 +100,7 @@ describe("a token that names its user", () => {
       const name = nameOf(route);
       expect({ name, text }).toMatchObject({ text: expect.not.stringContaining(MARKER) });
       if (OF_THE_TENANT.includes(name)) expect({ name, status: response.status }).toEqual({ name, status: 403 });
-      else if (/\/(users|conversations|turns)\/:/.test(route.path))
+      else if (/\/(users|conversations|turns|responses)\/:/.test(route.path))
         expect({ name, status: response.status }).toEqual({ name, status: 404 });
       else if (route.method !== "GET") expect({ name, refused: [400, 403].includes(response.status) }).toEqual({ name, refused: true });
     }

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import { OPERATIONS } from "../../../server/http/openapi/operations.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
 import { makeDescribedClient, type DescribedClient, type DescribedRequest } from "../../support/clients/described-call.ts";
-import type { Waiting } from "../../../turn/question.ts";
+import type { Waiting } from "../../../turn/events.ts";
 import { askingClient, callOf, ORDER_TOOLS } from "../../support/services/asking-agent.ts";
 import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";

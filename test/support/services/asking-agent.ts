@@ -1,7 +1,8 @@
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import { type AgentTool, fromLangChainTool } from "../../../agents/tool.ts";
-import type { Question, Waiting } from "../../../turn/question.ts";
+import type { Question } from "../../../turn/question.ts";
+import type { Waiting } from "../../../turn/events.ts";
 import type { TurnEvent } from "../../../turn/events.ts";
 import type { ScriptedToolCall } from "../../servers/model-server.ts";
 import { callApi, postJson, putJson } from "../clients/api-client.ts";
