@@ -10,7 +10,7 @@ describe("contextTokenBudget", () => {
 
   test("leaves room for the longest answer in the context of a known model, at most its share of it", () => {
     expect(contextTokenBudget(createOpenAIChatModel({ model: "gpt-4o-mini", maxTokens: 2_000 }))).toBe(113_400);
-    expect(contextTokenBudget(createOpenAIChatModel({ model: "gpt-4o-mini", maxTokens: 100_000 }))).toBe(86_400);
+    expect(contextTokenBudget(createOpenAIChatModel({ model: "gpt-4o-mini", maxTokens: 100_000 }))).toBe(97_920);
   });
 
   test.each([undefined, 2_000])("is small for a model that nobody knows, whatever an answer may take (%p)", (maxTokens) => {

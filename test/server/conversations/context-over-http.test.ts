@@ -55,6 +55,7 @@ describe("the context of a conversation", () => {
       {
         name: "own",
         uses: ["chat", "router", "summary", "memory"],
+        choosable: false,
         context_window: 4_096,
         max_output_tokens: null,
         prices: PRICES,
