@@ -6,6 +6,8 @@ export default {
   transform: {
     "\\.ts$": ["@swc/jest", { jsc: { parser: { syntax: "typescript" }, target: "es2023" }, module: { type: "es6" } }],
   },
+  // Property tests try the same cases in every run.
+  moduleNameMapper: { "^fast-check$": "<rootDir>/test/support/fast-check.ts" },
   globalSetup: "<rootDir>/test/support/global-setup.ts",
   globalTeardown: "<rootDir>/test/support/global-teardown.ts",
   testTimeout: 60_000,

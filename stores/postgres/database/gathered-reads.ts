@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type Database, queryRow, type StatementValue } from "./database.ts";
 
 /** A read of one JSON value that can share its statement with others. */
@@ -16,6 +17,14 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
+/** Postgres tells longer names apart by their first 63 characters only. */
+const LONGEST_NAME = 63;
+
+function nameOf(reads: readonly GatheredRead<unknown>[]): string {
+  const name = reads.map((read) => read.name).join("+");
+  return name.length <= LONGEST_NAME ? name : `gathered-${createHash("sha256").update(name).digest("hex").slice(0, 32)}`;
+}
+
 async function run(database: Database, reads: readonly GatheredRead<unknown>[]): Promise<unknown[]> {
   const values: StatementValue[] = [];
   const columns = reads.map(({ json, values: own }, position) => {
@@ -23,7 +32,7 @@ async function run(database: Database, reads: readonly GatheredRead<unknown>[]):
     values.push(...own);
     return `(${json((number) => `$${before + number}`)}) as "${position}"`;
   });
-  const name = reads.map((read) => read.name).join("+");
+  const name = nameOf(reads);
   const row = await queryRow<Record<string, unknown>>(database, { name, text: `select ${columns.join(", ")}`, values });
   return reads.map((_, position) => row[position]);
 }

@@ -29,6 +29,15 @@ describeOnBothDatabases("reads that are gathered", (open) => {
     expect(new Set(statements.map(({ text }) => text)).size).toBe(1);
   });
 
+  test("have a name of their own however many they are, of the 63 characters that Postgres reads", async () => {
+    const { database, statements } = recorded();
+    const names = (end: string): string[] => ["a", "b", "c", end].map((letter) => letter.repeat(20));
+    for (const end of ["d", "e"]) await Promise.all(names(end).map((name) => readGathered(database, double(1, name))));
+    const given = statements.map(({ name }) => name ?? "");
+    expect(new Set(given).size).toBe(2);
+    for (const name of given) expect(name.length).toBeLessThanOrEqual(63);
+  });
+
   test("of the same name are each answered, and so is one in a later round", async () => {
     const { database, statements } = recorded();
     expect(await Promise.all([1, 2, 3].map((value) => readGathered(database, double(value))))).toEqual([2, 4, 6]);
