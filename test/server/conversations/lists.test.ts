@@ -153,8 +153,9 @@ describe("a list of conversations", () => {
       expect(await exported()).toContain("a remark of the rater");
       await callApi(at(id), { method: "DELETE" });
       expect(await exported()).not.toContain("a remark of the rater");
-      const { json } = await callApi<{ places: unknown[] }>(`${running.url}/api/v1/users/rater/audit`);
-      expect(json.places).toEqual([]);
+      const { json } = await callApi<{ places: { place: string }[] }>(`${running.url}/api/v1/users/rater/audit`);
+      const bills = "public.model_usage"; // what the user's models cost stays with the user, and may be written after this
+      expect(json.places.filter(({ place }) => place !== bills)).toEqual([]);
     });
   });
 });
