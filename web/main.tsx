@@ -1,4 +1,5 @@
 import { render } from "preact";
+import { watchQuestions } from "./state/questions.ts";
 import { followPlace } from "./state/thread.ts";
 import { resumeKeptTurns } from "./state/turns.ts";
 import { App } from "./views/app.tsx";
@@ -7,4 +8,5 @@ const page = document.getElementById("page");
 if (!page) throw new Error("index.html has no element with the id page");
 resumeKeptTurns();
 followPlace();
+watchQuestions();
 render(<App />, page);

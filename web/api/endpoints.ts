@@ -17,6 +17,10 @@ export const startTurn = (body: Api.ChatRequest, idempotencyKey: string, signal:
 export const resumeTurn = (turnId: string, lastEventId: string | null, signal: AbortSignal) =>
   send(`${API}/turns/${turnId}/stream`, { signal, headers: lastEventId === null ? {} : { "last-event-id": lastEventId } });
 export const cancelTurn = (turnId: string) => send(`${API}/turns/${turnId}/cancel`, { method: "POST" });
+export const readSteps = (turnId: string) => call<Api.StepList>(`${API}/turns/${turnId}/steps${query({ limit: 200 })}`);
+export const answerQuestion = (turnId: string, body: Api.Answer) =>
+  call<Api.StoredAnswer>(`${API}/turns/${turnId}/answers`, { method: "POST", body });
+export const listQuestions = (userId: string) => call<Api.OpenQuestions>(`${API}/questions${query({ user_id: userId, limit: 200 })}`);
 export const readTurn = (turnId: string) => call<Api.Turn>(`${API}/turns/${turnId}`);
 
 export const listConversations = (userId: string, after: string | null) =>
@@ -53,6 +57,11 @@ export const searchEpisodes = (userId: string, text: string) =>
 export const forgetEpisode = (userId: string, episodeId: string) =>
   call<Api.EraseAnswer>(`${user(userId)}/episodes/${episodeId}`, { method: "DELETE" });
 export const eraseUser = (userId: string) => call<Api.EraseAnswer>(user(userId), { method: "DELETE" });
+
+export const listPermissions = (userId: string, after: string | null) =>
+  call<Api.Permissions>(`${user(userId)}/permissions${query({ limit: 50, after })}`);
+export const revokePermission = (userId: string, permissionId: string) =>
+  call<Api.RevokedPermission>(`${user(userId)}/permissions/${permissionId}`, { method: "DELETE" });
 
 export const listKnowledge = () => call<Api.KnowledgeList>(`${API}/knowledge`);
 export const readPassage = (prefix: string, passageId: string) =>

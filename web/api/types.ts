@@ -3,6 +3,7 @@ import type * as Described from "./described.ts";
 
 export type * from "./described.ts";
 export type AgentType = NonNullable<Described.ChatRequest["agent_type"]>;
+export type AnswerValue = Described.StoredAnswer["answer"];
 export type Conversation = Described.ConversationList["conversations"][number];
 export type ContextCompressed = Extract<Described.TurnEvent, { status: "context_compressed" }>["content"];
 export type Episode = Described.EpisodeList["episodes"][number];
@@ -11,7 +12,9 @@ export type ErrorContent = Omit<Described.TurnError, "code"> & { code: string };
 export type Message = Described.MessageList["messages"][number];
 export type ModelFacts = Described.ModelList["models"][number];
 export type Notice = Described.Turn["notices"][number];
+export type OpenQuestion = Described.OpenQuestions["questions"][number];
 export type Operation = Described.OperationList["operations"][number];
+export type Permission = Described.Permissions["permissions"][number];
 export type PlanItem = Extract<Described.TurnEvent, { status: "plan" }>["content"]["items"][number];
 export type Problem = NonNullable<Described.ErrorAnswer["error"]["details"]>[number];
 export type Section = Described.CoreMemory["sections"][number];

@@ -2,9 +2,10 @@ import { batch, signal, type Signal } from "@preact/signals";
 import type { ChatRequest, ContextCompressed, ErrorContent, Notice, PlanItem, RouteDecision, TurnEvent, TurnResult } from "../api/types.ts";
 import { randomId } from "../random-id.ts";
 import { type Act, beginAct, endAct } from "./acts.ts";
+import { addQuestion, type Asked, closeOpen, closeQuestion, NOTHING_ASKED } from "./asked.ts";
 
-/** `waiting` until the first token; `done` and `failed` are ends. */
-export type Phase = "waiting" | "streaming" | "reconnecting" | "stopping" | "done" | "failed";
+/** `waiting` until the first token; `asking` until somebody answers a question; `done` and `failed` are ends. */
+export type Phase = "waiting" | "streaming" | "asking" | "reconnecting" | "stopping" | "done" | "failed";
 
 /** A turn as it is stored across a reload. */
 export interface TurnRecord {
@@ -30,6 +31,8 @@ export interface LiveTurn {
   readonly notices: Signal<Notice[]>;
   /** Calls of tools, in their order. */
   readonly acts: Signal<Act[]>;
+  /** Its questions, in their order. */
+  readonly asked: Signal<Asked>;
   readonly plan: Signal<PlanItem[]>;
   /** Grows with `text`. */
   readonly thoughts: Signal<string>;
@@ -42,6 +45,8 @@ export interface LiveTurn {
 }
 
 export const isOver = ({ phase }: LiveTurn): boolean => phase.value === "done" || phase.value === "failed";
+
+export const isAsking = ({ phase }: LiveTurn): boolean => phase.value === "asking";
 
 export interface LiveTurnOptions {
   kept?: TurnRecord;
@@ -61,6 +66,7 @@ export function makeLiveTurn(body: ChatRequest, { kept, followedSince }: LiveTur
     route: signal(null),
     notices: signal([]),
     acts: signal([]),
+    asked: signal(NOTHING_ASKED),
     plan: signal([]),
     thoughts: signal(""),
     compressed: signal([]),
@@ -132,12 +138,30 @@ export function makeEventTaker(turn: LiveTurn): { take: (events: (TurnEvent & { 
       case "context_compressed":
         turn.compressed.value = [...turn.compressed.value, event.content];
         return;
+      case "permission_asked":
+      case "clarification_asked":
+      case "decision_asked":
+        turn.asked.value = addQuestion(turn.asked.value, event.content);
+        return;
+      case "permission_replied":
+      case "clarification_answered":
+      case "decision_answered":
+        turn.asked.value = closeQuestion(turn.asked.value, event.content.question_id, event.content.answer, event.content.by);
+        return;
       case "execution_log":
+        return;
+      case "waiting":
+        flush();
+        batch(() => {
+          turn.asked.value = addQuestion(turn.asked.value, event.content.question);
+          if (turn.phase.value !== "stopping") turn.phase.value = "asking";
+        });
         return;
       case "done":
         flush();
         batch(() => {
           turn.result.value = event.content;
+          turn.asked.value = closeOpen(turn.asked.value);
           if (turn.text.value !== event.content.answer) turn.text.value = event.content.answer;
           turn.phase.value = "done";
         });
@@ -146,6 +170,7 @@ export function makeEventTaker(turn: LiveTurn): { take: (events: (TurnEvent & { 
         flush();
         batch(() => {
           turn.error.value = event.content;
+          turn.asked.value = closeOpen(turn.asked.value);
           turn.phase.value = "failed";
         });
     }

@@ -1,8 +1,11 @@
+import { effect } from "@preact/signals";
 import { ApiError, NO_CONNECTION, toApiError } from "../api/api-error.ts";
-import { cancelTurn, readMessage, readTurn, resumeTurn, startTurn } from "../api/endpoints.ts";
+import { cancelTurn, readMessage, readSteps, readTurn, resumeTurn, startTurn } from "../api/endpoints.ts";
 import { readEvents } from "../api/read-events.ts";
 import type { TurnEvent } from "../api/types.ts";
-import { isOver, makeEventTaker, type LiveTurn } from "./live-turn.ts";
+import { toActs } from "./acts.ts";
+import { toClosedQuestions } from "./asked.ts";
+import { isAsking, isOver, makeEventTaker, type LiveTurn } from "./live-turn.ts";
 
 /** Connections before the turn counts as failed, and the longest pause between them. */
 const MAX_ATTEMPTS = 6;
@@ -18,7 +21,8 @@ function fail(turn: LiveTurn, { code, message, retryable }: ApiError): void {
 /** Shows the stored outcome of a turn whose events are gone. */
 async function settleFromStore(turn: LiveTurn, turnId: string): Promise<void> {
   const stored = await readTurn(turnId);
-  if (stored.state === "running") throw new ApiError(0, NO_CONNECTION, "The turn is still running elsewhere.");
+  if (stored.state === "running" || stored.state === "waiting")
+    throw new ApiError(0, NO_CONNECTION, "The turn is still running elsewhere.");
   if (stored.answer_message_id !== null) turn.text.value = (await readMessage(stored.answer_message_id)).message.content;
   turn.route.value = stored.route_decision;
   if (stored.state === "done") {
@@ -47,18 +51,40 @@ async function readOnce(turn: LiveTurn, signal: AbortSignal): Promise<void> {
   } finally {
     flush();
   }
-  if (!isOver(turn)) throw new ApiError(0, NO_CONNECTION, "The connection ended before the answer did.");
+  if (!isOver(turn) && !isAsking(turn)) throw new ApiError(0, NO_CONNECTION, "The connection ended before the answer did.");
+}
+
+/** What the turn did before its question, for a page that did not see it. */
+async function recallSteps(turn: LiveTurn, turnId: string): Promise<void> {
+  if (turn.acts.value.length > 0) return;
+  const found = await readSteps(turnId).catch(() => null);
+  if (!found || turn.acts.value.length > 0) return;
+  turn.acts.value = toActs(found.steps);
+  turn.asked.value = { ...turn.asked.value, closed: toClosedQuestions(found.steps) };
+}
+
+/** Waits until the turn asks no more, or the page is left. */
+async function whenItGoesOn(turn: LiveTurn, signal: AbortSignal): Promise<void> {
+  if (turn.turnId.value !== null) void recallSteps(turn, turn.turnId.value);
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = effect(() => void (isAsking(turn) || resolve()));
+  signal.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+  stop();
 }
 
 /**
- * Sends the turn, or resumes it, until it has ended. A lost connection is resumed by the turn's id, or without one by sending the message
- * again with the same idempotency key. Never rejects.
+ * Sends the turn, or resumes it, until it has ended. While it asks, there is no connection. A lost connection is resumed by the turn's id,
+ * or without one by sending the message again with the same idempotency key. Never rejects.
  */
 export async function runTurn(turn: LiveTurn, signal: AbortSignal, onChange: () => void): Promise<void> {
   for (let attempt = 1; !isOver(turn) && !signal.aborted; attempt++) {
     const lastEventId = turn.lastEventId;
     try {
       await readOnce(turn, signal);
+      onChange();
+      await whenItGoesOn(turn, signal);
+      attempt = 0;
     } catch (thrown) {
       if (signal.aborted) return;
       const error = toApiError(thrown);
@@ -81,10 +107,14 @@ export async function runTurn(turn: LiveTurn, signal: AbortSignal, onChange: () 
 
 export async function stopTurn(turn: LiveTurn): Promise<void> {
   if (isOver(turn) || turn.phase.value === "stopping") return;
-  turn.phase.value = "stopping";
+  const wasAsking = isAsking(turn);
+  if (!wasAsking) turn.phase.value = "stopping";
   const turnId = turn.turnId.value;
   if (turnId === null) return; // readOnce sends it as soon as the id is known
-  await cancelTurn(turnId).catch((error: unknown) => {
+  try {
+    await cancelTurn(turnId);
+    if (wasAsking && isAsking(turn)) turn.phase.value = "stopping"; // and its end is read
+  } catch (error) {
     if (!isOver(turn)) fail(turn, toApiError(error));
-  });
+  }
 }

@@ -1,5 +1,5 @@
 import { inspected } from "./inspected.ts";
-import { isOver } from "./live-turn.ts";
+import { isAsking, isOver } from "./live-turn.ts";
 import { chatAddress, goTo, place } from "./route.ts";
 import { stopTurn } from "./run-turn.ts";
 import { beginConversation, conversationId, turnsHere } from "./thread.ts";
@@ -7,9 +7,9 @@ import { beginConversation, conversationId, turnsHere } from "./thread.ts";
 const isWriting = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 
-/** Closes the inspector, else stops the answer. */
+/** Closes the inspector, else stops the answer. A turn that asks is not ended by a slip. */
 function escape(): void {
-  const running = turnsHere.value.find((turn) => !isOver(turn));
+  const running = turnsHere.value.find((turn) => !isOver(turn) && !isAsking(turn));
   if (inspected.value !== null) inspected.value = null;
   else if (running) void stopTurn(running);
 }

@@ -43,10 +43,10 @@ async function followOpenQuestion(owner: string, isWanted: () => boolean): Promi
   const isOurs = turnsHere.value.some((turn) => !isOver(turn) || turn.runIds.has(turnId as string));
   if (!question || typeof turnId !== "string" || isOurs) return;
   const stored = await readTurn(turnId).catch(() => null);
-  if (!isWanted() || (stored?.state !== "running" && stored?.state !== "done")) return;
+  if (!isWanted() || !["running", "waiting", "done"].includes(stored?.state ?? "")) return;
   const { content: message } = question;
   const body = { user_id: owner, session_id: sessionId.value, message, kb_prefix: null } as const;
-  followTurn({ ...body, agent_type: null, on_disconnect: "continue", interactive: false }, question, turnId);
+  followTurn({ ...body, agent_type: null, on_disconnect: "continue", interactive: true }, question, turnId);
 }
 
 /** Shows a conversation, as far back as the message in the address. */

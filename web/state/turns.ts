@@ -1,5 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import type { ChatRequest, Message } from "../api/types.ts";
+import { NOTHING_ASKED } from "./asked.ts";
 import { loadConversations } from "./conversations.ts";
 import { isOver, makeLiveTurn, toRecord, type LiveTurn, type TurnRecord } from "./live-turn.ts";
 import { runTurn } from "./run-turn.ts";
@@ -73,6 +74,7 @@ export function retryTurn(turn: LiveTurn): void {
   turn.error.value = null;
   turn.notices.value = [];
   turn.acts.value = [];
+  turn.asked.value = NOTHING_ASKED;
   turn.plan.value = [];
   turn.thoughts.value = "";
   turn.compressed.value = [];

@@ -44,6 +44,7 @@ export const enActs = {
   done: "done",
   failed: "failed",
   interrupted: "interrupted",
+  held: "not run yet",
   by: (agent: string) => `Called by ${agent}`,
   arguments: "Arguments",
   result: "Result",

@@ -1,7 +1,7 @@
 /** The view of a user's memory, in English. */
 export const enMemory = {
   title: "Memory",
-  tabs: { core: "Core memory", episodes: "Episodes", changes: "Changes", jobs: "Jobs", erase: "Erase" },
+  tabs: { core: "Core memory", episodes: "Episodes", changes: "Changes", permissions: "Permissions", jobs: "Jobs", erase: "Erase" },
   core: {
     explain: "Facts included in every prompt.",
     sections: {
@@ -53,6 +53,12 @@ export const enMemory = {
     before: "before",
     after: "after",
     nothing: "nothing",
+  },
+  permissions: {
+    explain: "Tools that you have allowed agents for good. Without the permission, the agent asks again.",
+    none: "You have allowed nothing for good.",
+    revoke: "Revoke",
+    of: (agent: string) => `for ${agent}`,
   },
   jobs: {
     explain: "Background jobs of a conversation.",

@@ -2,6 +2,7 @@ import { enActs, enContext } from "./en-context.ts";
 import { enErrors } from "./en-errors.ts";
 import { enInspector } from "./en-inspector.ts";
 import { enMemory } from "./en-memory.ts";
+import { enQuestions } from "./en-questions.ts";
 
 /** Every text of the page, in English: the table that every other language has to fill. */
 export const en = {
@@ -105,6 +106,7 @@ export const en = {
   inspector: enInspector,
   context: enContext,
   acts: enActs,
+  questions: enQuestions,
   memory: enMemory,
   receipt: {
     title: "Erased",

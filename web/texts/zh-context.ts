@@ -45,6 +45,7 @@ export const zhActs: typeof enActs = {
   done: "完成",
   failed: "失败",
   interrupted: "中断",
+  held: "尚未执行",
   by: (agent) => `由 ${agent} 调用`,
   arguments: "参数",
   result: "结果",

@@ -3,7 +3,7 @@ import type { Texts } from "./en.ts";
 /** The view of a user's memory, in Chinese. */
 export const zhMemory: Texts["memory"] = {
   title: "记忆",
-  tabs: { core: "核心记忆", episodes: "往事", changes: "变更", jobs: "任务", erase: "删除" },
+  tabs: { core: "核心记忆", episodes: "往事", changes: "变更", permissions: "许可", jobs: "任务", erase: "删除" },
   core: {
     explain: "每个提示词都包含的事实。",
     sections: {
@@ -55,6 +55,12 @@ export const zhMemory: Texts["memory"] = {
     before: "之前",
     after: "之后",
     nothing: "无",
+  },
+  permissions: {
+    explain: "你长期允许智能体使用的工具。撤销后，智能体会再次询问。",
+    none: "你没有长期允许任何工具。",
+    revoke: "撤销",
+    of: (agent) => `智能体 ${agent}`,
   },
   jobs: {
     explain: "对话的后台任务。",

@@ -3,6 +3,7 @@ import { zhActs, zhContext } from "./zh-context.ts";
 import { zhErrors } from "./zh-errors.ts";
 import { zhInspector } from "./zh-inspector.ts";
 import { zhMemory } from "./zh-memory.ts";
+import { zhQuestions } from "./zh-questions.ts";
 
 /** Every text of the page, in Chinese. */
 export const zh: Texts = {
@@ -99,6 +100,7 @@ export const zh: Texts = {
   inspector: zhInspector,
   context: zhContext,
   acts: zhActs,
+  questions: zhQuestions,
   memory: zhMemory,
   receipt: {
     title: "已删除",

@@ -2,6 +2,7 @@ import { chatAddress, place, type View } from "../state/route.ts";
 import { conversationId } from "../state/thread.ts";
 import { userId } from "../state/settings.ts";
 import { texts } from "../texts/texts.ts";
+import { Bell } from "./questions/bell.tsx";
 
 export function TopBar({ onSettings }: { onSettings: () => void }) {
   const t = texts.value;
@@ -21,13 +22,16 @@ export function TopBar({ onSettings }: { onSettings: () => void }) {
           ))}
         </nav>
       )}
-      <button type="button" class="who" onClick={onSettings}>
-        <span class="who-name" dir="auto">
-          {userId.value ?? ""}
-        </span>
-        <span class="visually-hidden">{t.settings.open}</span>
-        <span aria-hidden="true">⚙</span>
-      </button>
+      <span class="top-end">
+        {userId.value !== null && <Bell />}
+        <button type="button" class="who" onClick={onSettings}>
+          <span class="who-name" dir="auto">
+            {userId.value ?? ""}
+          </span>
+          <span class="visually-hidden">{t.settings.open}</span>
+          <span aria-hidden="true">⚙</span>
+        </button>
+      </span>
     </header>
   );
 }

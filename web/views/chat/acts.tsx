@@ -4,20 +4,23 @@ import { showDuration, texts } from "../../texts/texts.ts";
 
 const written = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 
-function stateOf({ ok, ms }: Act, isOver: boolean): string {
+/** Of the turn: calls without a result run, wait for an answer, or were cut off. */
+export type ActsOf = "running" | "asking" | "over";
+
+function stateOf({ ok, ms }: Act, of: ActsOf): string {
   const t = texts.value.acts;
-  if (ok === null) return isOver ? t.interrupted : t.running;
+  if (ok === null) return { running: t.running, asking: t.held, over: t.interrupted }[of];
   return [ok ? t.done : t.failed, ...(ms === null ? [] : [showDuration(ms)])].join(" · ");
 }
 
-function OneAct({ act, isOver }: { act: Act; isOver: boolean }) {
+function OneAct({ act, of }: { act: Act; of: ActsOf }) {
   const t = texts.value.acts;
-  const state = act.ok === null ? (isOver ? "failed" : "running") : act.ok ? "done" : "failed";
+  const state = act.ok === null ? (of === "over" ? "failed" : "running") : act.ok ? "done" : "failed";
   return (
     <li>
       <details class="act" data-tool={act.name}>
         <summary>
-          <code>{act.name}</code> <span class={`badge act-${state}`}>{stateOf(act, isOver)}</span>
+          <code>{act.name}</code> <span class={`badge act-${state}`}>{stateOf(act, of)}</span>
         </summary>
         <p class="quiet small">{t.by(act.agent)}</p>
         <p class="small">{t.arguments}</p>
@@ -38,12 +41,12 @@ function OneAct({ act, isOver }: { act: Act; isOver: boolean }) {
 }
 
 /** The calls of tools of a turn, folded, in their order. */
-export function Acts({ acts, isOver }: { acts: readonly Act[]; isOver: boolean }) {
+export function Acts({ acts, of }: { acts: readonly Act[]; of: ActsOf }) {
   if (acts.length === 0) return null;
   return (
     <ol class="acts" aria-label={texts.value.acts.title}>
       {acts.map((act) => (
-        <OneAct key={`${act.agent} ${act.callId}`} act={act} isOver={isOver} />
+        <OneAct key={`${act.agent} ${act.callId}`} act={act} of={of} />
       ))}
     </ol>
   );

@@ -1,7 +1,8 @@
 import { useSignalEffect, useSignal } from "@preact/signals";
-import { isOver } from "../../state/live-turn.ts";
+import { isAsking, isOver } from "../../state/live-turn.ts";
 import { turnsHere } from "../../state/thread.ts";
 import { texts } from "../../texts/texts.ts";
+import { asWords } from "../questions/words.ts";
 
 const READ_OUT = 1_000;
 
@@ -11,6 +12,7 @@ export function Announcer() {
   useSignalEffect(() => {
     const turn = turnsHere.value.at(-1);
     if (!turn) said.value = "";
+    else if (isAsking(turn)) said.value = texts.value.questions.asks(asWords(turn.asked.value.open));
     else if (!isOver(turn)) said.value = texts.value.chat.isReading;
     else if (turn.error.value) said.value = texts.value.errors[turn.error.value.code] ?? turn.error.value.message;
     else said.value = turn.text.peek().slice(0, READ_OUT);

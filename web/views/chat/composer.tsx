@@ -48,7 +48,7 @@ export function Composer() {
       kb_prefix: knowledge.value || null,
       agent_type: agent.value || null,
       on_disconnect: "continue",
-      interactive: false,
+      interactive: true,
     });
     draft.value = "";
     requestAnimationFrame(() => {

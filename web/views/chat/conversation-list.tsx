@@ -10,6 +10,7 @@ import {
   nextConversations,
 } from "../../state/conversations.ts";
 import { isOver } from "../../state/live-turn.ts";
+import { openQuestions } from "../../state/questions.ts";
 import { chatAddress } from "../../state/route.ts";
 import { userId } from "../../state/settings.ts";
 import { beginConversation, conversationId } from "../../state/thread.ts";
@@ -24,6 +25,8 @@ function isAnswering({ session_id }: Conversation): boolean {
   return liveTurns.value.some((turn) => turn.body.session_id === session_id && turn.body.user_id === userId.value && !isOver(turn));
 }
 
+const isWaiting = ({ id }: Conversation): boolean => openQuestions.value.some(({ conversation_id }) => conversation_id === id);
+
 function Row({ conversation, onErase }: { conversation: Conversation; onErase: () => void }) {
   const t = texts.value.conversations;
   const title = conversation.title ?? conversation.session_id;
@@ -34,7 +37,13 @@ function Row({ conversation, onErase }: { conversation: Conversation; onErase: (
           {title}
         </span>
         <span class="quiet small">
-          {isAnswering(conversation) ? t.answering : `${showTime(conversation.updated_at)} · ${t.messages(conversation.message_count)}`}
+          {isWaiting(conversation) ? (
+            <span class="badge waits">{texts.value.questions.waits}</span>
+          ) : isAnswering(conversation) ? (
+            t.answering
+          ) : (
+            `${showTime(conversation.updated_at)} · ${t.messages(conversation.message_count)}`
+          )}
         </span>
       </a>
       <IconButton label={`${t.erase}: ${title}`} onClick={onErase} />

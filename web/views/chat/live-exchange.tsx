@@ -1,9 +1,11 @@
 import { retryTurn } from "../../state/turns.ts";
-import { isOver, type LiveTurn } from "../../state/live-turn.ts";
+import { isAsking, isOver, type LiveTurn } from "../../state/live-turn.ts";
 import { texts } from "../../texts/texts.ts";
 import { PrimaryButton } from "../button.tsx";
 import { ErrorNote } from "../error-note.tsx";
 import { Markdown } from "../markdown.tsx";
+import { ClosedQuestions } from "../questions/closed-questions.tsx";
+import { QuestionCard } from "../questions/question-card.tsx";
 import { Acts, Plan, Thoughts } from "./acts.tsx";
 import { Answer, AnswerNote } from "./answer.tsx";
 import { CompressedNote } from "./compressed-note.tsx";
@@ -33,10 +35,12 @@ function Notes({ turn }: { turn: LiveTurn }) {
   const t = texts.value;
   const { degraded = [], completed = true, cut = null } = turn.result.value ?? {};
   const error = turn.error.value;
+  const question = turn.asked.value.open;
   const retry = !turn.isFollowed && <PrimaryButton onClick={() => retryTurn(turn)}>{t.retry}</PrimaryButton>;
   return (
     <>
       <Progress turn={turn} />
+      {question && <QuestionCard key={question.id} turn={turn} question={question} />}
       {degraded.length > 0 && (
         <p class="note warning" role="status">
           {t.chat.withoutLayers(degraded.map((layer) => t.layers[layer]).join(", "))}
@@ -71,10 +75,17 @@ export function LiveExchange({ turn }: { turn: LiveTurn }) {
   return (
     <>
       <UserMessage text={turn.body.message} time={turn.sentAt} />
-      <Answer turnId={turn.turnId.value} time={null} isBusy={!isOver(turn)} text={() => turn.text.value} notes={<Notes turn={turn} />}>
+      <Answer
+        turnId={turn.turnId.value}
+        time={null}
+        isBusy={!isOver(turn) && !isAsking(turn)}
+        text={() => turn.text.value}
+        notes={<Notes turn={turn} />}
+      >
         <Thoughts text={turn.thoughts.value} />
         <Plan items={turn.plan.value} />
-        <Acts acts={turn.acts.value} isOver={isOver(turn)} />
+        <Acts acts={turn.acts.value} of={isOver(turn) ? "over" : isAsking(turn) ? "asking" : "running"} />
+        <ClosedQuestions of={turn.asked.value.closed} />
         <Markdown of={turn} read={() => [turn.text.value, isOver(turn)]} />
       </Answer>
     </>

@@ -1,12 +1,14 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../../api/types.ts";
 import { toActs } from "../../state/acts.ts";
+import { toClosedQuestions } from "../../state/asked.ts";
 import { place } from "../../state/route.ts";
 import { loadEarlier } from "../../state/stored-messages.ts";
 import { conversationId, olderMessages, reloadThread, sessionId, threadError, threadIsLoading, turnsHere } from "../../state/thread.ts";
 import { texts } from "../../texts/texts.ts";
 import { RetryNote } from "../loaded.tsx";
 import { Markdown } from "../markdown.tsx";
+import { ClosedQuestions } from "../questions/closed-questions.tsx";
 import { Acts } from "./acts.tsx";
 import { Announcer } from "./announcer.tsx";
 import { Answer, AnswerNote } from "./answer.tsx";
@@ -43,7 +45,8 @@ function StoredMessage({ message, isAnswered }: { message: Message; isAnswered: 
         </>
       }
     >
-      <Acts acts={toActs(message.steps ?? [])} isOver={true} />
+      <Acts acts={toActs(message.steps ?? [])} of="over" />
+      <ClosedQuestions of={toClosedQuestions(message.steps ?? [])} />
       <Markdown of={content} read={() => [content, true]} />
     </Answer>
   );

@@ -7,11 +7,16 @@ import { EpisodeSearch } from "./episode-search.tsx";
 import { EraseUser } from "./erase-user.tsx";
 import { JobQueue } from "./job-queue.tsx";
 import { OperationList } from "./operation-list.tsx";
+import { PermissionList } from "./permission-list.tsx";
 
-const TABS = { core: CoreMemory, episodes: EpisodeSearch, changes: OperationList, jobs: JobQueue, erase: EraseUser } satisfies Record<
-  string,
-  ComponentType<{ owner: string }>
->;
+const TABS = {
+  core: CoreMemory,
+  episodes: EpisodeSearch,
+  changes: OperationList,
+  permissions: PermissionList,
+  jobs: JobQueue,
+  erase: EraseUser,
+} satisfies Record<string, ComponentType<{ owner: string }>>;
 type Tab = keyof typeof TABS;
 
 const tabOf = (name: string | null): Tab => (name !== null && Object.hasOwn(TABS, name) ? (name as Tab) : "core");

@@ -1,0 +1,179 @@
+import { beforeEach, expect, test } from "@jest/globals";
+import type { Locator } from "playwright-core";
+import { QUESTION_CHANNEL } from "../../stores/postgres/agents/question-store.ts";
+import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
+import { zh } from "../../web/texts/zh.ts";
+import { startModelServer } from "../servers/model-server.ts";
+import { freePort } from "../servers/postgres-server.ts";
+import { killServiceProcesses, type ServiceProcess, startServiceProcess } from "../servers/service-process.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
+import { askingClient, callOf } from "../support/services/asking-agent.ts";
+import { findingsOn } from "./findings.ts";
+import { describePage, texts } from "./tested-page.ts";
+
+const t = texts.questions;
+const PHONE = { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true };
+
+async function startService() {
+  const [model, database] = await Promise.all([startModelServer(), createRealDatabase()]);
+  const pool = await openPostgres(database.url);
+  const environment = {
+    PORT: String(await freePort()),
+    DATABASE_URL: database.url,
+    OPENAI_BASE_URL: model.url,
+    CHAT_MODEL: "test-chat",
+    ENABLE_SUMMARY: "false",
+  };
+  const start = (): Promise<ServiceProcess> => startServiceProcess(environment);
+  const close = () => Promise.all([killServiceProcesses(), model.close(), pool.close()]).then(() => database.drop());
+  return { ...(await start()), start, model, pool, close };
+}
+
+/** The card of the question that is open. */
+const cardOf = (answer: Locator): Locator => answer.locator(".question-card");
+const optionOf = (card: Locator, label: string): Locator => card.locator(`[data-option="${label}"]`);
+
+describePage("questions on the page", startService, (on) => {
+  let client: ReturnType<typeof askingClient>;
+  beforeEach(async () => {
+    client = askingClient(on);
+    await client.makeAgent("counter", { keywords: ["count"], permissions: [{ tool: "calculate", action: "ask" }] });
+  });
+  const multiply = callOf("calculate", { expression: "6*7" });
+
+  test("a call that needs permission is a card that shows what will run, is answered by keyboard, and the answer goes on", async () => {
+    client.follow([multiply], "It is 42.");
+    const tested = await on.open();
+    const { page, answer } = tested;
+    await tested.say("Please count");
+    const card = cardOf(answer);
+    await card.getByText(t.permission("counter", "calculate")).waitFor();
+    expect(await card.locator(".call-arguments").innerText()).toMatch(/expression\s+6\*7/);
+    expect(await card.getByRole("timer").innerText()).toMatch(/^[45]:\d\d left$/);
+    expect(await page.getByTestId("announcer").innerText()).toBe(t.asks(t.permission("counter", "calculate")));
+    expect(await page.locator("[role=timer]:not([aria-live=off])").count()).toBe(0);
+    expect(await answer.locator("details[data-tool=calculate]").innerText()).toContain(texts.acts.held);
+    expect(await findingsOn(page)).toEqual([]);
+    await page.keyboard.press("Escape");
+    await optionOf(card, "allow_once").focus();
+    await page.keyboard.press("Enter");
+    await answer.getByText("It is 42.").waitFor();
+    await tested.settled();
+    expect(await answer.locator("[data-closed=person]").innerText()).toContain(t.answered(t.options["allow_once"] ?? ""));
+    expect(await card.count()).toBe(0);
+    await answer.locator("details[data-tool=calculate] summary").click();
+    expect(await answer.locator("details[data-tool=calculate] pre").last().innerText()).toContain("42");
+  });
+
+  test("what is denied with a remark is not run, and the model reads the remark", async () => {
+    client.follow([multiply], "Then not.");
+    const tested = await on.open();
+    await tested.say("Please count");
+    const card = cardOf(tested.answer);
+    await card.getByLabel(t.remark).fill("I count myself.");
+    await optionOf(card, "deny").click();
+    await tested.answer.getByText("Then not.").waitFor();
+    expect(JSON.stringify(on.model.seen.at(-1)?.body.messages.at(-1))).toContain("I count myself.");
+  });
+
+  test("asked in one tab, answered in another: the first one goes on by itself", async () => {
+    client.follow([multiply], "It is 42.");
+    const first = await on.open();
+    await first.say("Please count");
+    await cardOf(first.answer).waitFor();
+    const second = await on.open();
+    await second.page.getByRole("button", { name: t.bell(1) }).click();
+    expect(await second.page.title()).toMatch(/^\(1\)/);
+    expect(await findingsOn(second.page)).toEqual([]);
+    await second.press(texts.close, second.page.getByRole("dialog"));
+    await second.follow(/Please count/);
+    await optionOf(cardOf(second.answer), "allow_once").click();
+    await Promise.all([first, second].map(({ answer }) => answer.getByText("It is 42.").waitFor()));
+    await first.answer.locator("[data-closed=person]").waitFor();
+    await second.page.getByRole("button", { name: t.bell(0) }).waitFor();
+  });
+
+  test("a question that nobody answers in time is closed, and says what counted", async () => {
+    client.follow([multiply], "Then not.");
+    const tested = await on.open({ locale: "zh-CN" });
+    await tested.say("Please count");
+    await cardOf(tested.answer).getByText(zh.questions.permission("counter", "calculate")).waitFor();
+    await on.pool.query({
+      text: `with due as (update questions set expires_at = clock_timestamp() where answered_at is null) select pg_notify('${QUESTION_CHANNEL}', '0')`,
+    });
+    await tested.answer.getByText("Then not.").waitFor();
+    const closed = tested.answer.locator("[data-closed=timeout]");
+    expect(await closed.innerText()).toContain(zh.questions.counted(zh.questions.options["deny"] ?? ""));
+  });
+
+  test("a turn that waits is stopped, and the conversation is free again", async () => {
+    client.follow([multiply], "Never.");
+    const tested = await on.open();
+    await tested.say("Please count");
+    await cardOf(tested.answer).waitFor();
+    await tested.press(texts.chat.stop);
+    await tested.answer.getByText(texts.chat.stopped).waitFor();
+    expect(await cardOf(tested.answer).count()).toBe(0);
+    client.follow("Here.");
+    await tested.say("Are you there?");
+    await tested.answer.getByText("Here.").waitFor();
+  });
+
+  test("what was allowed for good is listed and revoked, and the agent asks again", async () => {
+    client.follow([multiply], "It is 42.");
+    const tested = await on.open();
+    const { page, answer } = tested;
+    await tested.say("Please count");
+    await optionOf(cardOf(answer), "allow_always").click();
+    await tested.settled();
+    await tested.say("Please count again");
+    await tested.settled();
+    expect(await page.locator(".question-card").count()).toBe(0);
+    await page.goto(`${on.url}/#/memory/permissions`);
+    const kept = page.locator("[data-tool=calculate]");
+    await kept.getByText("calculate").waitFor();
+    expect(await findingsOn(page)).toEqual([]);
+    await tested.press(texts.memory.permissions.revoke, kept);
+    await page.getByText(texts.memory.permissions.none).waitFor();
+    await page.goto(`${on.url}/#/chat`);
+    await tested.press(texts.conversations.fresh);
+    await tested.say("Please count once more");
+    await cardOf(answer).waitFor();
+    await tested.press(texts.chat.stop);
+    await answer.getByText(texts.chat.stopped).waitFor();
+  });
+
+  test("asked, the page closed, the service killed and started again, answered on a phone, and finished there", async () => {
+    client.follow([multiply], "It is 42.");
+    const desk = await on.open();
+    await desk.say("Please count");
+    await cardOf(desk.answer).waitFor();
+    await desk.close();
+    on.kill("SIGKILL");
+    await on.exited;
+    await on.start();
+    const phone = await on.open(PHONE);
+    const { page, answer } = phone;
+    await page.getByRole("button", { name: t.bell(1) }).tap();
+    await page
+      .getByRole("dialog")
+      .getByRole("link", { name: t.permission("counter", "calculate") })
+      .tap();
+    const card = cardOf(answer);
+    await card.getByText("6*7").waitFor();
+    expect(await findingsOn(page)).toEqual([]);
+    expect(await page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth")).toBe(false);
+    expect((await optionOf(card, "allow_once").boundingBox())?.height).toBeGreaterThanOrEqual(44);
+    await page.reload();
+    await optionOf(card, "allow_once").tap();
+    await answer.getByText("It is 42.").waitFor();
+    await phone.settled();
+    expect(await page.locator("article").count()).toBe(2);
+    await page.reload();
+    await answer
+      .locator("[data-closed=person]")
+      .getByText(t.answered(t.options["allow_once"] ?? ""))
+      .waitFor();
+    await page.getByRole("button", { name: t.bell(0) }).waitFor();
+  }, 120_000);
+});

@@ -1,0 +1,55 @@
+import type { AnswerValue, Question, TurnStep } from "../api/types.ts";
+
+/** `elsewhere`: it was closed, but nobody told how. */
+export type ClosedBy = "person" | "timeout" | "rule" | "elsewhere";
+
+/** What is kept of a question when it is closed. */
+export type AskedQuestion = Pick<Question, "id" | "type" | "agent" | "question"> & { tool?: { name: string } | undefined };
+
+/** A question that is closed, and what came of it. */
+export interface ClosedQuestion {
+  question: AskedQuestion;
+  answer: AnswerValue;
+  by: ClosedBy;
+}
+
+/** The questions of a turn: those that are closed, and the one that it waits for. */
+export interface Asked {
+  open: Question | null;
+  closed: readonly ClosedQuestion[];
+}
+
+export const NOTHING_ASKED: Asked = { open: null, closed: [] };
+
+/** The stream may tell of a question again. */
+export function addQuestion(asked: Asked, question: Question): Asked {
+  if (asked.open?.id === question.id) return asked;
+  return { ...closeOpen(asked), open: question };
+}
+
+export function closeQuestion({ open, closed }: Asked, id: string, answer: AnswerValue, by: ClosedBy): Asked {
+  if (open?.id === id) return { open: null, closed: [...closed, { question: open, answer, by }] };
+  // What the stream tells is better than a guess.
+  return { open, closed: closed.map((one) => (one.question.id === id && one.by === "elsewhere" ? { ...one, answer, by } : one)) };
+}
+
+/** A turn that has ended, or asks something else, waits no more for it. */
+export const closeOpen = (asked: Asked): Asked => (asked.open ? closeQuestion(asked, asked.open.id, null, "elsewhere") : asked);
+
+function answerIn(output: string): AnswerValue {
+  try {
+    return JSON.parse(output) as AnswerValue;
+  } catch {
+    return null; // how it was closed, or only the person's own words
+  }
+}
+
+/** The closed questions among the steps of a turn. */
+export function toClosedQuestions(steps: readonly TurnStep[]): ClosedQuestion[] {
+  return steps.flatMap(({ kind, name, agent, arguments: given, output, ok }) => {
+    if (kind !== "question" || output === null) return [];
+    const { question_id: id, question, tool } = given as { question_id: string; question: string; tool?: { name: string } };
+    const by = ok ? "person" : output === "cancelled" ? "elsewhere" : "timeout";
+    return [{ question: { id, type: name as Question["type"], agent, question, tool }, answer: answerIn(output), by }];
+  });
+}
