@@ -5,6 +5,7 @@ import type { Agent } from "../turn/agent.ts";
 import { matchesPattern } from "./glob.ts";
 import type { CallerTool } from "../turn/caller-tools.ts";
 import type { PlanItem } from "../turn/events.ts";
+import type { NewQuestion } from "../turn/resumed-turn.ts";
 
 /** The turn that a tool runs in: `config.configurable.turn` of the tool's function. */
 export interface ToolTurn extends Owner {
@@ -36,6 +37,8 @@ export interface AgentTool {
   runsAtCaller?: boolean;
   /** Of such a tool: what the model sees, as the caller wrote it. */
   asSent?: CallerTool;
+  /** Its calls are not run but asked: the answer is the result. Throws ToolError for wrong arguments. Its `tool` is only described to the model. */
+  asks?: (given: Record<string, unknown>) => NewQuestion;
   /** It has an argument `offset`, from which character of its output to read on. */
   readsOn?: boolean;
   /** Milliseconds that a call may take. Default: those of the service. */

@@ -2,7 +2,7 @@ import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
 import { canonicalJson } from "../../agents/canonical-json.ts";
 import { permissionFor } from "../../agents/permission.ts";
-import { callerQuestion, callerResults, isAllowed, permissionQuestion } from "../../agents/questions.ts";
+import { answerForModel, callerQuestion, callerResults, isAllowed, permissionQuestion } from "../../agents/questions.ts";
 import { notRun, runToolCall, ToolError, type ToolOutcome } from "../../agents/run-tool-call.ts";
 import type { AgentTool, ToolTurn } from "../../agents/tool.ts";
 import { toolDigest } from "../../agents/tool-digest.ts";
@@ -16,7 +16,7 @@ import type { Question } from "../../turn/question.ts";
 import type { NewQuestion, PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../turn-lease.ts";
 import type { AgentTurn } from "./agent-turn.ts";
-import { askQuestion } from "./ask-question.ts";
+import { askQuestion, tellUnasked } from "./ask-question.ts";
 import { toolMessage } from "./window-with-steps.ts";
 
 /** Characters of an output in its event; the step has all. */
@@ -30,32 +30,47 @@ function interruptedCalls(earlier: readonly StepOfQuestion[]): Set<string> {
   return new Set(cutOff.map(({ name, arguments: given }) => callKey(name, given)));
 }
 
-/** What becomes of a call: it runs as far as it can, it has its outcome without running, or somebody is asked first. */
-type Verdict = { run: PermissionAction } | { outcome: ToolOutcome } | { ask: "permission" | "caller" };
+/** What becomes of a call: it runs as far as it can, it has its outcome without running, or somebody is asked first; null: the caller. */
+type Verdict = Ready | { ask: NewQuestion | null } | { unasked: NewQuestion };
+type Ready = { run: PermissionAction } | { outcome: ToolOutcome };
 
-const denied = (message: string): Verdict => ({
+const denied = (message: string): Ready => ({
   outcome: notRun(new ToolError("permission_denied", message, "Do without it, and say so.")),
 });
 
+const said = (output: string): Ready => ({ outcome: { ok: true, output, isCut: false, ms: 0 } });
+
+/** The question of a call that asks one, or what is wrong with the call. */
+function askedBy(asks: NonNullable<AgentTool["asks"]>, given: Record<string, unknown>, { interactive }: AgentTurn): Verdict {
+  try {
+    const question = asks(given);
+    return interactive ? { ask: question } : { unasked: question };
+  } catch (thrown) {
+    if (thrown instanceof ToolError) return { outcome: notRun(thrown) };
+    throw thrown;
+  }
+}
+
 /** What the answer to a question says about the calls that it was about. */
-function answeredCalls({ answered, state }: ResumedTurn): Map<string, Verdict> {
+function answeredCalls({ answered, state }: ResumedTurn): Map<number, Ready> {
   const { question, text } = answered;
   const inWords = text === null ? "" : ` They say: ${text}`;
   if (question.type === "client_tool") {
     const results = callerResults(answered);
     return new Map(
-      state.pending.map(({ id }) => {
+      state.pending.map(({ id, seq }) => {
         const output = results.get(id);
         const none = new ToolError("not_answered", "The caller sent no result of this call.", "Do without it, and say so.");
-        return [id, { outcome: output === undefined ? notRun(none) : { ok: true, output, isCut: false, ms: 0 } }];
+        return [seq, { outcome: output === undefined ? notRun(none) : { ok: true, output, isCut: false, ms: 0 } }];
       }),
     );
   }
   const [asked] = state.pending;
   if (!asked) return new Map();
+  if (question.type !== "permission") return new Map([[asked.seq, said(answerForModel(question, answered))]]);
   const nobody = answered.by === "timeout";
   const refusal = denied(nobody ? `Nobody allowed "${asked.name}" in time.` : `The person did not allow "${asked.name}".${inWords}`);
-  return new Map([[asked.id, isAllowed(answered) ? { run: "allow" } : refusal]]);
+  return new Map([[asked.seq, isAllowed(answered) ? { run: "allow" } : refusal]]);
 }
 
 /** What came of the calls of an answer. */
@@ -93,13 +108,15 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
   /** What cannot run anyway is not asked about. */
   async function judge(call: PendingCall): Promise<Verdict> {
     const tool = tools.find(({ name }) => name === call.name);
-    if (!tool || parseArguments(call.arguments) === null) return { run: "allow" };
-    if (tool.runsAtCaller) return { ask: "caller" };
+    const given = parseArguments(call.arguments);
+    if (!tool || given === null) return { run: "allow" };
+    if (tool.runsAtCaller) return { ask: null };
     const permission = await permissionOf(tool, call);
-    return permission === "ask" && turn.interactive ? { ask: "permission" } : { run: permission };
+    if (tool.asks && permission !== "deny") return askedBy(tool.asks, given, turn);
+    return permission === "ask" && turn.interactive ? { ask: permissionQuestion(agent.name, call, toolDigest(tool)) } : { run: permission };
   }
 
-  async function runCall(call: PendingCall, verdict: Exclude<Verdict, { ask: string }>): Promise<BaseMessage> {
+  async function runCall(call: PendingCall, verdict: Ready): Promise<BaseMessage> {
     const { timeoutMs: own = turn.toolTimeoutMs } = tools.find(({ name }) => name === call.name) ?? {};
     const timeoutMs = Math.max(1, Math.min(own, limits.timeout_s * 1_000 - elapsedMs()));
     const outcome = async (): Promise<ToolOutcome> => {
@@ -117,26 +134,28 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
   }
 
   /** The first that has to be asked about; the caller's calls come last, and together. */
-  function questionOf(waiting: readonly { call: PendingCall; ask: "permission" | "caller" }[]): {
+  function nextQuestion(waiting: readonly { call: PendingCall; ask: NewQuestion | null }[]): {
     question: NewQuestion;
     pending: PendingCall[];
   } {
-    const pending = [...waiting].sort((one, other) => Number(one.ask === "caller") - Number(other.ask === "caller"));
-    const calls = pending.map(({ call }) => call);
-    const [first] = pending;
-    const tool = tools.find(({ name }) => name === first?.call.name);
-    if (first?.ask === "permission" && tool)
-      return { question: permissionQuestion(agent.name, first.call, toolDigest(tool)), pending: calls };
-    return { question: callerQuestion(agent.name, calls), pending: calls };
+    const inOrder = [...waiting].sort((one, other) => Number(one.ask === null) - Number(other.ask === null));
+    const pending = inOrder.map(({ call }) => call);
+    return { question: inOrder[0]?.ask ?? callerQuestion(agent.name, pending), pending };
+  }
+
+  /** Of a question that nobody can be asked. Throws AppError `question_unanswered`. */
+  function unasked(question: NewQuestion): Ready {
+    const answer = { value: question.ifUnanswered, text: null, by: "rule" } as const;
+    return said(answerForModel(tellUnasked(runtime, agent, question), answer));
   }
 
   /** Stores the calls that run now, behind the step of the answer that asked for them, and runs them; then asks about the others. */
   async function run(
     calls: readonly PendingCall[],
-    known: ReadonlyMap<string, Verdict>,
+    known: ReadonlyMap<number, Ready>,
     thought: NewStep | null = null,
   ): Promise<CalledTools> {
-    const judged = await Promise.all(calls.map(async (call) => ({ call, verdict: known.get(call.id) ?? (await judge(call)) })));
+    const judged = await Promise.all(calls.map(async (call) => ({ call, verdict: known.get(call.seq) ?? (await judge(call)) })));
     const now = judged.flatMap(({ call, verdict }) => ("ask" in verdict ? [] : [{ call, verdict }]));
     const waiting = judged.flatMap(({ call, verdict }) => ("ask" in verdict ? [{ call, ask: verdict.ask }] : []));
     const begun = now.map(({ call }): NewStep => {
@@ -151,18 +170,19 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
         emit(runtime, { status: "tool_call", content });
       }
     }
-    const results = await Promise.all(now.map(({ call, verdict }) => sideBySide.execute(() => runCall(call, verdict))));
+    const ready = now.map(({ call, verdict }) => ({ call, verdict: "unasked" in verdict ? unasked(verdict.unasked) : verdict }));
+    const results = await Promise.all(ready.map(({ call, verdict }) => sideBySide.execute(() => runCall(call, verdict))));
     if (waiting.length === 0) return { results, question: null };
     progress.elapsedMs = elapsedMs();
-    return { results, question: await askQuestion(turn, agent, questionOf(waiting)) };
+    return { results, question: await askQuestion(turn, agent, nextQuestion(waiting)) };
   }
 
   return {
     /** Runs the calls of an answer; those over `free` are not run. */
     ofAnswer(calls: readonly PendingCall[], thought: NewStep, free: number): Promise<CalledTools> {
       const message = `A turn may call ${limits.max_tool_calls} tools. This call was not run.`;
-      const tooMany: Verdict = { outcome: notRun(new ToolError("too_many_tool_calls", message, "Answer now.")) };
-      return run(calls, new Map(calls.slice(Math.max(0, free)).map(({ id }) => [id, tooMany])), thought);
+      const tooMany: Ready = { outcome: notRun(new ToolError("too_many_tool_calls", message, "Answer now.")) };
+      return run(calls, new Map(calls.slice(Math.max(0, free)).map(({ seq }) => [seq, tooMany])), thought);
     },
     /** Does what the answer says about the calls that waited for it. A call that has begun before is left alone: it may have run. */
     async afterAnswer(resumed: ResumedTurn): Promise<Question | null> {

@@ -37,6 +37,15 @@ export async function askQuestion(
   return shown;
 }
 
+/** Tells of a question that nobody can be asked, and that a rule has answered. */
+export function tellUnasked(runtime: TurnRuntime, agent: Agent, asked: NewQuestion): Question {
+  const shown = toQuestion({ id: uuidv7(), type: asked.type, agent: agent.name, content: contentOf(asked), expiresAt: new Date() });
+  if (shown.type === "client_tool") return shown;
+  emit(runtime, { status: ASKED[shown.type], content: shown } satisfies NodeEvent);
+  emit(runtime, { status: ANSWERED[shown.type], content: { question_id: shown.id, answer: asked.ifUnanswered, by: "rule" } });
+  return shown;
+}
+
 /** Tells how the question was answered. */
 export function tellAnswer(runtime: TurnRuntime, { answered: { question, value, by } }: ResumedTurn): void {
   if (question.type === "client_tool" || by === "cancelled") return;

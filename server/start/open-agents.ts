@@ -4,6 +4,7 @@ import type { ToolHooks } from "../../agents/run-tool-call.ts";
 import { loadSkillFolders, type SystemSkill } from "../../agents/skills/load-skill-folders.ts";
 import { makeSkillCatalog, type SkillCatalog } from "../../agents/skills/skill-catalog.ts";
 import type { AgentTool, ToolSource } from "../../agents/tool.ts";
+import { askingTools } from "../../agents/tools/ask-person.ts";
 import { calculate } from "../../agents/tools/calculate.ts";
 import { makeConversationSearch } from "../../agents/tools/conversation-search.ts";
 import { makeCurrentTime } from "../../agents/tools/current-time.ts";
@@ -47,6 +48,7 @@ function builtInTools(config: Config, stores: Stores, memory: Memory): AgentTool
     calculate,
     makeCurrentTime(config.TIME_ZONE),
     todoWrite,
+    ...askingTools,
     ...makeMemoryTools({
       recall: episodic?.recall ?? null,
       saved: makeSavedMemoryStore(stores.database),

@@ -1,10 +1,9 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { QUESTION_CHANNEL } from "../../../stores/postgres/agents/question-store.ts";
 import { callApi, listMessages } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { useTestPostgres } from "../../support/databases/databases.ts";
-import { askingClient, callOf, ORDER_TOOLS, ordered, statuses } from "../../support/services/asking-agent.ts";
+import { askingClient, callOf, expireQuestions, ORDER_TOOLS, ordered, statuses } from "../../support/services/asking-agent.ts";
 import { openServiceWithModel } from "../../support/services/service-with-model.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -18,12 +17,6 @@ beforeEach(() => {
 });
 
 const tea = callOf("order", { item: "tea" });
-
-/** As if the time of all open questions were over. */
-const expire = () =>
-  database.query({
-    text: `with due as (update questions set expires_at = clock_timestamp() where answered_at is null) select pg_notify('${QUESTION_CHANNEL}', '0')`,
-  });
 
 describe("a call that needs permission", () => {
   test("is asked about, not run, and runs when somebody allows it: the same turn goes on to its answer", async () => {
@@ -79,7 +72,7 @@ describe("a call that needs permission", () => {
     await client.makeAgent("asks");
     client.follow([tea], "Then not.");
     const waiting = await client.untilWaiting("asks");
-    await expire();
+    await expireQuestions(database);
     await waitUntil("the turn has gone on", async () => (await client.turn(waiting)).state === "done", 2_000);
     expectRefusal(await client.answer(waiting, { answer: "allow_once" }), { status: 410, code: "question_expired", says: /in time/ });
     expect(ordered).toEqual([]);

@@ -1,6 +1,7 @@
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import { type AgentTool, fromLangChainTool } from "../../../agents/tool.ts";
+import { QUESTION_CHANNEL } from "../../../stores/postgres/agents/question-store.ts";
 import type { Question } from "../../../turn/question.ts";
 import type { Waiting } from "../../../turn/events.ts";
 import type { TurnEvent } from "../../../turn/events.ts";
@@ -38,6 +39,12 @@ export interface StoredTurn {
   question: Question | null;
   error: { code: string } | null;
 }
+
+/** As if the time of all open questions were over. */
+export const expireQuestions = (database: { query: (statement: { text: string }) => Promise<unknown> }): Promise<unknown> =>
+  database.query({
+    text: `with due as (update questions set expires_at = clock_timestamp() where answered_at is null) select pg_notify('${QUESTION_CHANNEL}', '0')`,
+  });
 
 let sessions = 0;
 
