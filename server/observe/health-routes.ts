@@ -101,16 +101,24 @@ export function withTimeout(probe: () => Promise<unknown>): DependencyCheck {
   return async () => void (await abortable(probe, AbortSignal.timeout(PROBE_TIMEOUT_MS)));
 }
 
-/** Requests the list of models, which costs nothing. Any status below 500 will do: not every server has that list. */
-export function checkModelServer({ url, apiKey }: ModelServer): DependencyCheck {
+/**
+ * Requests the list of models, which costs nothing. Any status below 500 will do: not every server has that list. `use` tries what the list
+ * does not tell, until it succeeds, and anew after an outage.
+ */
+export function checkModelServer({ url, apiKey }: ModelServer, use?: (signal: AbortSignal) => Promise<unknown>): DependencyCheck {
   let last: { at: number; outcome: Promise<void> } | undefined;
+  let isProven = use === undefined;
   async function probe(): Promise<void> {
+    const wasProven = isProven;
+    isProven = use === undefined;
     const response = await fetch(`${url.replace(/\/$/, "")}/models`, {
       headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
       signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
     });
     await response.body?.cancel();
     if (response.status >= 500) throw new Error(`status ${response.status}`);
+    if (!wasProven) await use?.(AbortSignal.timeout(PROBE_TIMEOUT_MS));
+    isProven = true;
   }
   return () => {
     if (!last || performance.now() - last.at > MODEL_PROBE_EVERY_MS) last = { at: performance.now(), outcome: probe() };

@@ -44,7 +44,8 @@ function logRun(log: Logger, { kind, outcome, ms, error }: JobRun, config: Confi
 function makeHealth(config: Config, { stores, models, memory }: OpenGraph, isStopping: () => boolean): HealthChecks {
   const { episodes } = memory;
   const chatModel = models.server && checkModelServer(models.server);
-  const embedder = models.embeddingServer && checkModelServer(models.embeddingServer);
+  const embedder =
+    models.embeddingServer && checkModelServer(models.embeddingServer, async (signal) => episodes?.memory.embedder.embedPassages(["."], signal));
   const others = Object.entries(models.otherServers).map(([task, server]) => [`${task}_model`, checkModelServer(server)] as const);
   return {
     dependencies: {

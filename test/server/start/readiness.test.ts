@@ -9,6 +9,7 @@ import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts
 import { postJson } from "../../support/clients/api-client.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
+import { startEmbeddingServer } from "../../servers/embedding-server.ts";
 import { startModelServer } from "../../servers/model-server.ts";
 import { freePort, startPostgresServer } from "../../servers/postgres-server.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
@@ -149,6 +150,23 @@ describe("/readyz", () => {
     });
     expect(up.json).toMatchObject({ status: "ready", dependencies: { chat_model: "up" } });
   });
+
+  test("says of an embedder whose server has no embeddings that it is down, until it has them", async () => {
+    const server = await startEmbeddingServer();
+    releasers.push(() => server.close());
+    server.answer({ status: 501 });
+    const settings = { EMBEDDING_BASE_URL: server.url, EMBEDDING_DIMENSIONS: "4", ENABLE_EPISODIC_MEMORY: "true" };
+    const service = await open(settings);
+    expect(await service.get("/readyz")).toMatchObject({ status: 200, json: { dependencies: { embedder: "down" } } });
+    server.answer({});
+    await waitUntil("the embedder", async () => {
+      const { json } = await service.get("/readyz");
+      return (json as { dependencies: { embedder: string } }).dependencies.embedder === "up";
+    });
+    const asked = server.seen.length;
+    await service.get("/readyz");
+    expect(server.seen).toHaveLength(asked);
+  }, 30_000);
 
   test("does not ask for a model's server when the offline model answers", async () => {
     expect((await (await open()).get("/readyz")).json).toEqual(READY.json);
