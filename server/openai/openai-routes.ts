@@ -22,7 +22,7 @@ import { detectFrontEndTask, type FrontEndTask } from "./front-end-task.ts";
 import { firstChoice } from "../../models/model-choice.ts";
 import { makeOfferedModels, type OfferedModel, OpenAIModel } from "./offered-models.ts";
 import { toSampling } from "./sampling.ts";
-import { claimedUser, findSession, findUser } from "./user-and-session.ts";
+import { claimedUser, findSession, findUser, isTemporary } from "./user-and-session.ts";
 import { makeOpenTurn } from "./openai-turn.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { parseRequest } from "../http/parse-request.ts";
@@ -94,12 +94,10 @@ export function openaiRoutes(parts: AppParts): Router {
   }
 
   async function startTurn(request: Request, response: Response, body: CompletionRequest, offer: OfferedModel): Promise<Answering> {
-    const { source, leg, ...asked } = await openTurn(request, response, {
-      completion: body,
-      offer,
-      userId: findUser(request, callerOf(response), body),
-      session: findSession(request, body),
-    });
+    const userId = findUser(request, callerOf(response), body);
+    const session = findSession(request, body);
+    const place = isTemporary(session) ? { session: null, store: false } : { session, store: true };
+    const { source, leg, ...asked } = await openTurn(request, response, { completion: body, offer, userId, ...place });
     const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)), asked);
     // LangChain takes messages of one id for one message.
     return { id: leg === 1 ? source.turnId : `${source.turnId}-${leg}`, batches, headers: { "x-turn-id": source.turnId } };

@@ -11,15 +11,16 @@ import { callerOf } from "../auth/caller.ts";
 import { answerCalls, readCallerTools, readResults } from "./caller-tools.ts";
 import type { AskedEvents } from "./completion-stream.ts";
 import type { Session } from "./user-and-session.ts";
-import { systemAttachments, systemInstructions, unwrapMessage } from "./wrapped-message.ts";
+import { quoteEarlier, systemAttachments, systemInstructions, unwrapMessage } from "./wrapped-message.ts";
 
 export interface OpenAITurn {
   completion: CompletionRequest;
   offer: Pick<OfferedModel, "kbPrefix" | "agent" | "model">;
   userId: string;
-  session: Session;
-  /** False: it leaves no message and no memory. Default true. */
-  store?: boolean;
+  /** Null: the turn has a conversation of its own, and sees what the request has of its history. It must not be stored. */
+  session: Session | null;
+  /** False: it leaves no message and no memory. */
+  store: boolean;
   /** It goes on when the client leaves. */
   isDetached?: boolean;
   /** Kept with its outcome. */
@@ -40,7 +41,7 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
   const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
 
   return async function openTurn(request: Request, response: Response, given: OpenAITurn): Promise<OpenedTurn> {
-    const { completion, offer, userId, session, store = true, isDetached = false, asked } = given;
+    const { completion, offer, userId, session, store, isDetached = false, asked } = given;
     const tools = readCallerTools(completion);
     const callerTools = new Set(tools?.tools.map(({ function: { name } }) => name));
     const results = readResults(completion);
@@ -53,9 +54,12 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
     }
     const { field, continues, message: said } = readAsked(completion);
     const { message, attachments: ofMessage } = unwrapMessage(said);
-    const attachments = [...systemAttachments(completion.messages), ...ofMessage];
+    const wrapped = [...systemAttachments(completion.messages), ...ofMessage];
+    const texts = [message, ...wrapped.map(({ text }) => text)];
+    assertNotTooLong("messages", texts, maxMessageChars);
+    const room = maxMessageChars - texts.reduce((sum, text) => sum + text.length, 0);
+    const attachments = [...(session === null ? quoteEarlier(completion.messages, room) : []), ...wrapped];
     const instructions = systemInstructions(completion.messages);
-    assertNotTooLong("messages", [message, ...attachments.map(({ text }) => text)], maxMessageChars);
     assertNotTooLong("messages", [instructions], maxMessageChars);
     const response_format = toResponseFormat(completion.response_format, "response_format.json_schema.schema");
     const form = response_format ? { response_format, stream: completion.stream === true } : {};
@@ -69,10 +73,10 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
       ...(store ? {} : { store }),
       ...(asked === undefined ? {} : { asked }),
     };
-    const open = (sessionId: string, onBusy: "enqueue" | "refuse"): Promise<TurnSource> => {
+    const open = (sessionId: string | null, onBusy: "enqueue" | "refuse"): Promise<TurnSource> => {
       const body = {
         user_id: userId,
-        session_id: sessionId,
+        ...(sessionId === null ? {} : { session_id: sessionId }),
         message,
         kb_prefix: offer.kbPrefix,
         agent: offer.agent,
@@ -85,7 +89,7 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
       return turns.open(request, response, parseChatRequest(body, maxMessageChars), beside);
     };
     const begin = async (): Promise<TurnSource> => {
-      if (session.whenBusy === "enqueue") return open(session.sessionId, "enqueue");
+      if (session === null || session.whenBusy === "enqueue") return open(session?.sessionId ?? null, "enqueue");
       const source = await open(session.sessionId, "refuse");
       const refusal = await source.accepted.then(() => null, toAppError);
       const code = refusal?.code;

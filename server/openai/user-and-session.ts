@@ -64,6 +64,12 @@ export interface Session {
   whenBusy: "enqueue" | "refuse" | "another";
 }
 
+/** Open WebUI names chats so that it does not keep. */
+const TEMPORARY = /^(?:temporary|local):/;
+
+/** Whether the person has asked that nothing of the chat be kept. */
+export const isTemporary = ({ sessionId }: Session): boolean => TEMPORARY.test(sessionId);
+
 /** Of a header, else of the metadata. Null without any. Throws AppError `invalid_request` for an id that is too long. */
 export function namedSession(request: Request, metadata: Record<string, unknown> | null | undefined): Session | null {
   const found =

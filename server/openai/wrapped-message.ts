@@ -74,3 +74,19 @@ function readContext(text: string): Attachment[] {
 export function systemAttachments(messages: readonly Pick<CompletionMessage, "role" | "text">[]): Attachment[] {
   return messages.filter(isSystem).flatMap(({ text }) => readContext(text.replaceAll("\r\n", "\n")));
 }
+
+/** As the model is told what a chat said that the service does not keep. */
+const EARLIER = "earlier in this chat";
+const SPEAKERS: Partial<Record<string, string>> = { user: "User", assistant: "Assistant" };
+
+/** The newest messages before the last one of the user, of at most `maxChars` in all: for a chat whose history the service does not keep. */
+export function quoteEarlier(messages: readonly Pick<CompletionMessage, "role" | "text">[], maxChars: number): Attachment[] {
+  const last = messages.findLastIndex(({ role }) => role === "user");
+  const said = messages.slice(0, last).flatMap(({ role, text }) => {
+    const words = role === "user" ? unwrapMessage(text).message : text;
+    return SPEAKERS[role] && words.trim() !== "" ? [`${SPEAKERS[role]}: ${words.trim()}`] : [];
+  });
+  let room = maxChars;
+  const from = said.findLastIndex((line) => (room -= line.length + 1) < 0) + 1;
+  return from === said.length ? [] : [{ name: EARLIER, text: said.slice(from).join("\n") }];
+}

@@ -45,7 +45,8 @@ function makeHealth(config: Config, { stores, models, memory }: OpenGraph, isSto
   const { episodes } = memory;
   const chatModel = models.server && checkModelServer(models.server);
   const embedder =
-    models.embeddingServer && checkModelServer(models.embeddingServer, async (signal) => episodes?.memory.embedder.embedPassages(["."], signal));
+    models.embeddingServer &&
+    checkModelServer(models.embeddingServer, async (signal) => episodes?.memory.embedder.embedPassages(["."], signal));
   const others = Object.entries(models.otherServers).map(([task, server]) => [`${task}_model`, checkModelServer(server)] as const);
   return {
     dependencies: {

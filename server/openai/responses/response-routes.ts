@@ -1,8 +1,7 @@
 import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
-import { ONCE, toTurnResult } from "../../../turn/outcome.ts";
-import { v7 as uuidv7 } from "uuid";
+import { toTurnResult } from "../../../turn/outcome.ts";
 import { callerOf } from "../../auth/caller.ts";
 import type { AppParts } from "../../http/app-parts.ts";
 import { abortSignalOnClose } from "../../http/event-stream.ts";
@@ -16,7 +15,7 @@ import { toCompletionEvents } from "../completion-stream.ts";
 import { makeOfferedModels, SERVICE } from "../offered-models.ts";
 import { MAX_BODY_BYTES } from "../openai-routes.ts";
 import { makeOpenTurn } from "../openai-turn.ts";
-import { claimedUser, namedUser } from "../user-and-session.ts";
+import { claimedUser, isTemporary, namedUser } from "../user-and-session.ts";
 import { findPlace } from "./find-place.ts";
 import { makeResponseEvents } from "./response-events.ts";
 import { answerItemId, callItemId, messageItemId, readResponseId, responseId, type ResponseName } from "./response-ids.ts";
@@ -170,17 +169,17 @@ export function responseRoutes(parts: AppParts): Router {
         const body = parseRequest(ResponseBody, request.body);
         const { completion, inItsWords, fieldOf } = await toCompletion(body, SERVICE);
         const caller = callerOf(response);
-        const store = body.store !== false;
         const isDetached = body.background === true;
-        if (isDetached && !store) {
-          throw AppError.invalid([{ field: "background", problem: "goes with store: true only; nobody could read the response" }]);
-        }
         const [offer, place] = await Promise.all([
           offered.find(caller.tenantId, completion.model),
           findPlace(stores, request, caller, { body, completion }),
         ]);
-        const session = place.isDerived && !store ? { sessionId: `${ONCE}${uuidv7()}`, whenBusy: "enqueue" as const } : place.session;
-        const echo = toEcho(body, completion.model, place.conversation);
+        const store = body.store !== false && !isTemporary(place.session);
+        if (isDetached && !store) {
+          throw AppError.invalid([{ field: "background", problem: "goes with store: true only; nobody could read the response" }]);
+        }
+        const session = !store && (place.isDerived || isTemporary(place.session)) ? null : place.session;
+        const echo = toEcho({ ...body, store }, completion.model, place.conversation);
         const { source, field, callerTools, leg } = await inItsWords(() =>
           openTurn(request, response, { completion, offer, userId: place.userId, session, store, isDetached, asked: toKept(echo) }),
         );

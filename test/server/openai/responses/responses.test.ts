@@ -105,7 +105,9 @@ describe("responses with the official client", () => {
     expect(unstored).toMatchObject({ status: "completed", store: false, output_text: "Porto is lovely" });
     expect(prompt().slice(1)).toHaveLength(3);
     expect(await failureOf(client().responses.retrieve(unstored.id))).toMatchObject({ status: 404 });
-    await create({ user: "nobody", input: "Another secret", store: false });
+    const history = [says("I am Nemo"), { role: "assistant" as const, content: "Hello Nemo" }, says("Who am I?")];
+    await create({ user: "nobody", input: history, store: false });
+    expect(prompt().at(-1)?.content).toMatch(/earlier in this chat\]\n> User: I am Nemo\n> Assistant: Hello Nemo\n<[^]*Who am I\?$/);
     expect(await conversationsOf("nobody")).toMatchObject([{ message_count: 2 }]);
     expect(await failureOf(create({ previous_response_id: unstored.id }))).toMatchObject({ code: "previous_response_not_found" });
     // The first one is still the last one.
