@@ -15,6 +15,15 @@ export async function readXlsx(bytes: Uint8Array, limits: Pick<DocumentLimits, "
   );
 }
 
+/** The day before Excel's first: a time without a day, or a span of hours. */
+const NO_DAY = Date.UTC(1899, 11, 30);
+const FIRST_DAY = Date.UTC(1900, 0, 1);
+
+function shownHours(seconds: number): string {
+  const parts = [Math.floor(seconds / 3600), Math.floor(seconds / 60) % 60, seconds % 60];
+  return parts.map((part) => String(part).padStart(2, "0")).join(":");
+}
+
 /** Excel calculates with 15 digits. */
 const DIGITS = 15;
 
@@ -23,5 +32,6 @@ function shownValue(value: CellValue | Date | null): string {
   if (typeof value === "number") return String(Number(value.toPrecision(DIGITS)));
   if (!(value instanceof Date)) return String(value);
   const second = new Date(Math.round(value.getTime() / 1000) * 1000);
+  if (second.getTime() >= NO_DAY && second.getTime() < FIRST_DAY) return shownHours((second.getTime() - NO_DAY) / 1000);
   return second.toISOString().replace(/T00:00:00\.000Z$|\.000Z$/, "");
 }

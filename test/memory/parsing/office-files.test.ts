@@ -22,6 +22,7 @@ test("XLSX is read row by row under the names of its sheets, with dates as dates
     sheetRow(2, ["quokka", 72, new Date("2024-05-08"), new Date("2024-05-08T12:30:00Z")]),
     sheetRow(4, ["wombat", "", new Date("2025-01-02")]),
     '<row r="5"><c r="B5" t="e"><v>#N/A</v></c></row>', // is left out
+    sheetRow(6, ["opens", "", new Date("1899-12-30T06:30:00Z"), new Date("1899-12-31T06:00:05Z")]), // a time, and a span of hours
   ];
   const file = sampleXlsx({
     Limits: limits.join(""),
@@ -31,7 +32,7 @@ test("XLSX is read row by row under the names of its sheets, with dates as dates
   const [first, second, ...more] = await parseSample(XLSX, file);
   expect(first).toEqual({
     heading: "Limits",
-    text: "name: quokka\nlimit: 72\nsince: 2024-05-08\nat: 2024-05-08T12:30:00\n\nname: wombat\nsince: 2025-01-02",
+    text: "name: quokka\nlimit: 72\nsince: 2024-05-08\nat: 2024-05-08T12:30:00\n\nname: wombat\nsince: 2025-01-02\n\nname: opens\nsince: 06:30:00\nat: 30:00:05",
   });
   expect(second).toMatchObject({
     heading: "价格",
