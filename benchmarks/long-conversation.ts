@@ -25,6 +25,9 @@ const service = await startService(model.url, {
   CHAT_MODEL: "small",
   DATA_DIR: folder,
   MAX_ANSWER_TOKENS: "80",
+  // A prompt of this window takes a slow machine so long.
+  MODEL_FIRST_TOKEN_TIMEOUT_MS: "300000",
+  MODEL_IDLE_TIMEOUT_MS: "300000",
   RATE_LIMIT_PER_MINUTE: "0",
 });
 opened.defer(() => service.stop());
@@ -49,14 +52,14 @@ const prompts: number[] = [];
 let last: Done | undefined;
 for (let turn = 1; turn < TURNS; turn++) {
   const done = await say(turn === 3 ? FACT : (talk?.exchanges[turn]?.user ?? "And then?"));
-  if (done.error) failed.push(`turn ${turn}: ${done.error.code}`);
+  if (done.error) failed.push(`turn ${turn}: ${done.error.code}, ${done.error.message}`);
   else {
     last = done;
     prompts.push(done.usage.prompt_tokens);
   }
   if (turn % 10 === 0)
     print(
-      `turn ${turn}: prompt of ${prompts.at(-1)} tokens, most ${Math.max(...prompts)}, limit ${last?.usage.context_limit}, failed ${failed.length}`,
+      `turn ${turn}: prompt of ${prompts.at(-1)} tokens, most ${Math.max(...prompts)}, limit ${last?.usage.context_limit}, failed: ${failed.join("; ") || "none"}`,
     );
 }
 await call(`/api/v1/conversations/${last?.conversation_id}/settle?timeout_ms=300000`, {});

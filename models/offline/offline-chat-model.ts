@@ -1,7 +1,8 @@
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
-import { BaseChatModel } from "@langchain/core/language_models/chat_models";
+import { BaseChatModel, type BaseChatModelCallOptions, type BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
+import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { readFences } from "../../text/fence.ts";
 import { lexicalQuery, lexicalText } from "../../text/lexical-text.ts";
 import { isSmallTalk } from "../../text/small-talk.ts";
@@ -11,6 +12,7 @@ import { WISHES } from "../../turn/state.ts";
 import { answersOf, isContradicted } from "./decide-sections.ts";
 import { readMessage } from "./read-message.ts";
 import { weightOf } from "./hashed-embedder.ts";
+import { type OfferedTool, type OfflineCall, offlineCalls } from "./offline-calls.ts";
 
 /** What the user said, as a line of a summary writes it. */
 const SUMMARISED = /^- (?:User: |用户：)(.*)$/u;
@@ -54,14 +56,19 @@ function makeScore(question: string): (text: string) => number {
   };
 }
 
-const askedIn = (prompt: readonly BaseMessage[]): string => prompt.findLast(({ type }) => type === "human")?.text ?? "";
+/** The question; behind results of tools there may be the service's request to answer now. */
+const placeOfQuestion = (prompt: readonly BaseMessage[]): number =>
+  prompt.findLastIndex(({ type }, index) => type === "human" && prompt[index - 1]?.type !== "tool");
+const askedIn = (prompt: readonly BaseMessage[]): string => prompt[placeOfQuestion(prompt)]?.text ?? "";
+const resultsIn = (prompt: readonly BaseMessage[]): BaseMessage[] =>
+  prompt.slice(placeOfQuestion(prompt) + 1).filter(({ type }) => type === "tool");
 
 function findAnswer(prompt: readonly BaseMessage[]): Saying {
   if (prompt.at(-1)?.type === "ai") return ALL;
   const { rest: question, fences: recalled } = readFences(askedIn(prompt));
   if (isSmallTalk(question)) return HELLO;
   if (tellsOfOneself(question) || (!asks(question) && readMessage(question).length > 0)) return TOLD;
-  const earlier = prompt.slice(0, -1);
+  const earlier = prompt.slice(0, placeOfQuestion(prompt));
   const fences = [...earlier.flatMap(({ type, text }) => (type === "system" ? readFences(text).fences : [])), ...recalled];
   const remembered = (wanted: string): { label: string; text: string }[] => {
     const pieces = fences.flatMap((fence) => (fence.tag === wanted ? fence.pieces : []));
@@ -101,16 +108,44 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
   return quotes.reduce((best, quote) => (quote.score > 0 && quote.score >= best.score ? quote : best), { score: 0, says: NOTHING }).says;
 }
 
-/** One sentence: what the prompt says about the question in core memory, a document or the user's own words, in the question's language. */
+const LONGEST_QUOTE = 300;
+
+/** They say nothing for people. */
+const SILENT = new Set(["todo_write", "load_skill"]);
+
+/** What a tool said, in one line. */
+function quoteResult({ name, text }: BaseMessage, isChinese: boolean): string[] {
+  if (SILENT.has(name ?? "")) return [];
+  const { fences, rest } = readFences(text);
+  const said = fences.flatMap(({ pieces }) => pieces.map((piece) => piece.text)).join(" ") || rest;
+  const line = said.replaceAll(/\s+/gu, " ").slice(0, LONGEST_QUOTE).toWellFormed();
+  return [isChinese ? `${name} 返回：“${line}”` : `${name} says: "${line}"`];
+}
+
+/** What the tools said, and one sentence: what the prompt says about the question in core memory, a document or the user's own words, in its language. */
 export function offlineAnswer(prompt: readonly BaseMessage[]): string {
-  return findAnswer(prompt)[/\p{Script=Han}/u.test(readFences(askedIn(prompt)).rest) ? 1 : 0];
+  const isChinese = /\p{Script=Han}/u.test(readFences(askedIn(prompt)).rest);
+  const results = resultsIn(prompt).flatMap((result) => quoteResult(result, isChinese));
+  const saying = findAnswer(prompt);
+  return [...results, ...(results.length > 0 && (saying === NOTHING || saying === TOLD) ? [] : [saying[isChinese ? 1 : 0]])].join("\n");
+}
+
+/** The first call for which there is no result yet. */
+function nextCall(prompt: readonly BaseMessage[], tools: readonly OfferedTool[] | undefined): OfflineCall | undefined {
+  if (!tools || prompt.at(-1)?.type === "ai") return undefined;
+  const { rest: message } = readFences(askedIn(prompt));
+  return offlineCalls(prompt, message, tools)[resultsIn(prompt).length];
 }
 
 /** A word with the space behind it, or one Chinese character. */
 const TOKEN = /\p{Script=Han}|[^\p{Script=Han}\s]+\s*|\s+/gu;
 
-/** A chat model without a model: deterministic, in process, quotes what its prompt says. */
-export class OfflineChatModel extends BaseChatModel {
+export interface OfflineCallOptions extends BaseChatModelCallOptions {
+  tools?: OfferedTool[];
+}
+
+/** A chat model without a model: deterministic, in process, calls tools by rules and quotes what its prompt says. */
+export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
   constructor() {
     super({});
   }
@@ -119,16 +154,33 @@ export class OfflineChatModel extends BaseChatModel {
     return "offline";
   }
 
-  override async _generate(messages: BaseMessage[]): Promise<ChatResult> {
-    const text = offlineAnswer(messages);
-    return { generations: [{ text, message: new AIMessage({ content: text, response_metadata: { finish_reason: "stop" } }) }] };
+  override bindTools(tools: BindToolsInput[]): ReturnType<NonNullable<BaseChatModel<OfflineCallOptions>["bindTools"]>> {
+    return this.withConfig({ tools: tools.map((tool) => convertToOpenAITool(tool)) });
+  }
+
+  override async _generate(messages: BaseMessage[], { tools }: this["ParsedCallOptions"]): Promise<ChatResult> {
+    const call = nextCall(messages, tools);
+    const text = call ? "" : offlineAnswer(messages);
+    const message = new AIMessage({
+      content: text,
+      tool_calls: call ? [{ name: call.name, args: call.arguments, type: "tool_call" }] : [],
+      response_metadata: { finish_reason: call ? "tool_calls" : "stop" },
+    });
+    return { generations: [{ text, message }] };
   }
 
   override async *_streamResponseChunks(
     messages: BaseMessage[],
-    _options: this["ParsedCallOptions"],
+    { tools }: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
+    const call = nextCall(messages, tools);
+    if (call) {
+      const tool_call_chunks = [{ name: call.name, args: JSON.stringify(call.arguments), index: 0, type: "tool_call_chunk" as const }];
+      const message = new AIMessageChunk({ content: "", tool_call_chunks });
+      yield new ChatGenerationChunk({ text: "", message, generationInfo: { finish_reason: "tool_calls" } });
+      return;
+    }
     for (const [text] of offlineAnswer(messages).matchAll(TOKEN)) {
       yield new ChatGenerationChunk({ text, message: new AIMessageChunk(text) });
       await runManager?.handleLLMNewToken(text);

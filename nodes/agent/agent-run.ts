@@ -1,6 +1,7 @@
 import { formedAnswer } from "../../models/formed-answer.ts";
 import { askInTurn, firstChoice } from "../../models/model-choice.ts";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import { offeredTool } from "../../agents/offered-tool.ts";
 import type { AgentTool } from "../../agents/tool.ts";
 import type { ModelAnswer } from "../../models/stream-answer.ts";
 import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
@@ -107,7 +108,7 @@ export async function runAgent(
                 retries: isLast,
                 modelOptions: boundedOptions(modelOptions, maxTokens),
                 prompt: fitting.messages,
-                tools: withTools ? tools.map(({ tool, asSent }) => asSent ?? tool) : undefined,
+                tools: withTools ? tools.map(offeredTool) : undefined,
                 timeouts: turn.timeouts,
                 signal,
                 callbacks: runtime.callbacks,

@@ -1,5 +1,5 @@
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { toJsonSchema } from "@langchain/core/utils/json_schema";
+import { offeredTool } from "../../agents/offered-tool.ts";
 import type { AgentTool } from "../../agents/tool.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 import type { FittingPrompt } from "../prompt/ask-within-limit.ts";
@@ -7,11 +7,12 @@ import type { FittingPrompt } from "../prompt/ask-within-limit.ts";
 /** Most tools are the same in every turn. */
 const tokensOfTool = new WeakMap<AgentTool["tool"], number>();
 
-function schemaTokens({ tool }: AgentTool): number {
-  const known = tokensOfTool.get(tool);
+function schemaTokens(tool: AgentTool): number {
+  const known = tokensOfTool.get(tool.tool);
   if (known !== undefined) return known;
-  const tokens = estimateTokens(JSON.stringify([tool.name, tool.description, toJsonSchema(tool.schema)])) + TOKENS_PER_MESSAGE;
-  tokensOfTool.set(tool, tokens);
+  const { name, description, parameters } = offeredTool(tool).function;
+  const tokens = estimateTokens(JSON.stringify([name, description, parameters])) + TOKENS_PER_MESSAGE;
+  tokensOfTool.set(tool.tool, tokens);
   return tokens;
 }
 

@@ -143,7 +143,9 @@ describe("deciding with a model over a socket", () => {
 
   test("a model that cannot call tools is a clear error that names MEMORY_MODEL", async () => {
     const says = { name: "AppError", code: "invalid_configuration", message: expect.stringMatching(/MEMORY_MODEL/) };
-    await expect(decide(remembered(), { model: new OfflineChatModel() })).rejects.toMatchObject(says);
+    await expect(decide(remembered(), { model: Object.assign(new OfflineChatModel(), { bindTools: undefined }) })).rejects.toMatchObject(
+      says,
+    );
   });
 });
 
