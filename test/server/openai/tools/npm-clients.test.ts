@@ -1,97 +1,171 @@
 import { createOpenAI } from "@ai-sdk/openai";
-import { beforeEach, describe, expect, test } from "@jest/globals";
-import { tool as langChainTool } from "@langchain/core/tools";
+import { createOpenAICompatible } from "@ai-sdk/openai-compatible";
+import { describe, expect, test } from "@jest/globals";
 import { HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { tool as langChainTool } from "@langchain/core/tools";
 import { ChatOpenAI } from "@langchain/openai";
-import { generateText, stepCountIs, streamText, tool } from "ai";
-import { zodFunction, zodResponsesFunction, zodTextFormat } from "openai/helpers/zod";
+import { generateObject, generateText, stepCountIs, streamText, tool, type LanguageModel } from "ai";
+import { zodFunction, zodResponseFormat, zodResponsesFunction, zodTextFormat } from "openai/helpers/zod";
 import { z } from "zod";
-import type { ScriptedToolCall } from "../../../servers/model-server.ts";
 import { listConversations } from "../../../support/clients/api-client.ts";
 import { useServiceWithModel } from "../../../support/services/service-with-model.ts";
 import { MODEL, openClient, says } from "../open-client.ts";
+import { answerClients, SAID } from "./client-script.ts";
+import { columnsInDocs, FEATURES, type Feature } from "./clients-table.ts";
+
+Object.assign(globalThis, { AI_SDK_LOG_WARNINGS: false });
 
 const City = z.object({ city: z.string() });
+const sunny = ({ city }: { city: string }): string => `sunny in ${city}`;
+const SCHEMA = { type: "object", properties: { city: { type: "string" } }, required: ["city"], additionalProperties: false };
+const COMPARE = "Compare the weather of two cities";
+
+/** Each as a person would write it; `user` has memory of its own. */
+type Uses = Record<Feature, (user: string) => Promise<unknown>>;
 
 describe("clients of npm, as they are", () => {
   const running = useServiceWithModel();
-  let calls = 0;
-  beforeEach(() => running.model.answer({ tokens: ["Hello ", "there"] }));
+  const base = () => ({ baseURL: `${running.url}/v1`, apiKey: "none" });
+  const named = (user: string) => openClient(running.url, { headers: { "X-User-Id": user } });
 
-  const call = (city: string): ScriptedToolCall => ({ name: "weather", id: `call_npm_${++calls}`, arguments: { city } });
-  /** The model asks for the weather of each city, one after the other, and then says what it was told. */
-  function script(...cities: string[]): void {
-    const waiting = [...cities];
-    running.model.answer((body) => {
-      const city = waiting.shift();
-      if (city !== undefined) return { toolCalls: [call(city)] };
-      const said = body.messages.filter(({ role }) => role === "tool").map(({ content }) => /sunny in \w+/.exec(content)?.[0]);
-      return { tokens: [`It is ${said.join(" and ")}.`] };
-    });
+  const completions: Uses = {
+    whole: async (user) =>
+      (await named(user).chat.completions.create({ model: MODEL, messages: [says("Hello")] })).choices[0]?.message.content,
+    streamed: (user) =>
+      named(user)
+        .chat.completions.stream({ model: MODEL, messages: [says("Hello")] })
+        .finalContent(),
+    async tools(user) {
+      const weather = { name: "weather", parameters: SCHEMA, parse: (text: string) => City.parse(JSON.parse(text)), function: sunny };
+      const runner = named(user).chat.completions.runTools({
+        model: MODEL,
+        messages: [says(COMPARE)],
+        tools: [{ type: "function", function: { ...weather, description: "The weather" } }],
+      });
+      return runner.finalContent();
+    },
+    async JSON(user) {
+      const format = zodResponseFormat(City, "city");
+      const asked = await named(user).chat.completions.parse({ model: MODEL, messages: [says("Where?")], response_format: format });
+      return asked.choices[0]?.message.parsed;
+    },
+  };
+
+  const responses: Uses = {
+    whole: async (user) => (await named(user).responses.create({ model: MODEL, input: "Hello" })).output_text,
+    streamed: async (user) => (await named(user).responses.stream({ model: MODEL, input: "Hello" }).finalResponse()).output_text,
+    async tools(user) {
+      const client = named(user);
+      const tools = [{ type: "function" as const, name: "weather", parameters: SCHEMA, strict: true }];
+      let response = await client.responses.create({ model: MODEL, input: COMPARE, tools });
+      for (let round = 0; round < 3; round++) {
+        const calls = response.output.filter((item) => item.type === "function_call");
+        if (calls.length === 0) break;
+        const input = calls.map(({ call_id, arguments: given }) => {
+          return { type: "function_call_output" as const, call_id, output: sunny(City.parse(JSON.parse(given))) };
+        });
+        response = await client.responses.create({ model: MODEL, previous_response_id: response.id, input, tools });
+      }
+      return response.output_text;
+    },
+    async JSON(user) {
+      const text = { format: zodTextFormat(City, "city") };
+      const streamed = await named(user).responses.stream({ model: MODEL, input: "Where, streamed?", text }).finalResponse();
+      expect(streamed.output_parsed).toEqual({ city: "Porto" });
+      return (await named(user).responses.parse({ model: MODEL, input: "Where?", text })).output_parsed;
+    },
+  };
+
+  function ofAiSdk(modelOf: (user: string) => LanguageModel): Uses {
+    const weather = tool({ description: "The weather", inputSchema: City, execute: (given) => Promise.resolve(sunny(given)) });
+    return {
+      whole: async (user) => (await generateText({ model: modelOf(user), prompt: "Hello" })).text,
+      streamed: async (user) => streamText({ model: modelOf(user), prompt: "Hello" }).text,
+      async tools(user) {
+        const request = { model: modelOf(user), tools: { weather }, stopWhen: stepCountIs(5) };
+        const streamed = streamText({ ...request, prompt: `${COMPARE}, streamed` });
+        expect(await streamed.text).toBe(SAID);
+        const calls = (await streamed.steps).flatMap(({ toolCalls }) => toolCalls.map(({ input }) => input));
+        expect(calls).toEqual([{ city: "Porto" }, { city: "Lagos" }]);
+        const { text, steps } = await generateText({ ...request, prompt: COMPARE });
+        expect(steps).toHaveLength(3);
+        expect((await listConversations(running.url, user)).map(({ message_count }) => message_count)).toEqual([2, 2]);
+        return text;
+      },
+      JSON: async (user) => (await generateObject({ model: modelOf(user), schema: City, prompt: "Where?" })).object,
+    };
   }
-  const SAID = "It is sunny in Porto and sunny in Lagos.";
-  const weather = tool({ description: "The weather", inputSchema: City, execute: ({ city }) => Promise.resolve(`sunny in ${city}`) });
-  const provider = (user: string) => createOpenAI({ baseURL: `${running.url}/v1`, apiKey: "none", headers: { "X-User-Id": user } });
 
-  test.each(["chat", "responses"] as const)("the AI SDK calls tools in several steps, by %s, whole and streamed", async (api) => {
-    const model = provider(`ai-${api}`)[api](MODEL);
-    const request = { model, tools: { weather }, stopWhen: stepCountIs(5) };
-    script("Porto", "Lagos");
-    const { text, steps } = await generateText({ ...request, prompt: "Compare them" });
-    expect({ text, steps: steps.length }).toEqual({ text: SAID, steps: 3 });
-    script("Porto", "Lagos");
-    const streamed = streamText({ ...request, prompt: "Compare them again" });
-    expect(await streamed.text).toBe(SAID);
-    expect((await streamed.steps).flatMap(({ toolCalls }) => toolCalls.map(({ input }) => input))).toEqual([
-      { city: "Porto" },
-      { city: "Lagos" },
-    ]);
-    const listed = await listConversations(running.url, `ai-${api}`);
-    expect(listed.map(({ message_count }) => message_count)).toEqual([2, 2]);
+  function ofLangChain(useResponsesApi: boolean): Uses {
+    const modelOf = (user: string): ChatOpenAI => {
+      const configuration = { baseURL: base().baseURL, defaultHeaders: { "X-User-Id": user } };
+      return new ChatOpenAI({ model: MODEL, apiKey: "none", maxRetries: 0, configuration, useResponsesApi });
+    };
+    const weather = langChainTool(sunny, { name: "weather", description: "The weather", schema: City });
+    return {
+      whole: async (user) => (await modelOf(user).invoke("Hello")).text,
+      async streamed(user) {
+        const chunks = await Array.fromAsync(await modelOf(user).stream("Hello"));
+        return chunks.map(({ text }) => text).join("");
+      },
+      async tools(user) {
+        const bound = modelOf(user).bindTools([weather]);
+        const messages: BaseMessage[] = [new HumanMessage(COMPARE)];
+        for (let round = 0; round < 3; round++) {
+          const said = await bound.invoke(messages);
+          const results = (said.tool_calls ?? []).map(({ id = "", args }) => {
+            return new ToolMessage({ tool_call_id: id, content: sunny(City.parse(args)) });
+          });
+          messages.push(said, ...results);
+        }
+        return messages.at(-1)?.text;
+      },
+      async JSON(user) {
+        // A forced call, which nobody answers: it locks nothing.
+        const forced = modelOf(user).withStructuredOutput(City, { name: "extract", method: "functionCalling" });
+        for (const words of ["I live in Porto", "I live in Porto"]) expect(await forced.invoke(words)).toEqual({ city: "Porto" });
+        return modelOf(user).withStructuredOutput(City, { name: "extract", method: "jsonSchema" }).invoke("Where?");
+      },
+    };
+  }
+
+  const aiSdk = (user: string) => createOpenAI({ ...base(), headers: { "X-User-Id": user } });
+  const compatible = (user: string) =>
+    createOpenAICompatible({ ...base(), name: "memory", headers: { "X-User-Id": user }, supportsStructuredOutputs: true });
+  const CLIENTS: Record<string, { completions: Uses; responses?: Uses }> = {
+    "npm `openai`": { completions, responses },
+    "`@ai-sdk/openai` ": {
+      completions: ofAiSdk((user) => aiSdk(user).chat(MODEL)),
+      responses: ofAiSdk((user) => aiSdk(user).responses(MODEL)),
+    },
+    "`@ai-sdk/openai-compatible`": { completions: ofAiSdk((user) => compatible(user)(MODEL)) },
+    "`@langchain/openai`": { completions: ofLangChain(false), responses: ofLangChain(true) },
+  };
+  const TRIED = Object.entries(CLIENTS).flatMap(([client, apis]) =>
+    (["completions", "responses"] as const).flatMap((api) => {
+      const uses = apis[api];
+      return uses ? FEATURES.map((feature) => ({ client, column: `${api}, ${feature}`, feature, use: uses[feature] })) : [];
+    }),
+  );
+  const EXPECTED: Record<Feature, unknown> = { whole: "Hello there", streamed: "Hello there", tools: SAID, JSON: { city: "Porto" } };
+
+  test.each(TRIED)("$client: $column", async ({ client, column, feature, use }) => {
+    running.model.answer(answerClients);
+    expect(await use(`${client} ${column}`.replaceAll(/[^a-z]+/gi, "-"))).toEqual(EXPECTED[feature]);
   });
 
-  test("LangChain binds tools, hands results back, and gets structured output by a forced call", async () => {
-    const model = new ChatOpenAI({ model: MODEL, apiKey: "none", configuration: { baseURL: `${running.url}/v1` }, user: "lang" });
-    const bound = model.bindTools([
-      langChainTool(({ city }) => `sunny in ${city}`, { name: "weather", description: "The weather", schema: City }),
-    ]);
-    script("Porto", "Lagos");
-    const messages: BaseMessage[] = [new HumanMessage("Compare them")];
-    for (let round = 0; round < 3; round++) {
-      const said = await bound.invoke(messages);
-      messages.push(
-        said,
-        ...(said.tool_calls ?? []).map(
-          ({ id = "", args }) => new ToolMessage({ tool_call_id: id, content: `sunny in ${String(args["city"])}` }),
-        ),
-      );
-    }
-    expect(messages.at(-1)?.text).toBe(SAID);
-    running.model.answer({ toolCalls: [{ name: "extract", id: "call_x", arguments: { city: "Porto" } }] });
-    const extract = model.withStructuredOutput(City, { name: "extract", method: "functionCalling" });
-    expect(await extract.invoke("I live in Porto")).toEqual({ city: "Porto" });
-    expect(await extract.invoke("I live in Porto")).toEqual({ city: "Porto" });
+  test.each(Object.keys(CLIENTS))("what the docs say of %s is tried here", (name) => {
+    expect(columnsInDocs(name)).toEqual(TRIED.filter(({ client }) => client === name).map(({ column }) => column));
   });
 
-  test("OpenAI's own parses answers and arguments by zod, in both of its APIs", async () => {
-    const { chat, responses } = openClient(running.url, { headers: { "X-User-Id": "zod" } });
-    running.model.answer({ toolCalls: [call("Porto")] });
-    const completion = await chat.completions.parse({
-      model: MODEL,
-      messages: [says("Weather?")],
-      tools: [zodFunction({ name: "weather", parameters: City })],
-    });
+  test("OpenAI's own reads arguments by zod, in both of its APIs", async () => {
+    running.model.answer(answerClients);
+    const { chat, responses: ofResponses } = named("zod");
+    const [completion, called] = await Promise.all([
+      chat.completions.parse({ model: MODEL, messages: [says("Weather?")], tools: [zodFunction({ name: "weather", parameters: City })] }),
+      ofResponses.parse({ model: MODEL, input: "Weather here?", tools: [zodResponsesFunction({ name: "weather", parameters: City })] }),
+    ]);
     expect(completion.choices[0]?.message.tool_calls).toMatchObject([{ function: { parsed_arguments: { city: "Porto" } } }]);
-    const called = await responses.parse({
-      model: MODEL,
-      input: "Weather here?",
-      tools: [zodResponsesFunction({ name: "weather", parameters: City })],
-    });
     expect(called.output[0]).toMatchObject({ type: "function_call", parsed_arguments: { city: "Porto" } });
-    running.model.answer({ tokens: ['{"city":', '"Porto"}'] });
-    const format = { format: zodTextFormat(City, "city") };
-    expect((await responses.parse({ model: MODEL, input: "Where?", text: format })).output_parsed).toEqual({ city: "Porto" });
-    const streamed = responses.stream({ model: MODEL, input: "Where, streamed?", text: format });
-    expect((await streamed.finalResponse()).output_parsed).toEqual({ city: "Porto" });
   });
 });
