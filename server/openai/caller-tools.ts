@@ -49,9 +49,17 @@ interface GivenResult {
 export function readResults({ messages }: CompletionRequest): GivenResult[] | null {
   const start = messages.findLastIndex(({ role }) => role !== "tool") + 1;
   if (start === messages.length) return null;
+  const called = messages[start - 1]?.callIds ?? [];
+  const given = new Set<string>();
   return messages.slice(start).map(({ tool_call_id: callId, text }, index) => {
     const field = `messages.${start + index}.tool_call_id`;
-    return { callId: callId || refuse(field, "is missing; say which call this is the result of"), output: text, field };
+    if (!callId) return refuse(field, "is missing; say which call this is the result of");
+    const quoted = `"${callId.slice(0, 80)}"`;
+    if (given.has(callId)) refuse(field, `${quoted} has its result in a message before; send one for each call`);
+    if (called.length > 0 && !called.includes(callId))
+      refuse(field, `${quoted} is no call of the assistant's message before it, which are ${called.join(", ")}`);
+    given.add(callId);
+    return { callId, output: text, field };
   });
 }
 
@@ -86,7 +94,11 @@ export async function answerCalls(
   const { question, turnId } = found;
   const asked = callsOf(question);
   const missing = asked.filter((id) => !results.some(({ callId }) => callId === id));
-  if (missing.length > 0) refuse("messages", `lack the results of the calls ${missing.join(", ")}; send one for each call of the answer`);
+  if (missing.length > 0)
+    refuse(
+      "messages",
+      `lack the results of the calls ${missing.join(", ")}; send one for each call of the answer, all of them as the last messages`,
+    );
   const given = results.filter(({ callId }) => asked.includes(callId)).map(({ callId, output }) => ({ call_id: callId, output }));
   const { turn } = await turns.answer(owner, turnId, question.id, { results: given });
   turns.registry.attach(turnId, response, { cancels: !isDetached });

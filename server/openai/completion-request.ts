@@ -24,15 +24,17 @@ const CompletionMessage = z
         .union([z.string(), z.array(ContentPart).max(MAX_PARTS)], `must be a text or an array of at most ${MAX_PARTS} parts`)
         .nullish(),
       tool_call_id: z.string("must be a string").nullish(),
+      tool_calls: z.array(z.looseObject({ id: z.string().nullish() }), "must be an array of calls").nullish(),
     },
     "must be an object with role and content",
   )
-  .transform(({ role, content, tool_call_id }) => {
+  .transform(({ role, content, tool_call_id, tool_calls }) => {
     const parts = typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
     return {
       role,
       text: parts.flatMap(({ type, text }) => (type === "text" && text !== undefined ? [text] : [])).join("\n"),
       ...(tool_call_id ? { tool_call_id } : {}),
+      ...(tool_calls?.length ? { callIds: tool_calls.map(({ id }) => id ?? "") } : {}),
       otherParts: parts.map(({ type }) => type).filter((type) => type !== "text"),
     };
   });
@@ -110,6 +112,8 @@ export function readAsked({ messages, function_call, response_format }: Completi
     return refuse(`${place}.role`, `is ${last?.role}; the last message must be the user's, or the answer to go on with`);
   const types = [...new Set(last.otherParts)].join(", ").slice(0, MAX_QUOTED);
   if (types) refuse(field, `has parts of type ${types}; only text is read here, remove them`);
+  if (last.callIds)
+    refuse(`${place}.tool_calls`, `wait for results: send a message of role tool behind it for each call (${last.callIds.join(", ")})`);
   if (last.text.trim() === "") refuse(field, "is blank; send what the user said");
   if (last.role === "user") return { message: last.text, field };
   if ((response_format?.type ?? "text") !== "text")

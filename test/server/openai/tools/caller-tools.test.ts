@@ -75,6 +75,27 @@ describe("the caller's tools, with the official client", () => {
     expect(JSON.stringify(seen()?.messages)).toContain("noon");
   });
 
+  test("in the wrong order are refused with what is wrong, and wait for the right one", async () => {
+    script([call("weather", "o1"), call("time", "o2")]);
+    const [choice] = (await create("order", {})).choices;
+    const asked = says("How is it in Porto?");
+    const called = choice?.message as ChatCompletionMessageParam;
+    const WRONG: [messages: object[], param: string, words: RegExp][] = [
+      [[asked, called], "messages.1.tool_calls", /wait for results.*\(o1, o2\)/],
+      [[asked, result("o1", "x"), result("o2", "y"), called], "messages.3.tool_calls", /behind it/],
+      [[asked, called, result("o3", "x")], "messages.2.tool_call_id", /"o3" is no call .* which are o1, o2/],
+      [[asked, called, result("o1", "x"), result("o1", "y")], "messages.3.tool_call_id", /"o1" has its result/],
+      [[asked, called, result("o1", "x"), says("and"), result("o2", "y")], "messages", /calls o1; .* as the last messages/],
+      [[asked, called, result("o1", "x"), { role: "system", content: "Hm" }], "messages.3.role", /is system/],
+    ];
+    for (const [messages, param, words] of WRONG) {
+      const refused = await failureOf(create("order", { messages }));
+      expect(refused).toMatchObject({ status: 400, type: "invalid_request_error", param, message: expect.stringMatching(words) });
+    }
+    const right = await create("order", { messages: [asked, called, result("o2", "noon"), result("o1", "sunny")] });
+    expect(right.choices[0]?.message.content).toMatch(/sunny/);
+  });
+
   test("run by the client's own loop, streamed or not", async () => {
     for (const stream of [false, true]) {
       script([call("weather", `${String(stream)}-1`)], [call("weather", `${String(stream)}-2`, "Lagos")]);
