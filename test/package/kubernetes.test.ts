@@ -65,6 +65,8 @@ const [container] = pod.containers;
 const settings = manifest("ConfigMap").data;
 const required = container.env.filter(({ valueFrom }) => valueFrom.secretKeyRef.optional !== true).map(({ name }) => name);
 
+/** Names of settings that hold one. */
+const SECRET = /KEYS?$|SECRET|TOKEN$|PASSWORD|DATABASE_URL$|HEADERS/;
 const SECRETS = { DATABASE_URL: "postgres://user:password@host:5432/database", API_KEYS: "some-long-secret:acme" };
 
 describe("the environment of the pods", () => {
@@ -77,9 +79,10 @@ describe("the environment of the pods", () => {
   test("names a model's server, so that a local one is one line away", () => expect(settings).toHaveProperty("OPENAI_BASE_URL"));
 
   test("takes each secret by its own name from one Secret, and nothing that is secret from the ConfigMap", () => {
+    expect(container.env.map(({ name }) => name).toSorted()).toEqual(CONFIG_VARIABLES.filter((name) => SECRET.test(name)).toSorted());
     for (const { name, valueFrom } of container.env)
       expect(valueFrom.secretKeyRef).toMatchObject({ name: "conversation-graph", key: name });
-    expect(Object.keys(settings).filter((name) => /KEY|SECRET|TOKEN$|PASSWORD|DATABASE_URL$|HEADERS/.test(name))).toEqual([]);
+    expect(Object.keys(settings).filter((name) => SECRET.test(name))).toEqual([]);
     expect(container.envFrom).toEqual([{ configMapRef: { name: manifest("ConfigMap").metadata.name } }]);
   });
 
