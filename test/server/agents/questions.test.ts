@@ -141,27 +141,6 @@ describe("a call that needs permission", () => {
   });
 });
 
-// rule, what the tool does, whether somebody can be asked, and what becomes of the call
-test.each<[rule: string | null, tool: string, interactive: boolean, becomes: "run" | "asked" | "refused"]>([
-  [null, "look_up", true, "run"],
-  [null, "look_up", false, "run"],
-  [null, "order", true, "asked"],
-  [null, "order", false, "refused"],
-  ["allow", "order", false, "run"],
-  ["ask", "look_up", true, "asked"],
-  ["ask", "look_up", false, "refused"],
-  ["deny", "look_up", true, "refused"],
-  ["deny", "order", true, "refused"],
-])("with the rule %s, a call of %s with interactive %s is %s", async (rule, name, interactive, becomes) => {
-  const agent = `rule-${rule ?? "none"}`;
-  await client.makeAgent(agent, { permissions: rule === null ? [] : [{ tool: name, action: rule }] });
-  client.follow([callOf(name, { item: "tea" })], "Done.");
-  const answer = await client.ask(agent, { interactive });
-  if (becomes === "asked") return void (await client.answer(contentOf(answer.events, "waiting"), { answer: "deny" }));
-  expect(contentOf(answer.events, "tool_result").ok).toBe(becomes === "run");
-  expect(contentOf(answer.events, "done").answer).toBe("Done.");
-});
-
 test("calls of the caller's own tools are one question, which all of their results answer together", async () => {
   await client.makeAgent("caller");
   client.follow([callOf("at_caller", { a: 1 }, "one"), callOf("at_caller", { a: 2 }, "two")], "Both.");
