@@ -1,7 +1,7 @@
 import { AppError } from "../errors/app-error.ts";
 import type { AnsweredBy, AnswerValue, Question } from "../turn/question.ts";
 import type { NewQuestion, PendingCall } from "../turn/resumed-turn.ts";
-import { PERMISSION_ANSWERS } from "../turn/question.ts";
+import { LOOP_ANSWERS, PERMISSION_ANSWERS, STEP_ANSWERS } from "../turn/question.ts";
 import { saysNo } from "./tools/ask-person.ts";
 
 /** What came of a question. `rule`: nobody could be asked. */
@@ -14,24 +14,71 @@ export interface Answer {
 
 /** Milliseconds that somebody has to allow a call. */
 const PERMISSION_MS = 300_000;
+/** Somebody has to look at what was called. */
+const LOOP_MS = 300_000;
+/** Who steps through a turn reads between the steps. */
+const STEP_MS = 3_600_000;
 /** A caller that ran away with calls of its own tools. */
 const CALLER_MS = 3_600_000;
 
-const DESCRIPTIONS: Readonly<Record<(typeof PERMISSION_ANSWERS)[number], string>> = {
+const PERMISSIONS: Readonly<Record<(typeof PERMISSION_ANSWERS)[number], string>> = {
   allow_once: "Run this call.",
   allow_always: "Run it, and let this agent use this tool without asking.",
   deny: "Do not run it.",
 };
+
+const WAYS_OUT: Readonly<Record<(typeof LOOP_ANSWERS)[number], string>> = {
+  stop: "Call no more tools, and answer from what there is.",
+  continue: "Run it, and count anew.",
+  correct: "Do not run it, and tell the agent what to do instead.",
+  skip: "Do not run it, and go on.",
+};
+
+const STEPS: Readonly<Record<(typeof STEP_ANSWERS)[number], string>> = {
+  step: "Do this step, and stop before the next one.",
+  run: "Go on without stopping.",
+  stop: "End the turn.",
+};
+
+const optionsOf = <Label extends string>(
+  labels: readonly Label[],
+  descriptions: Readonly<Record<Label, string>>,
+  recommended?: Label,
+): NewQuestion["options"] => labels.map((label) => ({ label, description: descriptions[label], is_recommended: label === recommended }));
 
 /** Whether a call may run. Without an answer it may not. */
 export function permissionQuestion(agent: string, { name, arguments: given }: PendingCall, digest: string): NewQuestion {
   return {
     type: "permission",
     question: `The agent "${agent}" wants to call "${name}". May it?`,
-    options: PERMISSION_ANSWERS.map((label) => ({ label, description: DESCRIPTIONS[label], is_recommended: false })),
+    options: optionsOf(PERMISSION_ANSWERS, PERMISSIONS),
     tool: { name, arguments: given, digest },
     ifUnanswered: "deny",
     timeoutMs: PERMISSION_MS,
+  };
+}
+
+/** What to do about a call that repeats itself. */
+export function loopQuestion(agent: string, { name, arguments: given }: PendingCall, count: number): NewQuestion {
+  return {
+    type: "decision",
+    question: `The agent "${agent}" has called "${name}" ${count} times with the same arguments. The last call has not run. How shall it go on?`,
+    options: optionsOf(LOOP_ANSWERS, WAYS_OUT, "stop"),
+    tool: { name, arguments: given },
+    ifUnanswered: "stop",
+    timeoutMs: LOOP_MS,
+  };
+}
+
+/** Before a step of a turn that is stepped through; without a call the model is asked. */
+export function stepQuestion(agent: string, call: PendingCall | null): NewQuestion {
+  return {
+    type: "decision",
+    question: `The agent "${agent}" is about to ${call ? `call "${call.name}"` : "ask its model"}. Shall it?`,
+    options: optionsOf(STEP_ANSWERS, STEPS),
+    ...(call ? { tool: { name: call.name, arguments: call.arguments } } : {}),
+    ifUnanswered: "stop",
+    timeoutMs: STEP_MS,
   };
 }
 

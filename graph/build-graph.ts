@@ -27,13 +27,14 @@ export function chooseGenerator(
   hasHandler: (kbPrefix: string) => boolean,
 ): "generate_agent" | "generate_kb" | "generate_rag" {
   const { agent, callerTools } = state;
+  const isStepping = state.execution === "stepping";
   if (state.continued) return "generate_rag"; // neither an agent nor a handler can go on with an answer
-  if (agent && hasTools(agent)) return "generate_agent";
+  if (agent && (hasTools(agent) || isStepping)) return "generate_agent";
   const isAnswerable = state.error === null && (state.retrievalResults.length > 0 || !looksOnly(state));
   // A handler answers in its own words: it knows of no form, and calls no tools.
   const isAsked = (state.modelOptions?.response_format ?? null) === null && !callerTools?.mustCall;
   if (!agent && isAnswerable && isAsked && hasHandler(state.kbPrefix)) return "generate_kb";
-  return callerTools ? "generate_agent" : "generate_rag";
+  return callerTools || isStepping ? "generate_agent" : "generate_rag";
 }
 
 /** A turn that waits has stored its question, and nothing of its end. */

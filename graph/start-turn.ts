@@ -36,6 +36,8 @@ export interface TurnInput {
   asked?: Record<string, unknown> | null;
   /** Somebody can be asked, and the turn may end with `waiting`. Default false: every question is answered at once as if nobody did. */
   interactive?: boolean;
+  /** `stepping`: the turn waits before every step, a call of the model or of a tool; go with `interactive`. Default `normal`. */
+  execution?: "normal" | "stepping";
   /** Adds the `execution_log` events. Default false. */
   debug?: boolean;
   /** Default: null, that of the knowledge base. */

@@ -48,7 +48,7 @@ function describeState(interaction: string, called: readonly string[]): string {
 }
 
 /** What a turn that goes on has used up of its limits. */
-function roundsSoFar({ name }: Agent, steps: readonly StepOfQuestion[], resumed: ResumedTurn | undefined): LoopSoFar {
+function roundsSoFar({ name }: Agent, steps: readonly StepOfQuestion[], resumed: ResumedTurn | undefined): Omit<LoopSoFar, "end"> {
   const own = steps.filter(({ turnId, agent }) => resumed?.turnId === turnId && agent === name);
   const rounds = own.filter(({ kind }) => kind === "model").length;
   return { rounds, toolCalls: own.filter(({ kind }) => kind === "tool").length };
@@ -74,12 +74,13 @@ export function makeGenerateAgent({
 
   return async function generateAgent(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { callerTools } = state;
-    const agent = state.agent ?? (callerTools && ASSISTANT_WITH_TOOLS);
+    const isStepping = state.execution === "stepping";
+    const agent = state.agent ?? (callerTools || isStepping ? ASSISTANT_WITH_TOOLS : null);
     if (state.error || !agent) return { ...answerUpdate(state, "", ""), partialAnswer: true };
     const { tenantId, userId, conversationId, turnId, currentMessageId } = state;
     const resumed = runtime.context?.resumed;
     const held = { tenantId, userId, conversationId, turnId, runner: resumed?.runner ?? null };
-    let progress = startProgress(resumed, []);
+    let progress = startProgress(resumed, [], isStepping);
     const began = progress.askedAt;
     const answerId = turnId;
     let firstTokenMs: number | null = null;
@@ -95,12 +96,13 @@ export function makeGenerateAgent({
         const earlier = reading.steps.filter(({ questionId }) => questionId === currentMessageId);
         // The caller's choice is for the agent that answers, not for those that it asks.
         const choicesOf = (one: Agent) => chooseModels({ model: one === agent ? state.requestedModel : null, agent: one });
-        progress = startProgress(resumed, earlier);
+        progress = startProgress(resumed, earlier, isStepping);
         const { interactive, routeDecision } = state;
         const leg = (resumed?.state.leg ?? 0) + 1;
         const toResume = ({ name }: Agent) => ({ given: givenOf(state, name), routeDecision, leg });
         const modelOptions = state.modelOptions ?? undefined;
-        const about = { held, messageId: currentMessageId, runtime, signal, earlier, progress, interactive, toResume };
+        const mayStep = resumed?.state.about === "step" && resumed.state.pending.length === 0;
+        const about = { mayStep, held, messageId: currentMessageId, runtime, signal, earlier, progress, interactive, toResume };
         const turn: AgentTurn = { ...shared, ...about, choicesOf };
         const runSubagent: RunSubagent = async (subagent, { prompt, tools }) => {
           const alone = { ...turn, interactive: false };
@@ -112,10 +114,12 @@ export function makeGenerateAgent({
         const tools = callerTools?.mustCall ? (ofCaller?.tools ?? []) : [...own, ...(ofCaller?.tools ?? [])];
         for (const content of reading.notices) emit(runtime, { status: "notice", content });
         const running = startAgent(turn, agent, tools, progress.elapsedMs);
+        let end: string | null = null;
         if (resumed) {
           tellAnswer(runtime, resumed);
           const next = await running.calls.afterAnswer(resumed);
-          if (next) return { answer: null, question: next, error: null };
+          if (next.question) return { answer: null, question: next.question, error: null };
+          end = next.end;
           reading.steps = await retryWhileUnreachable(() => steps.ofQuestions(held, reading.questionIds), signal);
         }
         const assemble = withRoom({ makeRoom, state, runtime, signal }, (now, tokenBudget) => {
@@ -135,7 +139,7 @@ export function makeGenerateAgent({
           return { answer, question: null, error: answer.error };
         }
         const answers = { answerId, modelOptions, onToken };
-        const soFar = roundsSoFar(agent, reading.steps, resumed);
+        const soFar = { ...roundsSoFar(agent, reading.steps, resumed), end };
         const { answer, question } = await runAgent(turn, running, { prompt, soFar }, answers);
         if (question) return { answer, question, error: null };
         await retryWhileUnreachable(() => steps.begin(held, [modelStep(turn, agent, answer)]), signal); // its text is the message

@@ -56,6 +56,13 @@ export const ToolResultEvent = z.object({
 });
 export type ToolResultEvent = z.infer<typeof ToolResultEvent>;
 
+/** A call that is not run as it repeats earlier ones. */
+export const DoomLoop = z.object({
+  name: z.string(),
+  arguments: z.unknown().describe("An object, or the text that the model sent when it is no JSON."),
+  count: z.int().describe("How often it has been called, with this time."),
+});
+
 /** What was done to a prompt so that it fits. Counts of messages are of the prompt; tokens are estimated. */
 export const ContextCompressed = z.object({
   strategy: z
@@ -96,6 +103,7 @@ export const TurnEvent = z.discriminatedUnion("status", [
   event("tool_result", ToolResultEvent),
   event("plan", z.object({ items: z.array(PlanItem) })),
   event("context_compressed", ContextCompressed),
+  event("doom_loop_detected", DoomLoop),
   event("permission_asked", Question),
   event("clarification_asked", Question),
   event("decision_asked", Question),

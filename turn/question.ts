@@ -37,4 +37,14 @@ export type AnsweredBy = z.infer<typeof AnsweredBy>;
 /** The answers to a permission. */
 export const PERMISSION_ANSWERS = ["allow_once", "allow_always", "deny"] as const;
 
+/** The answers to a call that repeats itself. */
+export const LOOP_ANSWERS = ["stop", "continue", "correct", "skip"] as const;
+
+/** The answers before a step of a turn that is stepped through. */
+export const STEP_ANSWERS = ["step", "run", "stop"] as const;
+
+/** Whether these are the only answers to the question. */
+export const isAnsweredBy = ({ options }: Pick<Question, "options">, answers: readonly string[]): boolean =>
+  options.length === answers.length && options.every(({ label }, index) => label === answers[index]);
+
 export const AnsweredQuestion = z.object({ question_id: z.uuid(), answer: AnswerValue, by: AnsweredBy });

@@ -22,6 +22,7 @@ const GIVEN = [
   "store",
   "asked",
   "interactive",
+  "execution",
   "callerTools",
 ] as const satisfies (keyof ConversationState)[];
 type Given = Pick<ConversationState, (typeof GIVEN)[number]> & { requestedAgent: string; requestedKbPrefix: string };
@@ -37,6 +38,10 @@ export interface TurnSoFar {
   models: string[];
   /** Milliseconds that it ran, without its waiting. */
   elapsedMs: number;
+  /** Calls before this step count no more as repeated. */
+  loopsFrom?: number;
+  /** It stops before every step. */
+  isStepping?: boolean;
 }
 
 /** What a waiting turn needs to go on, besides what is stored of it anyway: question, steps and memory are read again. */
@@ -45,6 +50,8 @@ export interface WaitingState {
   routeDecision: RouteDecision;
   /** What the question is about, then calls that wait behind it. */
   pending: PendingCall[];
+  /** Of a decision that the model did not ask for: about a call that repeats itself, or about the next step. */
+  about?: "loop" | "step";
   soFar: TurnSoFar;
   notices: Notice[];
   /** Of all tokens that were sent. */
@@ -92,8 +99,8 @@ export interface NewQuestion {
   options: Question["options"];
   allow_multiple?: boolean;
   required?: boolean;
-  /** With the text that the model sent as arguments, and the digest of the tool: who allows it for good allows it as it is now. */
-  tool?: { name: string; arguments: string; digest: string };
+  /** With the text that the model sent as arguments. Of a permission with the digest of the tool: who allows it for good allows it as it is now. */
+  tool?: { name: string; arguments: string; digest?: string };
   calls?: { call_id: string; name: string; arguments: string }[];
   /** What counts when nobody answers; null: nothing does. */
   ifUnanswered: AnswerValue;

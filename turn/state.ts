@@ -162,6 +162,7 @@ export const ConversationState = new StateSchema({
   asked: z.record(z.string(), z.unknown()).nullable().default(null), // caller: of its request, to be kept with its outcome
   debug: z.boolean().default(false), // caller
   interactive: z.boolean().default(false), // caller: somebody can be asked, and the turn may wait for the answer
+  execution: z.enum(["normal", "stepping"]).default("normal"), // caller: stepping stops before every step, for people who look
   agentType: AgentType.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one that is used
   requestedKbPrefix: z.string().nullable().default(null), // caller
   requestedAgent: z.string().nullable().default(null), // caller

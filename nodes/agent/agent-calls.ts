@@ -1,8 +1,8 @@
 import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
-import { canonicalJson } from "../../agents/canonical-json.ts";
+import { callKey, makeLoopGuard } from "../../agents/loop-guard.ts";
 import { permissionFor } from "../../agents/permission.ts";
-import { answerForModel, callerQuestion, callerResults, isAllowed, permissionQuestion } from "../../agents/questions.ts";
+import { answerForModel, callerQuestion, loopQuestion, permissionQuestion, stepQuestion } from "../../agents/questions.ts";
 import { notRun, runToolCall, ToolError, type ToolOutcome } from "../../agents/run-tool-call.ts";
 import type { AgentTool, ToolTurn } from "../../agents/tool.ts";
 import { toolDigest } from "../../agents/tool-digest.ts";
@@ -16,13 +16,23 @@ import type { Question } from "../../turn/question.ts";
 import type { NewQuestion, PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../turn-lease.ts";
 import type { AgentTurn } from "./agent-turn.ts";
+import {
+  type AnswerSays,
+  type Asking,
+  ofLoop,
+  type Passed,
+  type Ready,
+  said,
+  STOPPED,
+  type Verdict,
+  whatAnswerSays,
+} from "./answered-calls.ts";
+import { callsBefore, failuresBefore } from "./calls-before.ts";
 import { askQuestion, tellUnasked } from "./ask-question.ts";
 import { toolMessage } from "./window-with-steps.ts";
 
 /** Characters of an output in its event; the step has all. */
 const SHOWN_CHARACTERS = 4_000;
-
-const callKey = (name: string, given: unknown): string => `${name} ${canonicalJson(given)}`;
 
 /** Calls of which it is not known whether they ran. */
 function interruptedCalls(earlier: readonly StepOfQuestion[]): Set<string> {
@@ -30,47 +40,14 @@ function interruptedCalls(earlier: readonly StepOfQuestion[]): Set<string> {
   return new Set(cutOff.map(({ name, arguments: given }) => callKey(name, given)));
 }
 
-/** What becomes of a call: it runs as far as it can, it has its outcome without running, or somebody is asked first; null: the caller. */
-type Verdict = Ready | { ask: NewQuestion | null } | { unasked: NewQuestion };
-type Ready = { run: PermissionAction } | { outcome: ToolOutcome };
-
-const denied = (message: string): Ready => ({
-  outcome: notRun(new ToolError("permission_denied", message, "Do without it, and say so.")),
-});
-
-const said = (output: string): Ready => ({ outcome: { ok: true, output, isCut: false, ms: 0 } });
-
 /** The question of a call that asks one, or what is wrong with the call. */
-function askedBy(asks: NonNullable<AgentTool["asks"]>, given: Record<string, unknown>, { interactive }: AgentTurn): Verdict {
+function askedBy(asks: NonNullable<AgentTool["asks"]>, given: Record<string, unknown>): { question: NewQuestion } | Ready {
   try {
-    const question = asks(given);
-    return interactive ? { ask: question } : { unasked: question };
+    return { question: asks(given) };
   } catch (thrown) {
     if (thrown instanceof ToolError) return { outcome: notRun(thrown) };
     throw thrown;
   }
-}
-
-/** What the answer to a question says about the calls that it was about. */
-function answeredCalls({ answered, state }: ResumedTurn): Map<number, Ready> {
-  const { question, text } = answered;
-  const inWords = text === null ? "" : ` They say: ${text}`;
-  if (question.type === "client_tool") {
-    const results = callerResults(answered);
-    return new Map(
-      state.pending.map(({ id, seq }) => {
-        const output = results.get(id);
-        const none = new ToolError("not_answered", "The caller sent no result of this call.", "Do without it, and say so.");
-        return [seq, { outcome: output === undefined ? notRun(none) : { ok: true, output, isCut: false, ms: 0 } }];
-      }),
-    );
-  }
-  const [asked] = state.pending;
-  if (!asked) return new Map();
-  if (question.type !== "permission") return new Map([[asked.seq, said(answerForModel(question, answered))]]);
-  const nobody = answered.by === "timeout";
-  const refusal = denied(nobody ? `Nobody allowed "${asked.name}" in time.` : `The person did not allow "${asked.name}".${inWords}`);
-  return new Map([[asked.seq, isAllowed(answered) ? { run: "allow" } : refusal]]);
 }
 
 /** What came of the calls of an answer. */
@@ -79,6 +56,8 @@ export interface CalledTools {
   results: BaseMessage[];
   /** The turn has to wait for its answer. */
   question: Question | null;
+  /** Why no more tools are called. */
+  end: string | null;
 }
 
 /** Runs the calls of an agent, or asks whether they may run. */
@@ -87,6 +66,9 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
   const { limits } = agent;
   const sideBySide = bulkhead(limits.parallel_tools, Infinity);
   const unsure = interruptedCalls(turn.earlier);
+  const earlier = turn.earlier.filter((step) => step.turnId === held.turnId && step.agent === agent.name);
+  const guard = makeLoopGuard(callsBefore(earlier, progress.loopsFrom ?? 0), failuresBefore(earlier));
+  let round = earlier.filter(({ kind }) => kind === "model").length;
   let allowed: Promise<ReadonlyMap<string, string>> | undefined;
 
   const { turnId, conversationId, tenantId, userId } = held;
@@ -105,18 +87,29 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     return (await allowed).get(tool.name) === toolDigest(tool) ? "allow" : "ask";
   }
 
-  /** What cannot run anyway is not asked about. */
-  async function judge(call: PendingCall): Promise<Verdict> {
+  const ask = (asking: Asking): Verdict => (turn.interactive ? { ask: asking } : { unasked: asking });
+
+  /** `count`: how often the call has come, when it goes round in circles. What cannot run anyway needs no permission. */
+  async function judge(call: PendingCall, count: number | null, passed?: Passed): Promise<Verdict> {
+    if (progress.isStepping && turn.interactive && !passed) return ask({ question: stepQuestion(agent.name, call), about: "step" });
     const tool = tools.find(({ name }) => name === call.name);
+    if (tool?.runsAtCaller && parseArguments(call.arguments) !== null) return { ask: null };
+    if (count !== null && passed !== "loop") {
+      const content = { name: call.name, arguments: shownArguments(call), count };
+      return ask({ question: loopQuestion(agent.name, call, count), about: "loop", before: { status: "doom_loop_detected", content } });
+    }
     const given = parseArguments(call.arguments);
     if (!tool || given === null) return { run: "allow" };
-    if (tool.runsAtCaller) return { ask: null };
     const permission = await permissionOf(tool, call);
-    if (tool.asks && permission !== "deny") return askedBy(tool.asks, given, turn);
-    return permission === "ask" && turn.interactive ? { ask: permissionQuestion(agent.name, call, toolDigest(tool)) } : { run: permission };
+    if (tool.asks && permission !== "deny") {
+      const asked = askedBy(tool.asks, given);
+      return "question" in asked ? ask(asked) : asked;
+    }
+    if (permission !== "ask" || !turn.interactive) return { run: permission };
+    return ask({ question: permissionQuestion(agent.name, call, toolDigest(tool)) });
   }
 
-  async function runCall(call: PendingCall, verdict: Ready): Promise<BaseMessage> {
+  async function runCall(call: PendingCall, verdict: Ready): Promise<{ message: BaseMessage; failsAgain: boolean }> {
     const { timeoutMs: own = turn.toolTimeoutMs } = tools.find(({ name }) => name === call.name) ?? {};
     const timeoutMs = Math.max(1, Math.min(own, limits.timeout_s * 1_000 - elapsedMs()));
     const outcome = async (): Promise<ToolOutcome> => {
@@ -130,32 +123,55 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     const shown = output.slice(0, SHOWN_CHARACTERS).toWellFormed();
     const cut = isCut || shown.length < output.length;
     emit(runtime, { status: "tool_result", content: { call_id: call.id, agent: agent.name, name: call.name, ok, output: shown, cut, ms } });
-    return toolMessage(call.id, call.name, output);
+    return { message: toolMessage(call.id, call.name, output), failsAgain: !ok && guard.noteFailure({ name: call.name, output, round }) };
   }
 
-  /** The first that has to be asked about; the caller's calls come last, and together. */
-  function nextQuestion(waiting: readonly { call: PendingCall; ask: NewQuestion | null }[]): {
-    question: NewQuestion;
-    pending: PendingCall[];
-  } {
+  /** Asks about the first of them; the caller's calls come last, and together. */
+  async function askNext(waiting: readonly { call: PendingCall; ask: Asking | null }[]): Promise<Question> {
     const inOrder = [...waiting].sort((one, other) => Number(one.ask === null) - Number(other.ask === null));
     const pending = inOrder.map(({ call }) => call);
-    return { question: inOrder[0]?.ask ?? callerQuestion(agent.name, pending), pending };
+    const { before, ...asking } = inOrder[0]?.ask ?? { question: callerQuestion(agent.name, pending) };
+    if (before) emit(runtime, before);
+    progress.elapsedMs = elapsedMs();
+    return askQuestion(turn, agent, { ...asking, pending });
   }
 
   /** Of a question that nobody can be asked. Throws AppError `question_unanswered`. */
-  function unasked(question: NewQuestion): Ready {
+  function unasked(call: PendingCall, { question, about, before }: Asking): { ready: Ready; end?: string | null } {
+    if (before) emit(runtime, before);
     const answer = { value: question.ifUnanswered, text: null, by: "rule" } as const;
-    return said(answerForModel(tellUnasked(runtime, agent, question), answer));
+    const shown = tellUnasked(runtime, agent, question);
+    if (about !== "loop") return { ready: said(answerForModel(shown, answer)) };
+    return { ready: STOPPED, end: ofLoop([call], answer).end ?? null };
+  }
+
+  function tellCalls(calls: readonly PendingCall[]): void {
+    for (const call of calls) {
+      const content = { call_id: call.id, agent: agent.name, name: call.name, arguments: shownArguments(call) };
+      emit(runtime, { status: "tool_call", content });
+    }
+  }
+
+  function tellFailure(name: string): string {
+    const problem = `"${name}" has failed three times in the same way`;
+    const message = `${problem}. The agent "${agent.name}" answers from what there is.`;
+    emit(runtime, { status: "notice", content: { code: "agent_limit", message } });
+    return problem;
   }
 
   /** Stores the calls that run now, behind the step of the answer that asked for them, and runs them; then asks about the others. */
   async function run(
     calls: readonly PendingCall[],
-    known: ReadonlyMap<number, Ready>,
+    { known, passed, end = null }: AnswerSays,
     thought: NewStep | null = null,
   ): Promise<CalledTools> {
-    const judged = await Promise.all(calls.map(async (call) => ({ call, verdict: known.get(call.seq) ?? (await judge(call)) })));
+    const counts = calls.map((call) => guard.noteCall({ key: callKey(call.name, shownArguments(call)), at: Date.now() }));
+    const judged = await Promise.all(
+      calls.map(async (call, index) => {
+        const verdict = known.get(call.seq) ?? (await judge(call, counts[index] ?? null, index === 0 ? passed : undefined));
+        return { call, verdict };
+      }),
+    );
     const now = judged.flatMap(({ call, verdict }) => ("ask" in verdict ? [] : [{ call, verdict }]));
     const waiting = judged.flatMap(({ call, verdict }) => ("ask" in verdict ? [{ call, ask: verdict.ask }] : []));
     const begun = now.map(({ call }): NewStep => {
@@ -164,17 +180,20 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     const toStore = thought ? [thought, ...begun] : begun;
     const isHeld = toStore.length === 0 || (await retryWhileUnreachable(() => steps.begin(held, toStore), signal));
     if (!isHeld) throw new AppError("turn_superseded", "Another turn took over the conversation before the tools were called.");
-    if (thought) {
-      for (const call of calls) {
-        const content = { call_id: call.id, agent: agent.name, name: call.name, arguments: shownArguments(call) };
-        emit(runtime, { status: "tool_call", content });
-      }
-    }
-    const ready = now.map(({ call, verdict }) => ({ call, verdict: "unasked" in verdict ? unasked(verdict.unasked) : verdict }));
-    const results = await Promise.all(ready.map(({ call, verdict }) => sideBySide.execute(() => runCall(call, verdict))));
-    if (waiting.length === 0) return { results, question: null };
-    progress.elapsedMs = elapsedMs();
-    return { results, question: await askQuestion(turn, agent, nextQuestion(waiting)) };
+    if (thought) tellCalls(calls);
+    const ready = now.map(({ call, verdict }) => ({
+      call,
+      ...("unasked" in verdict ? unasked(call, verdict.unasked) : { ready: verdict }),
+    }));
+    const ran = await Promise.all(ready.map(({ call, ready }) => sideBySide.execute(() => runCall(call, ready))));
+    const results = ran.map(({ message }) => message);
+    const failing = ready.find((_, index) => ran[index]?.failsAgain)?.call;
+    const stop = end ?? ready.find((one) => "end" in one)?.end ?? (failing ? tellFailure(failing.name) : null);
+    if (waiting.length === 0) return { results, question: null, end: stop };
+    if (stop === null) return { results, question: await askNext(waiting), end: null };
+    const stopped = waiting.map(({ call }) => call);
+    const rest = await run(stopped, { known: new Map(stopped.map(({ seq }) => [seq, STOPPED])), end: stop });
+    return { ...rest, results: [...results, ...rest.results] };
   }
 
   return {
@@ -182,13 +201,21 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     ofAnswer(calls: readonly PendingCall[], thought: NewStep, free: number): Promise<CalledTools> {
       const message = `A turn may call ${limits.max_tool_calls} tools. This call was not run.`;
       const tooMany: Ready = { outcome: notRun(new ToolError("too_many_tool_calls", message, "Answer now.")) };
-      return run(calls, new Map(calls.slice(Math.max(0, free)).map(({ seq }) => [seq, tooMany])), thought);
+      round++;
+      return run(calls, { known: new Map(calls.slice(Math.max(0, free)).map(({ seq }) => [seq, tooMany])) }, thought);
     },
     /** Does what the answer says about the calls that waited for it. A call that has begun before is left alone: it may have run. */
-    async afterAnswer(resumed: ResumedTurn): Promise<Question | null> {
+    async afterAnswer(resumed: ResumedTurn): Promise<CalledTools> {
+      const says = whatAnswerSays(resumed);
+      if (says.runs) progress.isStepping = false;
+      const [first] = resumed.state.pending;
+      if (says.passed === "loop" && first) {
+        guard.startAnew();
+        progress.loopsFrom = first.seq;
+      }
       const begun = new Set(turn.earlier.flatMap((step) => (step.turnId === turnId && step.kind === "tool" ? [step.seq] : [])));
       const pending = resumed.state.pending.filter(({ seq }) => !begun.has(seq));
-      return (await run(pending, answeredCalls(resumed))).question;
+      return run(pending, pending[0] === first ? says : { ...says, passed: undefined });
     },
   };
 }

@@ -14,9 +14,11 @@ export interface AgentRun {
   ask(messages: readonly BaseMessage[], options: { withTools: boolean }): Promise<ModelAnswer>;
   /**
    * Stores the calls of an answer and runs them; the message of the model, and one of each tool. With a question the turn has to wait, and
-   * some have no result yet. Throws AppError.
+   * some have no result yet. `end`: why no more tools are called. Throws AppError.
    */
-  call(answer: ModelAnswer): Promise<{ messages: BaseMessage[]; question: Question | null }>;
+  call(answer: ModelAnswer): Promise<{ messages: BaseMessage[]; question: Question | null; end: string | null }>;
+  /** Of a turn that is stepped through: the question before the model is asked. */
+  beforeModel(): Promise<Question | null>;
   /** Tells that a limit was reached. */
   tellLimit(reached: string): void;
 }
@@ -29,7 +31,8 @@ const AgentLoopState = new StateSchema({
   answer: z.custom<ModelAnswer>(), // model: its last answer
   rounds: z.number().default(0), // model: how often it was asked; caller: before the question after which the turn goes on
   toolCalls: z.number().default(0), // tools, caller
-  question: z.custom<Question>().nullable().default(null), // tools: what the turn has to wait for
+  question: z.custom<Question>().nullable().default(null), // model, tools: what the turn has to wait for
+  end: z.string().nullable().default(null), // tools, caller: why no more tools are called, besides limits
   isLast: z.boolean().default(false), // model: it was asked without tools, as a limit was reached
 });
 type AgentLoopState = typeof AgentLoopState.State;
@@ -52,31 +55,34 @@ function reachedLimit({ rounds, toolCalls }: AgentLoopState, { limits, elapsedMs
   return null;
 }
 
-const answerNow = (limit: string): BaseMessage =>
-  new HumanMessage(
-    `The limit of ${limit} is reached: no more tools can be called. Answer now from what there is, and say what is missing.`,
-  );
+const answerNow = (why: string): BaseMessage =>
+  new HumanMessage(`${why}: no more tools can be called. Answer now from what there is, and say what is missing.`);
 
 async function model(state: AgentLoopState, runtime: AgentLoopRuntime) {
   const run = runOf(runtime);
+  const question = await run.beforeModel();
+  if (question) return { question };
   const limit = reachedLimit(state, run);
-  if (limit !== null && state.rounds > 0) run.tellLimit(limit);
-  const messages = limit !== null && state.rounds > 0 ? [...state.messages, answerNow(limit)] : state.messages;
-  const answer = await run.ask(messages, { withTools: limit === null });
-  return { answer, rounds: state.rounds + 1, isLast: limit !== null };
+  const isBehindCalls = state.rounds > 0;
+  if (limit !== null && isBehindCalls && state.end === null) run.tellLimit(limit);
+  const why = state.end ?? (limit !== null && isBehindCalls ? `The limit of ${limit} is reached` : null);
+  const messages = why === null ? state.messages : [...state.messages, answerNow(why)];
+  const isLast = limit !== null || state.end !== null;
+  const answer = await run.ask(messages, { withTools: !isLast });
+  return { answer, rounds: state.rounds + 1, isLast };
 }
 
 async function tools(state: AgentLoopState, runtime: AgentLoopRuntime) {
-  const { messages, question } = await runOf(runtime).call(state.answer);
-  return { messages, question, toolCalls: state.toolCalls + state.answer.toolCalls.length };
+  const { messages, question, end } = await runOf(runtime).call(state.answer);
+  return { messages, question, end, toolCalls: state.toolCalls + state.answer.toolCalls.length };
 }
 
-const hasCalls = ({ answer, isLast }: AgentLoopState): "tools" | typeof END =>
-  answer.error === null && answer.toolCalls.length > 0 && !isLast ? "tools" : END;
+const hasCalls = ({ question, answer, isLast }: AgentLoopState): "tools" | typeof END =>
+  question === null && answer.error === null && answer.toolCalls.length > 0 && !isLast ? "tools" : END;
 
 const isWaiting = ({ question }: AgentLoopState): "model" | typeof END => (question === null ? "model" : END);
 
-/** `model ⇄ tools`, until the model answers without a call, a limit of the agent is reached, or somebody has to be asked. */
+/** `model ⇄ tools`, until the model answers without a call, a limit of the agent is reached, it goes round in circles, or somebody has to be asked. */
 export const agentLoop = new StateGraph(AgentLoopState, AgentLoopContext)
   .addNode("model", model)
   .addNode("tools", tools)

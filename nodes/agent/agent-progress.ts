@@ -12,9 +12,9 @@ export interface AgentProgress extends Omit<TurnSoFar, "models"> {
   askedAt: number;
 }
 
-export function startProgress(resumed: ResumedTurn | undefined, steps: readonly StepOfQuestion[]): AgentProgress {
+export function startProgress(resumed: ResumedTurn | undefined, steps: readonly StepOfQuestion[], isStepping: boolean): AgentProgress {
   const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, estimated: false, ...NO_CONTEXT };
-  const soFar = resumed?.state.soFar ?? { usage, steps: 0, called: [], models: [], elapsedMs: 0 };
+  const soFar = resumed?.state.soFar ?? { usage, steps: 0, called: [], models: [], elapsedMs: 0, isStepping };
   const stored = steps.filter(({ turnId }) => turnId === resumed?.turnId).map(({ seq }) => seq);
   const last = Math.max(soFar.steps, ...stored);
   return { ...soFar, called: [...soFar.called], models: new Set(soFar.models), steps: last, askedAt: performance.now() };

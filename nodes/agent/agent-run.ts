@@ -2,6 +2,7 @@ import { formedAnswer } from "../../models/formed-answer.ts";
 import { askInTurn, firstChoice } from "../../models/model-choice.ts";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { offeredTool } from "../../agents/offered-tool.ts";
+import { stepQuestion } from "../../agents/questions.ts";
 import type { AgentTool } from "../../agents/tool.ts";
 import type { ModelAnswer } from "../../models/stream-answer.ts";
 import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
@@ -14,6 +15,7 @@ import type { ModelOptions } from "../../turn/model-options.ts";
 import type { Question } from "../../turn/question.ts";
 import { askWithinLimit, boundedOptions } from "../prompt/ask-within-limit.ts";
 import { makeAgentCalls } from "./agent-calls.ts";
+import { askQuestion } from "./ask-question.ts";
 import type { AgentTurn } from "./agent-turn.ts";
 import { addUsage } from "./agent-progress.ts";
 import { agentLoop, type AgentRun, recursionLimit } from "./agent-loop.ts";
@@ -55,6 +57,8 @@ export function startAgent(turn: AgentTurn, agent: Agent, tools: readonly AgentT
 export interface LoopSoFar {
   rounds: number;
   toolCalls: number;
+  /** Why no more tools are called. */
+  end: string | null;
 }
 
 /** `prompt` makes what stands before the loop for so many tokens, with those of the tools. */
@@ -67,7 +71,7 @@ export interface AgentTask {
 export async function runAgent(
   turn: AgentTurn,
   { agent, tools, calls, elapsedMs }: RunningAgent,
-  { prompt, soFar = { rounds: 0, toolCalls: 0 } }: AgentTask,
+  { prompt, soFar = { rounds: 0, toolCalls: 0, end: null } }: AgentTask,
   { answerId, modelOptions, onToken }: AgentAnswers,
 ): Promise<{ answer: ModelAnswer; question: Question | null }> {
   const { runtime, signal, progress } = turn;
@@ -76,6 +80,7 @@ export async function runAgent(
   const choices = turn.choicesOf(agent);
   const start = await prompt(turn.limits.of(firstChoice(choices).name));
   let called = soFar.toolCalls;
+  let mayStep = turn.mayStep;
 
   const run: AgentRun = {
     limits,
@@ -83,6 +88,14 @@ export async function runAgent(
     tellLimit(reached) {
       const message = `The agent "${agent.name}" has reached its limit of ${reached}. It answers from what there is.`;
       emit(runtime, { status: "notice", content: { code: "agent_limit", message } });
+    },
+    async beforeModel() {
+      if (!progress.isStepping || !turn.interactive || mayStep) {
+        mayStep = false;
+        return null;
+      }
+      progress.elapsedMs = elapsedMs();
+      return askQuestion(turn, agent, { question: stepQuestion(agent.name, null), about: "step", pending: [] });
     },
     async ask(messages, { withTools }) {
       progress.askedAt = performance.now();
@@ -133,12 +146,12 @@ export async function runAgent(
       progress.called.push(...asked.map(({ name }) => name));
       const free = limits.max_tool_calls - called;
       called += asked.length;
-      const { results, question } = await calls.ofAnswer(asked, thought, free);
+      const { results, question, end } = await calls.ofAnswer(asked, thought, free);
       const said = new AIMessage({
         content: answer.text,
         tool_calls: asked.map((call) => ({ id: call.id, name: call.name, args: toArguments(shownArguments(call)) })),
       });
-      return { messages: [said, ...results], question };
+      return { messages: [said, ...results], question, end };
     },
   };
 

@@ -32,6 +32,8 @@ export interface AgentTurn {
   progress: AgentProgress;
   /** Somebody can be asked. A subagent asks nobody: its turn cannot wait in the middle of a call. */
   interactive: boolean;
+  /** Of a turn that is stepped through: its model may be asked once without another question. */
+  mayStep: boolean;
   /** What the turn needs to go on, but for what it has done. */
   toResume: (agent: Agent) => Pick<WaitingState, "given" | "routeDecision" | "leg">;
 }

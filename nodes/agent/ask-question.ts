@@ -8,6 +8,7 @@ import type { Question } from "../../turn/question.ts";
 import type { NewQuestion, PendingCall, ResumedTurn, WaitingState } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../turn-lease.ts";
 import type { AgentTurn } from "./agent-turn.ts";
+import type { Asking } from "./answered-calls.ts";
 
 const ASKED = { permission: "permission_asked", clarification: "clarification_asked", decision: "decision_asked" } as const;
 const ANSWERED = { permission: "permission_replied", clarification: "clarification_answered", decision: "decision_answered" } as const;
@@ -16,7 +17,7 @@ const ANSWERED = { permission: "permission_replied", clarification: "clarificati
 export async function askQuestion(
   { held, runtime, signal, questions, progress, toResume }: AgentTurn,
   agent: Agent,
-  { question, pending }: { question: NewQuestion; pending: PendingCall[] },
+  { question, about, pending }: Pick<Asking, "question" | "about"> & { pending: PendingCall[] },
 ): Promise<Question> {
   const id = uuidv7();
   const seq = ++progress.steps;
@@ -26,9 +27,11 @@ export async function askQuestion(
     called: progress.called,
     models: [...progress.models],
     elapsedMs: progress.elapsedMs,
+    ...(progress.loopsFrom === undefined ? {} : { loopsFrom: progress.loopsFrom }),
+    ...(progress.isStepping ? { isStepping: true } : {}),
   };
   const { notices = [], characters = 0 } = runtime.context?.progress?.() ?? {};
-  const resume: WaitingState = { ...toResume(agent), pending, soFar, notices, characters };
+  const resume: WaitingState = { ...toResume(agent), pending, ...(about ? { about } : {}), soFar, notices, characters };
   const asked = { ...question, id, agent: agent.name, seq, resume };
   const expiresAt = await retryWhileUnreachable(() => questions.ask(held, asked), signal);
   if (!expiresAt) throw new AppError("turn_superseded", "Another turn took over the conversation before the question was stored.");

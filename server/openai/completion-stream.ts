@@ -58,6 +58,7 @@ export async function* toCompletionEvents(
       case "tool_result":
       case "plan":
       case "context_compressed":
+      case "doom_loop_detected":
       case "permission_asked":
       case "clarification_asked":
       case "decision_asked":

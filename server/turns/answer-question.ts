@@ -3,7 +3,7 @@ import { resultsAsAnswer } from "../../agents/questions.ts";
 import type { RunningTurn } from "../../graph/start-turn.ts";
 import type { GivenAnswer, QuestionStore, StoredQuestion } from "../../stores/postgres/agents/question-store.ts";
 import type { OwnerScope } from "../../stores/owner.ts";
-import { type AnswerValue, type Question } from "../../turn/question.ts";
+import { type AnswerValue, isAnsweredBy, LOOP_ANSWERS, type Question, STEP_ANSWERS } from "../../turn/question.ts";
 import type { ResumedTurn } from "../../turn/resumed-turn.ts";
 import type { Permit } from "../limits/admission.ts";
 import type { Limits } from "../limits/open-limits.ts";
@@ -40,8 +40,11 @@ export function toGivenAnswer(question: Question, reply: Reply): GivenAnswer {
   const unknown = chosen.filter((label) => !labels.includes(label));
   if (unknown.length > 0) throw invalid("answer", `"${unknown[0]?.slice(0, 80)}" is none of the options: ${labels.join(", ")}`);
   if (chosen.length > 1 && !allowMultiple) throw invalid("answer", "has several labels; this question takes one");
-  if (chosen.length === 0 && (text === null || type === "permission"))
-    throw invalid("answer", `is missing; send one of ${labels.join(", ")}${type === "permission" ? "" : ", or `text`"}`);
+  const takesLabel = type === "permission" || isAnsweredBy(question, STEP_ANSWERS);
+  if (chosen.length === 0 && (text === null || takesLabel))
+    throw invalid("answer", `is missing; send one of ${labels.join(", ")}${takesLabel ? "" : ", or `text`"}`);
+  if (chosen[0] === "correct" && text === null && isAnsweredBy(question, LOOP_ANSWERS))
+    throw invalid("text", "is missing; say what the agent shall do instead");
   const value = chosen.length === 0 ? null : allowMultiple ? [...new Set(chosen)] : (chosen[0] ?? null);
   return { value, text, allowAlways: value === "allow_always" };
 }

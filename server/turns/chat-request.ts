@@ -47,6 +47,12 @@ export const ChatRequest = z.strictObject(
       .boolean("must be true or false")
       .default(true)
       .describe("`false`: nobody can be asked; every question is answered at once as if nobody did in time."),
+    execution: z
+      .enum(["normal", "stepping"], oneOf(["normal", "stepping"]))
+      .default("normal")
+      .describe(
+        "`stepping`: the turn waits before every step, a call of the model or of a tool, until somebody answers `step`, `run` or `stop`.",
+      ),
     on_busy: z
       .enum(OnBusy.options, oneOf(OnBusy.options))
       .default("refuse")
@@ -92,13 +98,22 @@ export function assertNotTooLong(field: string, texts: readonly string[], maxMes
 /** Throws AppError `invalid_request` or `message_too_long`. */
 export function parseChatRequest(body: unknown, maxMessageChars: number): ChatRequest {
   const request = parseRequest(ChatRequest, wantsOwnConversation(body) ? { ...body, session_id: `${ONCE}${uuidv7()}` } : body);
+  if (request.execution === "stepping" && !request.interactive)
+    throw AppError.invalid([
+      { field: "execution", problem: "cannot be stepping with interactive false, as nobody could say how to go on" },
+    ]);
   assertNotTooLong("message", [request.message], maxMessageChars);
   return request;
 }
 
 /** For the key of a request: without what a retry has another value of, or another version does not know. */
-export function whatIsAsked({ remember, interactive, session_id, model, ...others }: ChatRequest): object {
-  const asked = { ...others, ...(model === null ? {} : { model }), ...(interactive ? {} : { interactive }) };
+export function whatIsAsked({ remember, interactive, session_id, model, execution, ...others }: ChatRequest): object {
+  const asked = {
+    ...others,
+    ...(model === null ? {} : { model }),
+    ...(interactive ? {} : { interactive }),
+    ...(execution === "normal" ? {} : { execution }),
+  };
   if (remember) return { ...asked, session_id };
   return { ...asked, remember, session_id: session_id.startsWith(ONCE) ? null : session_id };
 }

@@ -166,6 +166,7 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
         remember: body.remember,
         debug: body.debug,
         interactive: body.interactive,
+        execution: body.execution,
         agentType: body.agent_type,
         requestedKbPrefix: body.kb_prefix,
         requestedAgent: body.agent,
