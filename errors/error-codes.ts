@@ -13,6 +13,7 @@ export const ERROR_CODES = {
   misdirected_request: { retryable: false },
   not_found: { retryable: false },
   method_not_allowed: { retryable: false },
+  not_offered: { retryable: false },
   previous_response_not_found: { retryable: false },
   conversation_busy: { retryable: true },
   conversation_waiting: { retryable: false },

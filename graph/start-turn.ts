@@ -50,6 +50,19 @@ export interface TurnInput {
   requestedAgent?: string | null;
 }
 
+/** Modes of LangGraph's own stream. */
+export type GraphStreamMode = "values" | "updates" | "messages" | "tasks" | "checkpoints" | "debug";
+
+/** Sees a run of the graph: what LangGraph streams in these modes, and the events of the turn, as they come. */
+export interface GraphWatch {
+  modes: readonly GraphStreamMode[];
+  /** Also what subgraphs stream. */
+  subgraphs: boolean;
+  /** `namespace` is empty but for a subgraph. */
+  onChunk: (mode: GraphStreamMode, chunk: unknown, namespace: readonly string[]) => void;
+  onEvent: (event: TurnEvent) => void;
+}
+
 /** How a turn runs, and what it reports. */
 export interface TurnOptions {
   /** A UUID. Default: a new one. */
@@ -60,6 +73,8 @@ export interface TurnOptions {
   key?: TurnKey;
   /** The turn goes on after its question. */
   resumed?: ResumedTurn;
+  /** Sees the run of the graph itself. Default: nobody, and the graph streams nothing. */
+  watch?: GraphWatch | undefined;
   /** Receives every failure with its cause: for a log, not for clients. */
   onError?: (error: AppError) => void;
   /** Receives the token counts of the whole turn before it ends or waits, also of a failed answer. */
@@ -86,6 +101,8 @@ export interface RunningTurn {
   before?: SentBefore | undefined;
   /** The same events in batches. */
   eventBatches(): AsyncGenerator<TurnEvent[], void>;
+  /** Who sees the run of the graph. */
+  watch?: GraphWatch | undefined;
   /** Stops the model. What there is of the answer is stored as incomplete. */
   cancel(reason?: AppError): void;
   /** Resolves to the last event when everything is stored; never rejects. */
@@ -103,11 +120,27 @@ function toLastEvent(state: ConversationState, progress: TurnProgress): LastEven
   return { status: "done", content };
 }
 
+/** Runs the graph in LangGraph's stream. Returns its last state, as `invoke` does. */
+async function streamGraph(
+  graph: ConversationGraph,
+  input: TurnInput,
+  context: NonNullable<NonNullable<Parameters<ConversationGraph["stream"]>[1]>["context"]>,
+  { modes, subgraphs, onChunk }: GraphWatch,
+): Promise<ConversationState> {
+  const streamMode = [...new Set<GraphStreamMode>([...modes, "values"])];
+  let last: unknown;
+  for await (const [namespace, mode, chunk] of await graph.stream(input, { context, streamMode, subgraphs: true })) {
+    if (mode === "values" && namespace.length === 0) last = chunk;
+    if (modes.includes(mode) && (subgraphs || namespace.length === 0)) onChunk(mode, chunk, namespace);
+  }
+  return last as ConversationState;
+}
+
 /** Starts a turn and returns at once. The caller must validate `input`. */
 export function startTurn(
   graph: ConversationGraph,
   input: TurnInput,
-  { turnId = uuidv7(), onBusy = "refuse", key, resumed, onError, onUsage }: TurnOptions = {},
+  { turnId = uuidv7(), onBusy = "refuse", key, resumed, watch, onError, onUsage }: TurnOptions = {},
 ): RunningTurn {
   const before = resumed && { characters: resumed.state.characters, legs: resumed.state.leg };
   const log = makeEventLog<TurnEvent>();
@@ -140,6 +173,7 @@ export function startTurn(
     }
     if (event.status === "notice") notices.push(event.content);
     log.append(event);
+    watch?.onEvent(event);
   }
 
   async function run(): Promise<LastEvent> {
@@ -158,7 +192,7 @@ export function startTurn(
         started[name] = millisecondsSince(began);
       },
     } satisfies TurnContext;
-    const state = await graph.invoke(input, { context });
+    const state = watch ? await streamGraph(graph, input, context, watch) : await graph.invoke(input, { context });
     if (state.usage) onUsage?.(state.usage);
     return toLastEvent(state, progress());
   }
@@ -167,6 +201,7 @@ export function startTurn(
     accepted.reject(new Error("the turn ended without being accepted")); // no effect once it has settled
     isOver = true;
     log.append(last);
+    watch?.onEvent(last);
     log.end();
     return last;
   }
@@ -184,6 +219,7 @@ export function startTurn(
   return {
     turnId,
     before,
+    watch,
     accepted: accepted.promise,
     async *events() {
       for await (const batch of log.readBatches()) yield* batch;

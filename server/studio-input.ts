@@ -44,8 +44,8 @@ function toMessage(given: unknown): BaseMessage {
   }
 }
 
-/** The last human message; earlier ones are in the stored conversation. */
-function lastHuman(given: unknown): BaseMessage | undefined {
+/** The last human message; earlier ones are in the stored conversation. Throws AppError `invalid_request`. */
+export function lastHuman(given: unknown): BaseMessage | undefined {
   const message = (Array.isArray(given) ? given : [given]).map(toMessage).findLast(({ type }) => type === "human");
   if (message === undefined || typeof message.content === "string") return message;
   const other = message.content.find(({ type }) => type !== "text");

@@ -16,6 +16,9 @@ export const needsIdentity = ({ apiKeys, verifyToken }: IdentityParts): boolean 
 /** A JWT. A key may look the same, so keys are tried first. */
 const TOKEN = /^[\w-]+\.[\w-]*\.[\w-]*$/;
 
+/** Clients of LangGraph's protocol send a key as `x-api-key`. */
+const LANGGRAPH_PATH = /^\/langgraph(\/|$)/i;
+
 function describeExpected({ apiKeys, verifyToken }: IdentityParts): string {
   if (!verifyToken) return "a key: send the header Authorization: Bearer KEY with one of its API_KEYS";
   if (!apiKeys) return "a token: send the header Authorization: Bearer TOKEN with a signed JWT";
@@ -57,7 +60,8 @@ export function authenticate(parts: IdentityParts): RequestHandler {
       response.locals["caller"] = ANYBODY;
       return next();
     }
-    const [, bearer = ""] = /^Bearer +(\S.*)$/i.exec(request.get("authorization") ?? "") ?? [];
+    const ofHeader = /^Bearer +(\S.*)$/i.exec(request.get("authorization") ?? "")?.[1];
+    const bearer = ofHeader ?? (LANGGRAPH_PATH.test(request.path) ? request.get("x-api-key") : undefined) ?? "";
     try {
       response.locals["caller"] = await callerBy(bearer, request.ip ?? "");
     } catch (error) {

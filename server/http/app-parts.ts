@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
+import type { ConversationGraph } from "../../graph/build-graph.ts";
 import type { PreviewPrompt } from "../../graph/preview-prompt.ts";
 import type { CompactConversation } from "../../memory/summary/summarise-conversation.ts";
 import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
@@ -20,6 +21,7 @@ import type { IdleDetector } from "./idle-detector.ts";
 /** What routes are made of. */
 export interface AppParts {
   config: Config;
+  graph: ConversationGraph;
   stores: Stores;
   models: Models;
   memory: Memory;

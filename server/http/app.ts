@@ -9,6 +9,7 @@ import { summaryRoutes } from "../conversations/summary-routes.ts";
 import { conversationRoutes } from "../conversations/conversation-routes.ts";
 import { messageRoutes } from "../conversations/message-routes.ts";
 import { importRoutes } from "../conversations/import-routes.ts";
+import { langGraphRoutes } from "../langgraph/langgraph-routes.ts";
 import { documentRoutes } from "../knowledge/document-routes.ts";
 import { knowledgeRoutes } from "../knowledge/knowledge-routes.ts";
 import { countRequests, userInBody } from "../limits/rate-limits.ts";
@@ -69,6 +70,7 @@ export function makeApp(parts: AppParts): Express {
     .use(metricsRoute({ stores, health: parts.health, metrics: observing.metrics, log }))
     .use(openApiRoutes(() => buildDescription({ maxMessageChars, sections: memory.sections })))
     .use(openaiRoutes(parts), embeddingRoutes(parts), responseRoutes(parts), openaiConversationRoutes(parts))
+    .use(langGraphRoutes(parts))
     .use(importRoutes(parts), knowledgeRoutes(parts), documentRoutes(parts), skillRoutes(parts)) // with body limits of their own
     .use("/api/v1", requireJson, readJson(maxBodyBytes), limits.rates.ofUser(userInBody))
     .use(

@@ -22,6 +22,7 @@ export const HTTP_STATUS = {
   unsupported_media_type: 415,
   misdirected_request: 421,
   document_unreadable: 422,
+  not_offered: 422,
   idempotency_mismatch: 422,
   rate_limited: 429,
   too_many_turns: 429,

@@ -42,6 +42,7 @@ export function allowOrigins(origins: readonly string[]): RequestHandler {
       "if-none-match",
       "last-event-id",
       "mcp-protocol-version",
+      "x-api-key",
       "x-session-id",
       "x-user-id",
     ],

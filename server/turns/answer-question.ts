@@ -1,6 +1,6 @@
 import { AppError } from "../../errors/app-error.ts";
 import { resultsAsAnswer } from "../../agents/questions.ts";
-import type { RunningTurn } from "../../graph/start-turn.ts";
+import type { GraphWatch, RunningTurn } from "../../graph/start-turn.ts";
 import type { GivenAnswer, QuestionStore, StoredQuestion } from "../../stores/postgres/agents/question-store.ts";
 import type { OwnerScope } from "../../stores/owner.ts";
 import { type AnswerValue, isAnsweredBy, LOOP_ANSWERS, type Question, STEP_ANSWERS } from "../../turn/question.ts";
@@ -64,7 +64,7 @@ export interface AnswerParts {
   leaseMs: number;
   /** Throws AppError `shutting_down`. */
   assertOpen: () => void;
-  goOn: (resumed: ResumedTurn, permit: Permit) => RunningTurn;
+  goOn: (resumed: ResumedTurn, permit: Permit, watch?: GraphWatch) => RunningTurn;
 }
 
 export interface AnsweredTurn {
@@ -78,7 +78,13 @@ export function makeAnswerQuestion({ questions, limits, leaseMs, assertOpen, goO
    * Throws AppError `not_found`, also for questions of others, `already_answered`, `question_expired`, `invalid_request`, and what admitting
    * a turn throws; then nothing has changed.
    */
-  return async function answerQuestion(scope: OwnerScope, turnId: string, questionId: string, reply: Reply): Promise<AnsweredTurn> {
+  return async function answerQuestion(
+    scope: OwnerScope,
+    turnId: string,
+    questionId: string,
+    reply: Reply,
+    watch?: GraphWatch,
+  ): Promise<AnsweredTurn> {
     const stored = await questions.find(scope, turnId, questionId);
     if (!stored) throw noSuchQuestion(questionId);
     if (!stored.isOpen) throw refusal(stored);
@@ -87,7 +93,7 @@ export function makeAnswerQuestion({ questions, limits, leaseMs, assertOpen, goO
     try {
       assertOpen();
       const resumed = await questions.answer(stored, questionId, given, leaseMs);
-      if (resumed) return { turn: goOn(resumed, permit), given };
+      if (resumed) return { turn: goOn(resumed, permit, watch), given };
     } catch (error) {
       permit.release();
       throw error;

@@ -2,7 +2,7 @@ import type { Request, Response } from "express";
 import type { Logger } from "pino";
 import type { AppError } from "../../errors/app-error.ts";
 import type { ConversationGraph } from "../../graph/build-graph.ts";
-import { type LastEvent, type RunningTurn, startTurn, type TurnInput, type TurnOptions } from "../../graph/start-turn.ts";
+import { type GraphWatch, type LastEvent, type RunningTurn, startTurn, type TurnInput, type TurnOptions } from "../../graph/start-turn.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { KeyTaken } from "../../turn/context.ts";
 import type { CallerTools } from "../../turn/caller-tools.ts";
@@ -77,7 +77,7 @@ function countTokens(usage: Usage, last: LastEvent): number {
   return isUnanswered ? 0 : usage.total_tokens;
 }
 
-export type StartOptions = Pick<TurnOptions, "onBusy" | "key" | "turnId" | "resumed">;
+export type StartOptions = Pick<TurnOptions, "onBusy" | "key" | "turnId" | "resumed" | "watch">;
 
 export type Turns = ReturnType<typeof makeTurns>;
 
@@ -119,10 +119,10 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
     return run(await limits.admitTurn(input), input, options);
   }
 
-  function goOn(resumed: ResumedTurn, permit: Permit): RunningTurn {
+  function goOn(resumed: ResumedTurn, permit: Permit, watch?: GraphWatch): RunningTurn {
     const { turnId, tenantId, userId, sessionId, message, state } = resumed;
     const input = { tenantId, userId, sessionId, message, ...state.given };
-    return run(permit, input, { turnId, resumed });
+    return run(permit, input, { turnId, resumed, watch });
   }
 
   const waiting = makeWaitingTurns({
@@ -137,8 +137,8 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
     limits,
     leaseMs,
     assertOpen: () => registry.assertOpen(),
-    goOn(resumed, permit) {
-      const turn = goOn(resumed, permit);
+    goOn(resumed, permit, watch) {
+      const turn = goOn(resumed, permit, watch);
       void turn.ended.then(() => waiting.lookIn(0)); // what it needed to go on is forgotten
       return turn;
     },
@@ -152,9 +152,9 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
     start,
     /**
      * Starts a turn, or finds that of the Idempotency-Key, for the client behind `response`. Throws AppError `shutting_down`,
-     * `invalid_request`, `idempotency_mismatch`, and what Admit throws.
+     * `invalid_request`, `idempotency_mismatch`, and what Admit throws. `watch` sees the run of a turn that is started.
      */
-    async open(request: Request, response: Response, body: ChatRequest, beside: Beside = {}): Promise<TurnSource> {
+    async open(request: Request, response: Response, body: ChatRequest, beside: Beside = {}, watch?: GraphWatch): Promise<TurnSource> {
       const keyHash = hashIdempotencyKey(request);
       const owner = { tenantId: callerOf(response).tenantId, userId: body.user_id };
       const input = {
@@ -176,13 +176,13 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
       const waits = onBusy !== "refuse";
       const source =
         keyHash === null
-          ? localSource(await start(input, { onBusy }), waits)
+          ? localSource(await start(input, { onBusy, watch }), waits)
           : await openIdempotent({
               owner,
               keyHash,
               bodyHash: hashBody({ ...whatIsAsked(body), ...whatIsBeside(beside) }),
               waits,
-              start: (key) => start(input, { onBusy, key }),
+              start: (key) => start(input, { onBusy, key, watch }),
             });
       registry.attach(source.turnId, response, { cancels: body.on_disconnect === "cancel" });
       return source;

@@ -12,6 +12,7 @@ export const TAGS = {
   agents: "Who answers, with which tools, and what a turn did on the way.",
   knowledge: "Documents that turns can be routed to.",
   "OpenAI's protocol": "For front ends that speak it already.",
+  "LangGraph's protocol": "For Studio, RemoteGraph and LangGraph's clients: a thread is a conversation, a run is a turn.",
   MCP: "For editors, desktop assistants and agents that speak the Model Context Protocol.",
   service: "Health, metrics, background jobs, this description.",
 } as const;

@@ -6,6 +6,10 @@ import { conversationOperations } from "../../conversations/conversation-routes.
 import { summaryOperations } from "../../conversations/summary-routes.ts";
 import { messageOperations } from "../../conversations/message-routes.ts";
 import { importOperations } from "../../conversations/import-routes.ts";
+import { assistantOperations } from "../../langgraph/assistant-routes.ts";
+import { langGraphOperations } from "../../langgraph/langgraph-routes.ts";
+import { runOperations } from "../../langgraph/run-routes.ts";
+import { threadOperations } from "../../langgraph/thread-routes.ts";
 import { documentOperations } from "../../knowledge/document-routes.ts";
 import { knowledgeOperations } from "../../knowledge/knowledge-routes.ts";
 import { coreMemoryOperations } from "../../memory/core-memory-routes.ts";
@@ -54,6 +58,10 @@ export const GROUPS: readonly OperationGroup[] = [
   documentOperations,
   openaiOperations,
   embeddingOperations,
+  assistantOperations,
+  threadOperations,
+  runOperations,
+  langGraphOperations,
   mcpOperations,
   signInOperations,
   responseOperations,

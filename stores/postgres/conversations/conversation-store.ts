@@ -44,8 +44,8 @@ export interface ConversationFilter {
 
 /** Reads conversations, and changes what lists show of them. */
 export interface ConversationStore {
-  /** Makes one without messages. */
-  create(owner: Owner, conversation: { id: string; sessionId: string; metadata: Record<string, unknown> }): Promise<void>;
+  /** Makes one without messages. False when its id or session is taken. */
+  create(owner: Owner, conversation: { id: string; sessionId: string; metadata: Record<string, unknown> }): Promise<boolean>;
   find(scope: OwnerScope, conversationId: string): Promise<StoredConversation | null>;
   /** As in a list. */
   show(scope: OwnerScope, conversationId: string): Promise<ListedConversation | null>;
@@ -77,7 +77,9 @@ const OF_SCOPE = "from conversations where id = $1 and tenant_id = $2 and ($3::t
 const CREATE = `
 with ${shareOwner(4)}
 insert into conversations (id, tenant_id, user_id, session_id, message_count, metadata, last_message_at, created_at, updated_at)
-select $1, $2, $3, $5, 0, $6, clock_timestamp(), clock_timestamp(), clock_timestamp() from guard`;
+select $1, $2, $3, $5, 0, $6, clock_timestamp(), clock_timestamp(), clock_timestamp() from guard
+on conflict do nothing
+returning id`;
 
 /** A change is an activity: a conversation that is no longer pinned is not past its time at once. */
 const CHANGE = `
@@ -97,7 +99,7 @@ export function makeConversationStore(database: Database): ConversationStore {
   return {
     async create(owner, { id, sessionId, metadata }) {
       const values = [...ownedValues({ ...owner, conversationId: id }), ownerLock(owner), sessionId, storableJson(metadata)];
-      await database.query({ name: "conversation-create", text: CREATE, values });
+      return (await database.query({ name: "conversation-create", text: CREATE, values })).length === 1;
     },
     find: ({ tenantId, userId }, id) => one("conversation-find", `select ${CONVERSATION} ${OF_SCOPE}`, [id, tenantId, userId]),
     show: ({ tenantId, userId }, id) => one("conversation-show", `select ${LISTED} ${OF_SCOPE}`, [id, tenantId, userId]),

@@ -63,6 +63,8 @@ export const CANCEL_CHANNEL = "conversation_graph_cancel";
 
 export interface TurnRecordStore {
   find(scope: OwnerScope, turnId: string): Promise<TurnRecord | null>;
+  /** Those of the owner, in any order. */
+  findAll(owner: Owner, turnIds: readonly string[]): Promise<TurnRecord[]>;
   findByKey(owner: Owner, keyHash: string): Promise<TurnRecord | null>;
   /** Asks the process that runs it to stop; false when none does. */
   requestCancel(owner: Owner, turnId: string): Promise<boolean>;
@@ -107,13 +109,20 @@ const EMPTY = `update turns set ${CLEARED} where id = $1 and tenant_id = $2 and 
 
 type RecordRow = Omit<TurnRecord, "question"> & { question: QuestionJson | null };
 
-const toRecord = ([row]: RecordRow[]): TurnRecord | null => (row ? { ...row, question: row.question && fromJson(row.question) } : null);
+const fromRow = (row: RecordRow): TurnRecord => ({ ...row, question: row.question && fromJson(row.question) });
+const toRecord = ([row]: RecordRow[]): TurnRecord | null => (row ? fromRow(row) : null);
 
 export function makeTurnRecordStore(database: Database): TurnRecordStore {
   return {
     async find({ tenantId, userId }, turnId) {
       const text = `${RECORD} where turns.id = $1 and turns.tenant_id = $2 and ($3::text is null or turns.user_id = $3)`;
       return toRecord(await database.query<RecordRow>({ name: "turn-find", text, values: [turnId, tenantId, userId] }));
+    },
+
+    async findAll({ tenantId, userId }, turnIds) {
+      if (turnIds.length === 0) return [];
+      const text = `${RECORD} where turns.id = any($1::uuid[]) and turns.tenant_id = $2 and turns.user_id = $3`;
+      return (await database.query<RecordRow>({ name: "turn-find-all", text, values: [turnIds, tenantId, userId] })).map(fromRow);
     },
 
     async findByKey({ tenantId, userId }, keyHash) {

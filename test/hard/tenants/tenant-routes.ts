@@ -8,6 +8,8 @@ export interface ReadRoute {
 const user = ({ userId }: Person): string => `/api/v1/users/${encodeURIComponent(userId)}`;
 const response = ({ turn }: Person): string => `/v1/responses/resp_${turn.turnId}`;
 const openaiConversation = ({ turn }: Person): string => `/v1/conversations/conv_${turn.conversation_id}`;
+const thread = ({ turn }: Person): string => `/langgraph/threads/${turn.conversation_id}`;
+const run = (person: Person): string => `${thread(person)}/runs/${person.turn.turnId}`;
 const conversation = ({ turn }: Person): string => `/api/v1/conversations/${turn.conversation_id}`;
 
 export const READS: Record<string, ReadRoute> = {
@@ -50,6 +52,18 @@ export const READS: Record<string, ReadRoute> = {
   "GET /v1/responses/:id/input_items": { address: (person) => `${response(person)}/input_items`, holds: "own" },
   "GET /v1/conversations/:id": { address: openaiConversation, holds: "nothing" },
   "GET /v1/conversations/:id/items": { address: (person) => `${openaiConversation(person)}/items`, holds: "own" },
+  "GET /langgraph/threads/:thread_id": { address: thread, holds: "own" },
+  "GET /langgraph/threads/:thread_id/state": { address: (person) => `${thread(person)}/state`, holds: "own" },
+  "GET /langgraph/threads/:thread_id/state/:checkpoint_id": {
+    address: (person) => `${thread(person)}/state/${person.turn.turnId}`,
+    holds: "own",
+  },
+  "GET /langgraph/threads/:thread_id/history": { address: (person) => `${thread(person)}/history`, holds: "own" },
+  "GET /langgraph/threads/:thread_id/runs": { address: (person) => `${thread(person)}/runs`, holds: "nothing" },
+  "GET /langgraph/threads/:thread_id/runs/:run_id": { address: run, holds: "nothing" },
+  "GET /langgraph/threads/:thread_id/runs/:run_id/join": { address: (person) => `${run(person)}/join`, holds: "own" },
+  "GET /langgraph/threads/:thread_id/runs/:run_id/stream": { address: (person) => `${run(person)}/stream`, holds: "own" },
+  "GET /langgraph/assistants/:assistant_id": { address: () => "/langgraph/assistants/helper", holds: "tenant" },
   "GET /api/v1/usage": { address: () => "/api/v1/usage?by=user", holds: "nothing" },
   "GET /v1/models": { address: () => "/v1/models", holds: "nothing" },
 };
@@ -67,6 +81,11 @@ export const HOLDS_NOBODYS = [
   "GET /docs",
   "GET /docs/:file",
   "GET /v1/models/*id",
+  "GET /langgraph/ok",
+  "GET /langgraph/info",
+  "GET /langgraph/assistants/:assistant_id/graph",
+  "GET /langgraph/assistants/:assistant_id/schemas",
+  "GET /langgraph/assistants/:assistant_id/subgraphs",
   "GET /api/v1/jobs",
   "GET /api/v1/users/:id/audit", // not for a user
   "GET /api/v1/erasures/:id", // whose it is: large-erase.test.ts
@@ -110,6 +129,23 @@ export const WRITES: Record<string, string> = {
   "DELETE /api/v1/knowledge/:kb": "what-everybody-reads: the knowledge of another tenant",
   "POST /api/v1/knowledge/:kb/documents": "what-everybody-reads: the knowledge of another tenant",
   "DELETE /api/v1/knowledge/:kb/documents/:document": "what-everybody-reads: the knowledge of another tenant",
+  "POST /langgraph/assistants/search": "threads-of-others",
+  "POST /langgraph/assistants/count": "nobody's data: a number",
+  "POST /langgraph/assistants/:assistant_id/versions": "threads-of-others",
+  "POST /langgraph/threads": "threads-of-others",
+  "POST /langgraph/threads/search": "threads-of-others",
+  "POST /langgraph/threads/count": "threads-of-others",
+  "PATCH /langgraph/threads/:thread_id": "what-everybody-reads: a foreign id",
+  "DELETE /langgraph/threads/:thread_id": "what-everybody-reads: a foreign id",
+  "POST /langgraph/threads/:thread_id/state/checkpoint": "what-everybody-reads: a foreign id",
+  "POST /langgraph/threads/:thread_id/history": "what-everybody-reads: a foreign id",
+  "POST /langgraph/threads/:thread_id/runs": "what-everybody-reads: a foreign id",
+  "POST /langgraph/threads/:thread_id/runs/stream": "what-everybody-reads: a foreign id",
+  "POST /langgraph/threads/:thread_id/runs/wait": "what-everybody-reads: a foreign id",
+  "POST /langgraph/threads/:thread_id/runs/:run_id/cancel": "what-everybody-reads: a foreign id",
+  "DELETE /langgraph/threads/:thread_id/runs/:run_id": "what-everybody-reads: a foreign id",
+  "POST /langgraph/runs/stream": "threads-of-others",
+  "POST /langgraph/runs/wait": "threads-of-others",
   "POST /api/v1/jobs/retry": "what-everybody-reads: a foreign id",
 };
 
@@ -138,6 +174,25 @@ export const FOREIGN_IDS: { method: string; address: (person: Person) => string;
   { method: "GET", address: (person) => `${response(person)}/input_items` },
   { method: "POST", address: (person) => `${response(person)}/cancel` },
   { method: "DELETE", address: response },
+  { method: "GET", address: thread },
+  { method: "PATCH", address: thread, body: { metadata: { topic: "intruder" } } },
+  { method: "DELETE", address: thread },
+  { method: "GET", address: (person) => `${thread(person)}/state` },
+  { method: "GET", address: (person) => `${thread(person)}/state/${person.turn.turnId}` },
+  { method: "POST", address: (person) => `${thread(person)}/state/checkpoint`, body: {} },
+  { method: "GET", address: (person) => `${thread(person)}/history` },
+  { method: "POST", address: (person) => `${thread(person)}/history`, body: {} },
+  { method: "GET", address: (person) => `${thread(person)}/runs` },
+  ...["", "/wait", "/stream"].map((way) => ({
+    method: "POST",
+    address: (person: Person) => `${thread(person)}/runs${way}`,
+    body: { assistant_id: "conversation", input: { messages: [{ type: "human", content: "intruder" }] } },
+  })),
+  { method: "GET", address: run },
+  { method: "DELETE", address: run },
+  { method: "GET", address: (person) => `${run(person)}/join` },
+  { method: "GET", address: (person) => `${run(person)}/stream` },
+  { method: "POST", address: (person) => `${run(person)}/cancel` },
   { method: "GET", address: openaiConversation },
   { method: "DELETE", address: openaiConversation },
   { method: "GET", address: (person) => `${openaiConversation(person)}/items` },

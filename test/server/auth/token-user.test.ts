@@ -23,6 +23,11 @@ const OF_THE_TENANT = [
   "DELETE /api/v1/knowledge/:kb/documents/:document",
 ];
 
+/** Searches whose body names nobody find nothing of others. */
+const OF_EVERYBODY = ["assistants/search", "assistants/count", "assistants/:assistant_id/versions", "threads/search", "threads/count"].map(
+  (path) => `POST /langgraph/${path}`,
+);
+
 describe("a token that names its user", () => {
   const ADA = tokenOf("ada");
   const EVE = tokenOf("eve");
@@ -76,7 +81,16 @@ describe("a token that names its user", () => {
   });
 
   test("of another user shows nothing and does nothing, on any route", async () => {
-    const ids = { id: "ada", kb: "hangar", section: "profile", episode: turn.message_id, document: turn.message_id };
+    const ids = {
+      id: "ada",
+      kb: "hangar",
+      section: "profile",
+      episode: turn.message_id,
+      document: turn.message_id,
+      thread_id: turn.conversation_id,
+      run_id: turn.turnId,
+      assistant_id: "assistant",
+    };
     const idOf = { "/turns/": turn.turnId, "/api/v1/conversations/": turn.conversation_id };
     const idOfOpenAI = {
       "/v1/responses/": responseId({ turnId: turn.turnId, leg: 1 }),
@@ -84,7 +98,9 @@ describe("a token that names its user", () => {
     };
     const owned = (path: string): string => Object.entries({ ...idOf, ...idOfOpenAI }).find(([part]) => path.includes(part))?.[1] ?? "ada";
     const messages = [{ role: "user", content: "mine now" }];
-    const body = { user_id: "ada", user: "ada", session_id: MARKER, message: "mine now", messages };
+    const body = { user_id: "ada", user: "ada", metadata: { user_id: "ada" }, session_id: MARKER, message: "mine now", messages };
+    const context = { user_id: "ada" };
+    const run = { assistant_id: "assistant", input: { messages: [{ type: "human", content: "mine now" }] }, context };
     const bodies: Record<string, object> = {
       "/items": { items: messages },
       "/answers": { question_id: turn.message_id, answer: "deny" },
@@ -92,7 +108,7 @@ describe("a token that names its user", () => {
     };
     for (const route of routes) {
       const own = route.method === "PATCH" ? { pinned: true } : bodies[route.path.slice(route.path.lastIndexOf("/"))];
-      const sent = JSON.stringify(own ?? body);
+      const sent = JSON.stringify(/\/runs\b/.test(route.path) ? run : (own ?? body));
       const init = route.method === "GET" ? {} : { body: sent, headers: { "content-type": "application/json", ...EVE } };
       const address = `${addressOf(route, { ...ids, id: owned(route.path) }, turn.message_id)}?user_id=ada&query=${MARKER}`;
       const response = await fetch(service.url + address, { method: route.method, headers: EVE, ...init });
@@ -100,8 +116,9 @@ describe("a token that names its user", () => {
       const name = nameOf(route);
       expect({ name, text }).toMatchObject({ text: expect.not.stringContaining(MARKER) });
       if (OF_THE_TENANT.includes(name)) expect({ name, status: response.status }).toEqual({ name, status: 403 });
-      else if (/\/(users|conversations|turns|responses)\/:/.test(route.path))
+      else if (/\/(users|conversations|turns|responses|threads)\/:/.test(route.path))
         expect({ name, status: response.status }).toEqual({ name, status: 404 });
+      else if (OF_EVERYBODY.includes(name)) expect({ name, status: response.status }).toEqual({ name, status: 200 });
       else if (route.method !== "GET") expect({ name, refused: [400, 403].includes(response.status) }).toEqual({ name, refused: true });
     }
     expect(await listMessages(service.url, turn.conversation_id, ADA)).toHaveLength(2);

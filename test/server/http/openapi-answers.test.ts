@@ -8,6 +8,7 @@ import { askingClient, callOf, ORDER_TOOLS } from "../../support/services/asking
 import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
+import { askLangGraph } from "./described-langgraph.ts";
 
 const user = { id: "ada" };
 const turn = (message: string, sessionId = "s") => ({ user_id: "ada", session_id: sessionId, message });
@@ -155,8 +156,7 @@ describe("answers are what the description says", () => {
     expect(await ask<{ sections: object[] }>("getCoreMemory", { params: user })).toMatchObject({
       sections: expect.arrayContaining([by("agent"), by("person")]) as unknown,
     });
-    await ask("removeSection", goals);
-    await ask("getSectionHistory", goals);
+    for (const id of ["removeSection", "getSectionHistory"]) await ask(id, goals);
     await ask("listMemoryOperations", { params: user });
     expect((await client.call("exportUser", { params: user })).text).toContain('"kind":"memory_operations"');
     await ask("auditUser", { params: user });
@@ -185,13 +185,13 @@ describe("answers are what the description says", () => {
     await ask("deleteOpenAIConversation", { params: made });
   });
 
+  test("in LangGraph's protocol", () => askLangGraph(ask));
+
   test("about MCP servers", async () => {
     const docs = { params: { name: "docs" } };
     await ask("putMcpServer", { ...docs, body: { url: "https://docs.example.org/mcp", headers: { "X-Key": "sesame" } } }, 201);
     await ask("putMcpServer", { ...docs, body: { url: "https://docs.example.org/mcp" } });
-    await ask("getMcpServer", docs);
-    await ask("listMcpServers");
-    await ask("deleteMcpServer", docs);
+    for (const id of ["getMcpServer", "listMcpServers", "deleteMcpServer"]) await ask(id, docs);
   });
 
   test("over MCP", async () => {

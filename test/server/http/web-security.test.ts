@@ -100,6 +100,7 @@ describe("pages of other origins", () => {
     "if-none-match",
     "last-event-id",
     "mcp-protocol-version",
+    "x-api-key",
     "x-session-id",
     "x-user-id",
   ];

@@ -59,8 +59,9 @@ export function makeDescribedClient(url: string) {
       const answer = answers[status];
       if (answer) {
         const schema = answer.content[mediaType];
-        if (!schema) throw new Error(`${id} answered ${status} with ${mediaType}, which is not described: ${text.slice(0, 200)}`);
-        for (const value of values) expectDescribed(schema, value);
+        if (!schema && (mediaType !== "" || text !== "" || Object.keys(answer.content).length > 0))
+          throw new Error(`${id} answered ${status} with ${mediaType}, which is not described: ${text.slice(0, 200)}`);
+        for (const value of values) expectDescribed(schema as z.ZodType, value);
         for (const name of answer.headers ?? []) expect({ id, name, given: response.headers.has(name) }).toMatchObject({ given: true });
         answered.add(id);
       } else {

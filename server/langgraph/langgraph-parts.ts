@@ -1,0 +1,12 @@
+import type { Assistants } from "./assistants.ts";
+import type { makeOpenRun } from "./open-run.ts";
+import type { makeThreadStates } from "./thread-state.ts";
+import type { Threads } from "./threads.ts";
+
+/** What the routes of LangGraph's protocol share. */
+export interface LangGraphParts {
+  threads: Threads;
+  assistants: Assistants;
+  states: ReturnType<typeof makeThreadStates>;
+  openRun: ReturnType<typeof makeOpenRun>;
+}

@@ -1,0 +1,156 @@
+import type { Request, Response } from "express";
+import { v7 as uuidv7 } from "uuid";
+import { AppError } from "../../errors/app-error.ts";
+import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
+import type { Question } from "../../turn/question.ts";
+import { callerOf, tenantOf } from "../auth/caller.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import type { Reply } from "../turns/answer-question.ts";
+import { assertKnown } from "../turns/assert-known.ts";
+import { parseChatRequest } from "../turns/chat-request.ts";
+import { localSource, type TurnSource } from "../turns/turn-source.ts";
+import { ONCE } from "../../turn/outcome.ts";
+import type { Assistants } from "./assistants.ts";
+import { framesOf, keepFrames, makeRunFrames, type RunFrames } from "./run-frames.ts";
+import { assertOffered, contextOf, messageOf, modesOf, notOffered, type RunBody } from "./run-request.ts";
+import { storedMessageDict, toMessageDict, MOST_MESSAGES, type MessageDict } from "./thread-values.ts";
+import { conversationOf, noSuchThread, type Threads, userOfRequest } from "./threads.ts";
+import { HumanMessage } from "@langchain/core/messages";
+
+/** A run that has begun, or was found by its key. */
+export interface OpenedRun {
+  runId: string;
+  /** Null: a run without a thread. */
+  threadId: string | null;
+  source: TurnSource;
+  /** Null: another process, or another request by the same key, has begun it. */
+  frames: RunFrames | null;
+}
+
+const STRATEGIES = { reject: "cancel_waiting", enqueue: "enqueue", interrupt: "interrupt", rollback: "interrupt" } as const;
+
+/** What is resumed with: a label, several, own words, or `{answer, text, results}` as our own API takes it. By the id of the interrupt, too. */
+function toReply(question: Pick<Question, "id" | "type" | "options">, resume: unknown): Reply {
+  const { id, type, options } = question;
+  if (typeof resume === "object" && resume !== null && !Array.isArray(resume)) {
+    const byId = resume as Record<string, unknown>;
+    if (id in byId) return toReply(question, byId[id]);
+    const { answer, text, results } = resume as { answer?: unknown; text?: unknown; results?: unknown };
+    if (Array.isArray(results)) return { results: results as NonNullable<Reply["results"]> };
+    return { ...(answer === undefined ? {} : toReply(question, answer)), ...(typeof text === "string" ? { text } : {}) };
+  }
+  const labels = options.map(({ label }) => label);
+  if (typeof resume === "boolean" && type === "permission") return { answer: resume ? "allow_once" : "deny" };
+  if (Array.isArray(resume) && resume.every((one) => typeof one === "string")) return { answer: resume };
+  if (typeof resume === "string") return labels.includes(resume) || type === "permission" ? { answer: resume } : { text: resume };
+  const problem = `must be one of ${labels.join(", ")}, words of the person, or {"answer", "text"}`;
+  throw AppError.invalid([{ field: "command.resume", problem }]);
+}
+
+interface OpenRunParts extends Pick<AppParts, "config" | "stores" | "agents" | "turns"> {
+  threads: Threads;
+  assistants: Assistants;
+}
+
+/** Begins runs. The functions throw AppError as `Turns.open` and answering a question do. */
+export function makeOpenRun({ config, stores, agents, turns, threads, assistants }: OpenRunParts) {
+  async function messagesBefore(response: Response, thread: StoredThread | null): Promise<MessageDict[]> {
+    if (!thread) return [];
+    const page = { limit: MOST_MESSAGES, after: null };
+    const { items } = await stores.messages.list(conversationOf(response, thread), page, "newest_first");
+    return items.toReversed().map(storedMessageDict);
+  }
+
+  function foundFrames(turnId: string): RunFrames | null {
+    return framesOf(turns.registry.find(turnId)?.turn);
+  }
+
+  async function resume(response: Response, thread: StoredThread, body: RunBody, answer: unknown): Promise<OpenedRun> {
+    const waiting = await stores.questions.waitingIn({ tenantId: tenantOf(response), ...thread });
+    if (!waiting) throw AppError.invalid([{ field: "command.resume", problem: "the thread waits for nothing; send an input" }]);
+    const earlier = await messagesBefore(response, thread);
+    const frames = keepFrames(
+      makeRunFrames({
+        modes: modesOf(body),
+        subgraphs: body.stream_subgraphs === true,
+        earlier: earlier.slice(0, -1),
+        said: earlier.at(-1) ?? null,
+      }),
+    );
+    const reply = toReply(waiting.question, answer);
+    const { turn } = await turns.answer(callerOf(response), waiting.turnId, waiting.question.id, reply, frames.watch);
+    turns.registry.attach(turn.turnId, response, { cancels: body.on_disconnect === "cancel" });
+    return { runId: turn.turnId, threadId: thread.id, source: localSource(turn, false), frames };
+  }
+
+  /** `thread` null: a run without a thread, which leaves nothing unless it says so. */
+  async function begin(request: Request, response: Response, thread: StoredThread | null, body: RunBody): Promise<OpenedRun> {
+    const tenantId = tenantOf(response);
+    const given = contextOf(body);
+    const { id, text } = messageOf(body.input);
+    const agent = await assistants.agentOf(tenantId, body.assistant_id);
+    const modes = modesOf(body);
+    const chat = parseChatRequest(
+      {
+        user_id: thread?.userId ?? userOfRequest(request, response, given.user_id),
+        session_id: thread?.sessionId ?? `${ONCE}${uuidv7()}`,
+        message: text,
+        agent,
+        model: given.model ?? null,
+        kb_prefix: given.kb_prefix ?? null,
+        ...(given.instructions ? { instructions: given.instructions } : {}),
+        debug: given.debug ?? false,
+        remember: thread !== null,
+        interactive: thread !== null && given.interactive !== false,
+        on_busy: STRATEGIES[body.multitask_strategy ?? "reject"],
+        on_disconnect: body.on_disconnect ?? "continue",
+      },
+      config.MAX_MESSAGE_CHARS,
+    );
+    const [, earlier] = await Promise.all([assertKnown({ stores, agents }, tenantId, chat), messagesBefore(response, thread)]);
+    const said = toMessageDict(new HumanMessage({ content: text, ...(id === undefined ? {} : { id }) }));
+    const frames = keepFrames(makeRunFrames({ modes, subgraphs: body.stream_subgraphs === true, earlier, said }));
+    const asked = {
+      assistant_id: body.assistant_id,
+      metadata: body.metadata ?? {},
+      multitask_strategy: body.multitask_strategy ?? "reject",
+    };
+    const isKept = thread !== null || body.on_completion === "keep";
+    const beside = { asked: { langgraph: asked }, ...(isKept ? {} : { store: false }) };
+    const source = await turns.open(request, response, chat, beside, frames.watch);
+    return { runId: source.turnId, threadId: thread?.id ?? null, source, frames: foundFrames(source.turnId) };
+  }
+
+  /** The newest turn: from there a run goes on anyway. */
+  async function assertNewest(response: Response, thread: StoredThread, checkpointId: string): Promise<void> {
+    const { items } = await stores.messages.list(conversationOf(response, thread), { limit: 1, after: null }, "newest_first");
+    if (items[0]?.metadata["turn_id"] === checkpointId) return;
+    throw notOffered(
+      "checkpoint",
+      "a conversation does not branch: a run goes on from the newest checkpoint; leave it out, or begin another thread",
+    );
+  }
+
+  return {
+    begin,
+    foundFrames,
+    async ofThread(request: Request, response: Response, threadId: string, body: RunBody): Promise<OpenedRun> {
+      assertOffered(body);
+      const found = await threads.find(callerOf(response), threadId);
+      if (!found && body.if_not_exists !== "create") throw noSuchThread(threadId);
+      const { command, checkpoint, checkpoint_id: ofBody } = body;
+      const checkpointId = ofBody ?? checkpoint?.checkpoint_id;
+      if (found && command && "resume" in command && command.resume !== undefined) return resume(response, found, body, command.resume);
+      const owner = { tenantId: tenantOf(response), userId: found?.userId ?? userOfRequest(request, response, contextOf(body).user_id) };
+      messageOf(body.input); // refused before a thread is made for it
+      const thread = found ?? (await threads.create(owner, threadId));
+      if (checkpointId) await assertNewest(response, thread, checkpointId);
+      return begin(request, response, thread, body);
+    },
+    async withoutThread(request: Request, response: Response, body: RunBody): Promise<OpenedRun> {
+      assertOffered(body);
+      if (body.command) throw notOffered("command", "a run without a thread waits for nothing; send an input");
+      return begin(request, response, null, body);
+    },
+  };
+}

@@ -1,0 +1,172 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { isBaseMessage } from "@langchain/core/messages";
+import { makeEventLog } from "../../graph/event-log.ts";
+import type { GraphStreamMode, GraphWatch, RunningTurn } from "../../graph/start-turn.ts";
+import type { TurnEvent } from "../../turn/events.ts";
+import type { ConversationState, ConversationUpdate } from "../../turn/state.ts";
+import { toInterrupt } from "./thread-state.ts";
+import { type MessageDict, shownFields, type ThreadValues, toMessageDict, withMessages } from "./thread-values.ts";
+
+/** What a client may ask a run's stream for. */
+export const STREAM_MODES = ["values", "updates", "messages", "messages-tuple", "custom", "tasks", "debug"] as const;
+export type StreamMode = (typeof STREAM_MODES)[number];
+
+/** One event of a run's stream, as it is sent. `mode`: what has to be asked for to get it; null: always sent. */
+export interface Frame {
+  mode: StreamMode | null;
+  event: string;
+  /** JSON in one line. */
+  data: string;
+}
+
+/** What a run has streamed, and its last state. */
+export interface RunFrames {
+  watch: GraphWatch;
+  batches: () => AsyncGenerator<Frame[], void>;
+  /** The values of the state, as the stream has told them last. */
+  values: () => ThreadValues;
+}
+
+const GRAPH_MODES: Readonly<Record<StreamMode, readonly GraphStreamMode[]>> = {
+  values: ["values"],
+  updates: ["updates"],
+  messages: ["messages"],
+  "messages-tuple": ["messages"],
+  custom: [],
+  tasks: ["tasks"],
+  debug: ["debug"],
+};
+
+/** Of what LangChain says of a call: no internal ids, nothing of the caller. */
+const SHOWN_METADATA = /^(tags|name|ls_.*|langgraph_(step|node|triggers|path|checkpoint_ns)|checkpoint_ns)$/;
+
+const isShownMessage = ({ type }: BaseMessage): boolean => type === "ai" || type === "tool";
+
+/** What a node has written, in the words of the state that clients see; null when it is nothing of it. */
+function shownUpdate(written: ConversationUpdate): object | null {
+  const { messages } = written as Partial<ConversationState>;
+  const said = (messages ?? []).filter(isBaseMessage).filter(({ type }) => type !== "remove");
+  const shown = { ...(said.length > 0 ? { messages: said.map(toMessageDict) } : {}), ...shownFields(written) };
+  return Object.keys(shown).length > 0 ? shown : null;
+}
+
+interface DebugChunk {
+  payload?: unknown;
+}
+interface TaskChunk {
+  input?: Partial<ConversationState>;
+  result?: ConversationUpdate;
+}
+
+export interface RunFramesParts {
+  modes: readonly StreamMode[];
+  subgraphs: boolean;
+  /** The messages before this turn. */
+  earlier: readonly MessageDict[];
+  /** Of the user, as the request has it, until it is stored. */
+  said: MessageDict | null;
+}
+
+/** Records what a run streams, in the words of LangGraph's protocol. Frames are written once, for any number of readers. */
+export function makeRunFrames({ modes, subgraphs, earlier, said }: RunFramesParts): RunFrames {
+  const wanted = new Set(modes);
+  const log = makeEventLog<Frame>();
+  let values: ThreadValues = { messages: withMessages(earlier, said ? [said] : []) };
+  const partial = new Map<string, string>();
+  let lastMetadata = { of: null as unknown, json: "{}" };
+
+  function add(mode: StreamMode | null, event: string, data: unknown, namespace: readonly string[] = []): void {
+    const name = namespace.length === 0 ? event : `${event}|${namespace.join("|")}`;
+    log.append({ mode, event: name, data: typeof data === "string" ? data : JSON.stringify(data) });
+  }
+
+  /** It is the same object for all tokens of a call. */
+  function metadataJson(metadata: unknown): string {
+    if (lastMetadata.of === metadata) return lastMetadata.json;
+    const shown = Object.entries(metadata as object).filter(([name]) => SHOWN_METADATA.test(name));
+    const json = JSON.stringify(Object.fromEntries(shown));
+    lastMetadata = { of: metadata, json };
+    return json;
+  }
+
+  function toValues(state: ConversationState): ThreadValues {
+    const own = state.messages.length > 0 ? state.messages.map(toMessageDict) : ownMessage(state);
+    return { ...values, ...shownFields(state), messages: withMessages(earlier, own) };
+  }
+
+  function ownMessage({ currentMessageId }: Partial<ConversationState>): MessageDict[] {
+    if (!said) return [];
+    return [currentMessageId === undefined ? said : { ...said, id: currentMessageId }];
+  }
+
+  function addMessage([message, metadata]: [BaseMessage, unknown], namespace: readonly string[]): void {
+    if (!isShownMessage(message)) return; // the caller has sent the others
+    const dict = toMessageDict(message);
+    if (wanted.has("messages-tuple")) add("messages-tuple", "messages", `[${JSON.stringify(dict)},${metadataJson(metadata)}]`, namespace);
+    if (!wanted.has("messages") || typeof dict.content !== "string") return;
+    const id = dict.id ?? "";
+    if (!partial.has(id)) add("messages", "messages/metadata", `{${JSON.stringify(id)}:{"metadata":${metadataJson(metadata)}}}`);
+    partial.set(id, (partial.get(id) ?? "") + dict.content);
+    add("messages", "messages/partial", [{ ...dict, type: "ai", content: partial.get(id) }]);
+  }
+
+  /** A task's input is the whole state, and names things that only the service knows. */
+  const shownTask = ({ input, result, ...task }: TaskChunk): object => ({
+    ...task,
+    ...(input === undefined ? {} : { input: shownFields(input) }),
+    ...(result === undefined ? {} : { result: shownUpdate(result) }),
+  });
+
+  function onChunk(mode: GraphStreamMode, chunk: unknown, namespace: readonly string[]): void {
+    if (mode === "messages") return addMessage(chunk as [BaseMessage, unknown], namespace);
+    if (namespace.length > 0 && mode === "values") return add("values", "values", shownOfSubgraph(chunk), namespace);
+    if (mode === "values") {
+      values = toValues(chunk as ConversationState);
+      if (wanted.has("values") && !(chunk as ConversationState).question) add("values", "values", values);
+    } else if (mode === "updates") {
+      for (const [node, written] of Object.entries(chunk as Record<string, ConversationUpdate>)) {
+        if ("question" in written && written.question) continue; // an interrupted node has written nothing
+        add("updates", "updates", { [node]: namespace.length > 0 ? shownOfSubgraph(written) : shownUpdate(written) }, namespace);
+      }
+    } else if (mode === "tasks") add("tasks", "tasks", shownTask(chunk as TaskChunk), namespace);
+    else if (mode === "debug") {
+      const { payload, ...debug } = chunk as DebugChunk;
+      add("debug", "debug", { ...debug, payload: shownTask(payload as TaskChunk) }, namespace);
+    }
+  }
+
+  function onEvent(event: TurnEvent): void {
+    if (wanted.has("custom")) add("custom", "custom", event);
+    if (event.status === "waiting") {
+      const interrupts = { __interrupt__: [toInterrupt(event.content.question)] };
+      values = { ...values, ...interrupts };
+      add("updates", "updates", interrupts);
+      add("values", "values", values);
+    } else if (event.status === "error") {
+      add(null, "error", { error: event.content.code, message: event.content.message });
+    } else if (event.status === "done" && wanted.has("messages")) {
+      add("messages", "messages/complete", values.messages?.slice(-1) ?? []);
+    }
+    if (event.status === "waiting" || event.status === "error" || event.status === "done") log.end();
+  }
+
+  const graphModes = [...new Set<GraphStreamMode>(["values", ...modes.flatMap((mode) => GRAPH_MODES[mode])])];
+  return { watch: { modes: graphModes, subgraphs, onChunk, onEvent }, batches: () => log.readBatches(), values: () => values };
+}
+
+/** The loop of an agent: its messages hold the prompt, which is memory of the user and the service's own words. */
+function shownOfSubgraph(written: unknown): object {
+  const { messages } = written as { messages?: readonly BaseMessage[] };
+  return { messages: (messages ?? []).filter(isBaseMessage).filter(isShownMessage).map(toMessageDict) };
+}
+
+const framesOfTurns = new WeakMap<GraphWatch, RunFrames>();
+
+/** So that the frames are found again by the turn. */
+export function keepFrames(frames: RunFrames): RunFrames {
+  framesOfTurns.set(frames.watch, frames);
+  return frames;
+}
+
+/** Null: nobody watches the run of this turn. */
+export const framesOf = (turn: RunningTurn | undefined): RunFrames | null => (turn?.watch ? (framesOfTurns.get(turn.watch) ?? null) : null);

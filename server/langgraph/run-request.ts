@@ -1,0 +1,109 @@
+import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
+import { callerId, givenMetadata, instructionsText, isTooDeep, storableText, TOO_DEEP } from "../http/parse-request.ts";
+import { lastHuman } from "../studio-input.ts";
+import { chatMessage } from "../turns/chat-request.ts";
+import { STREAM_MODES, type StreamMode } from "./run-frames.ts";
+
+/** A field of an error that names what this service has instead. */
+export function notOffered(field: string, problem: string): AppError {
+  return new AppError("not_offered", `${field}: ${problem}`, { details: [{ field, problem }] });
+}
+
+/** Modes of the protocol that are not served, so that their refusal can say so. */
+const OTHER_MODES = ["checkpoints", "events", "tools", "messages/partial"] as const;
+
+const streamMode = z.enum([...STREAM_MODES, ...OTHER_MODES], `must be one of ${STREAM_MODES.join(", ")}`);
+
+/** What a turn takes of a run's `config.configurable` or `context`. Clients put other things there, too. */
+export const RunContext = z
+  .looseObject({
+    user_id: callerId.nullish().describe("Whose memory is used, unless the token or the thread says."),
+    kb_prefix: storableText.nullish(),
+    model: storableText.nullish(),
+    instructions: instructionsText.nullish(),
+    debug: z.boolean("must be true or false").nullish(),
+    interactive: z.boolean("must be true or false").nullish().describe("`false`: nobody is asked, and nothing interrupts the run."),
+  })
+  .describe("What a turn takes; other fields are ignored.");
+export type RunContext = z.infer<typeof RunContext>;
+
+const anything = z.unknown().refine((value) => !isTooDeep(value), TOO_DEEP);
+const nodes = z.union([z.literal("*"), z.array(storableText)], 'must be "*" or names of nodes');
+
+export const CheckpointBody = z.looseObject({ checkpoint_id: z.uuid("must be the id of a checkpoint").nullish() });
+
+export const RunBody = z.looseObject(
+  {
+    assistant_id: storableText.describe("The id or the name of an assistant, or `conversation`, which routes the turn."),
+    input: z
+      .looseObject({ messages: anything.optional() }, "must be an object with messages")
+      .nullish()
+      .describe('`{"messages": […]}`, the last one of the human; null with a `command`.'),
+    command: z.looseObject({ resume: anything.optional() }).nullish().describe("`resume`: the answer to what the thread waits for."),
+    checkpoint: CheckpointBody.nullish(),
+    checkpoint_id: z.uuid("must be the id of a checkpoint").nullish(),
+    config: z.looseObject({ configurable: RunContext.nullish() }).nullish(),
+    context: RunContext.nullish(),
+    metadata: givenMetadata.nullish(),
+    stream_mode: z
+      .union([streamMode, z.array(streamMode).max(20)])
+      .nullish()
+      .describe("Default: values."),
+    stream_subgraphs: z.boolean("must be true or false").nullish(),
+    interrupt_before: nodes.nullish(),
+    interrupt_after: nodes.nullish(),
+    multitask_strategy: z
+      .enum(["reject", "enqueue", "interrupt", "rollback"], "must be reject, enqueue, interrupt or rollback")
+      .nullish()
+      .describe("While another run holds the thread: 409 (the default), wait in line, or stop that one."),
+    if_not_exists: z.enum(["create", "reject"], "must be create or reject").nullish(),
+    on_disconnect: z.enum(["cancel", "continue"], "must be cancel or continue").nullish(),
+    on_completion: z.enum(["delete", "keep"], "must be delete or keep").nullish().describe("Of a run without a thread. Default: delete."),
+    after_seconds: z.number().nullish(),
+    webhook: z.string().nullish(),
+  },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with assistant_id and input" : undefined) },
+);
+export type RunBody = z.infer<typeof RunBody>;
+
+/** Throws AppError `not_offered` for modes that are not served. */
+export function modesOf({ stream_mode: given }: Pick<RunBody, "stream_mode">): StreamMode[] {
+  const asked = given === null || given === undefined ? ["values" as const] : [given].flat();
+  const other = asked.find((mode) => !(STREAM_MODES as readonly string[]).includes(mode));
+  if (other !== undefined) throw notOffered("stream_mode", `"${other}" is not served; there are ${STREAM_MODES.join(", ")}`);
+  return asked.length === 0 ? ["values"] : (asked as StreamMode[]);
+}
+
+/** Throws AppError `not_offered` for what only other servers of this protocol do. */
+export function assertOffered(body: RunBody): void {
+  const { command, after_seconds: delay, webhook, interrupt_before: before, interrupt_after: after, multitask_strategy: strategy } = body;
+  const isGiven = (value: unknown): boolean => value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
+  if (command && (isGiven(command["goto"]) || isGiven(command["update"])))
+    throw notOffered("command", "the graph of a turn takes no goto and no update; send resume, or an input");
+  if (delay) throw notOffered("after_seconds", "runs begin at once; send the request later");
+  if (webhook) throw notOffered("webhook", "no address is called at the end of a run; read its stream, or join it");
+  if ([before, after].some((given) => given && given.length > 0))
+    throw notOffered("interrupt_before", "a turn stops only where it asks somebody; stream updates to see its steps");
+  if (strategy === "rollback")
+    throw notOffered("multitask_strategy", "a message is not taken back; interrupt stops the run, and what it said is kept as incomplete");
+}
+
+/** `config.configurable` and `context` together; the latter wins. */
+export const contextOf = ({ config, context }: Pick<RunBody, "config" | "context">): RunContext => ({
+  ...config?.configurable,
+  ...context,
+});
+
+const Input = z.looseObject({ messages: z.union([z.array(anything), z.looseObject({}), z.string()]).optional() });
+
+/** The message of the user. Throws AppError `invalid_request`. */
+export function messageOf(input: unknown): { id: string | undefined; text: string } {
+  const parsed = Input.safeParse(input);
+  const problem = 'must be {"messages": […]} with a message of the human, the last one of which is answered';
+  const human = parsed.success && parsed.data.messages !== undefined ? lastHuman(parsed.data.messages) : undefined;
+  if (!human) throw AppError.invalid([{ field: "input", problem }]);
+  const text = chatMessage.safeParse(human.text);
+  if (!text.success) throw AppError.invalid([{ field: "input.messages", problem: text.error.issues[0]?.message ?? problem }]);
+  return { id: human.id, text: text.data };
+}

@@ -1,0 +1,230 @@
+import type { Request, Response, Router } from "express";
+import { z } from "zod";
+import { callerOf } from "../auth/caller.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { parseRequest, parseUuid, wholeNumberField } from "../http/parse-request.ts";
+import { MODEL_ERRORS, START_ERRORS } from "../turns/chat-routes.ts";
+import { cancelTurn, findTurn, sourceOf } from "../turns/turn-routes.ts";
+import type { LangGraphParts } from "./langgraph-parts.ts";
+import type { OpenedRun } from "./open-run.ts";
+import { STREAM_MODES, type StreamMode } from "./run-frames.ts";
+import { modesOf, notOffered, RunBody } from "./run-request.ts";
+import { lastValues, parseFrameId, runHeaders, sendRunStream } from "./run-stream.ts";
+import { makeRuns, noSuchRun, Run, RUN_STATUS, toRun } from "./runs.ts";
+import { ThreadValues } from "./thread-values.ts";
+import { conversationOf } from "./threads.ts";
+
+const flag = z.enum(["0", "1", "true", "false"], "must be 1 or 0").default("0");
+const isSet = (value: string): boolean => value === "1" || value === "true";
+const streamMode = z.union([z.enum(STREAM_MODES), z.array(z.enum(STREAM_MODES))], `must be one of ${STREAM_MODES.join(", ")}`);
+
+const JoinQuery = z.object({
+  cancel_on_disconnect: flag,
+  stream_mode: streamMode.optional().describe("Of the modes that the run was asked for. Default: all of them."),
+});
+const CancelQuery = z.object({
+  wait: flag,
+  action: z.enum(["interrupt", "rollback"], "must be interrupt or rollback").default("interrupt"),
+});
+const ListQuery = z.object({
+  limit: wholeNumberField(1, 200).default(10),
+  offset: wholeNumberField(0, 1_000).default(0),
+  status: z.enum(RUN_STATUS, `must be one of ${RUN_STATUS.join(", ")}`).optional(),
+});
+
+const EndOfRun = ThreadValues.extend({
+  __error__: z.object({ error: z.string(), message: z.string() }).optional(),
+  __interrupt__: z.array(z.unknown()).optional(),
+}).describe("The values of the thread behind the run. `__error__`: why it failed; `__interrupt__`: what it waits for.");
+
+const stream = {
+  what: "Server-sent events, as LangGraph's clients read them: `metadata`, then those of the modes that were asked for.",
+  content: { "text/event-stream": z.unknown() },
+} as const;
+const params = { thread_id: z.uuid(), run_id: z.uuid() };
+const errors = [
+  ...START_ERRORS,
+  ...MODEL_ERRORS,
+  "not_found",
+  "not_offered",
+  "already_answered",
+  "question_expired",
+  "turn_cancelled",
+  "turn_superseded",
+] as const;
+
+export const runOperations = operationGroup({
+  tag: "LangGraph's protocol",
+  schemas: { RunBody, Run, EndOfRun },
+  routes: {
+    createRun: route("POST /langgraph/threads/:thread_id/runs", "A run in the background: a turn", {
+      params: { thread_id: z.uuid() },
+      body: jsonBody(RunBody),
+      answer: Run,
+      errors,
+    }),
+    streamRun: route("POST /langgraph/threads/:thread_id/runs/stream", "A run, streamed", {
+      params: { thread_id: z.uuid() },
+      body: jsonBody(RunBody),
+      answers: { 200: stream },
+      errors,
+    }),
+    waitForRun: route("POST /langgraph/threads/:thread_id/runs/wait", "A run, answered when it is over", {
+      params: { thread_id: z.uuid() },
+      body: jsonBody(RunBody),
+      answer: EndOfRun,
+      errors,
+    }),
+    listRuns: route("GET /langgraph/threads/:thread_id/runs", "The runs of a thread, newest first", {
+      params: { thread_id: z.uuid() },
+      query: ListQuery,
+      answer: z.array(Run),
+      errors: ["not_found"],
+    }),
+    getRun: route("GET /langgraph/threads/:thread_id/runs/:run_id", "One run", { params, answer: Run, errors: ["not_found"] }),
+    joinRun: route("GET /langgraph/threads/:thread_id/runs/:run_id/join", "Waits for the end of a run", {
+      params,
+      query: JoinQuery.pick({ cancel_on_disconnect: true }),
+      answer: EndOfRun,
+      errors: ["not_found", "turn_gone"],
+    }),
+    joinRunStream: route(
+      "GET /langgraph/threads/:thread_id/runs/:run_id/stream",
+      "The events of a run, from the first or behind the last one that arrived",
+      {
+        params,
+        query: JoinQuery,
+        answers: { 200: stream },
+        errors: ["not_found", "turn_gone"],
+      },
+    ),
+    cancelRun: route("POST /langgraph/threads/:thread_id/runs/:run_id/cancel", "Stops a run; what there is of the answer is kept", {
+      params,
+      query: CancelQuery,
+      answers: { 202: { what: "It stops.", content: {} }, 204: { what: "It has stopped.", content: {} } },
+      errors: ["not_found", "not_offered"],
+    }),
+    deleteRun: route("DELETE /langgraph/threads/:thread_id/runs/:run_id", "Erases the exchange of a run, with all that came of it", {
+      params,
+      answers: { 204: { what: "It is gone.", content: {} } },
+      errors: ["not_found", "conversation_busy"],
+    }),
+    streamRunWithoutThread: route(
+      "POST /langgraph/runs/stream",
+      "A run without a thread, streamed: it is answered with memory and leaves none",
+      {
+        body: jsonBody(RunBody),
+        answers: { 200: stream },
+        errors,
+      },
+    ),
+    waitForRunWithoutThread: route("POST /langgraph/runs/wait", "A run without a thread, answered when it is over", {
+      body: jsonBody(RunBody),
+      answer: EndOfRun,
+      errors,
+    }),
+  },
+});
+
+/** Runs of threads, and without a thread. */
+export function runRoutes(parts: AppParts, { threads, states, openRun }: LangGraphParts): Router {
+  const { heartbeatMs, turns, memory } = parts;
+  const runs = makeRuns(parts);
+
+  const bodyOf = (request: Request): RunBody => parseRequest(RunBody, request.body);
+  const threadIdOf = (request: Request): string => parseUuid("thread id", request.params["thread_id"]);
+
+  async function readValues(response: Response, threadId: string | null): Promise<ThreadValues> {
+    const thread = threadId === null ? null : await threads.find(callerOf(response), threadId);
+    return thread ? (await states.read(conversationOf(response, thread))).values : {};
+  }
+
+  /** A run in the path; of this thread. */
+  async function findRun(request: Request, response: Response) {
+    const thread = await threads.ofRequest(request, response);
+    const id = parseUuid("run id", request.params["run_id"]);
+    const found = await findTurn(parts, callerOf(response), id);
+    if (found.record && found.record.conversationId !== thread.id) throw noSuchRun(id);
+    return { thread, found };
+  }
+
+  async function sendOpened(response: Response, run: OpenedRun, modes: readonly StreamMode[]): Promise<void> {
+    if (!run.source.waits) await run.source.accepted;
+    await sendRunStream(response, run, { heartbeatMs, modes, after: 0, readValues: () => readValues(response, run.threadId) });
+  }
+
+  async function answerOpened(response: Response, run: OpenedRun): Promise<void> {
+    await run.source.accepted;
+    response.set(runHeaders(run)).json(await lastValues(run, response, () => readValues(response, run.threadId)));
+  }
+
+  return makeRouter(runOperations, {
+    async createRun(request, response) {
+      const body: RunBody = { ...bodyOf(request), on_disconnect: "continue" };
+      const opened = await openRun.ofThread(request, response, threadIdOf(request), body);
+      if (!opened.source.waits) await opened.source.accepted;
+      const found = await findTurn(parts, callerOf(response), opened.runId);
+      response.set(runHeaders(opened)).json(toRun(found, opened.threadId));
+    },
+    async streamRun(request, response) {
+      const body = bodyOf(request);
+      await sendOpened(response, await openRun.ofThread(request, response, threadIdOf(request), body), modesOf(body));
+    },
+    async waitForRun(request, response) {
+      const body = bodyOf(request);
+      await answerOpened(response, await openRun.ofThread(request, response, threadIdOf(request), body));
+    },
+    async listRuns(request, response) {
+      const { status, ...page } = parseRequest(ListQuery, request.query);
+      const thread = await threads.ofRequest(request, response);
+      response.json(await runs.list(conversationOf(response, thread), { ...page, status }));
+    },
+    async getRun(request, response) {
+      const { thread, found } = await findRun(request, response);
+      response.json(toRun(found, thread.id));
+    },
+    async joinRun(request, response) {
+      const { cancel_on_disconnect: cancels } = parseRequest(JoinQuery.pick({ cancel_on_disconnect: true }), request.query);
+      const { thread, found } = await findRun(request, response);
+      const source = sourceOf(parts, found);
+      turns.registry.attach(found.id, response, { cancels: isSet(cancels) });
+      const read = async () => (await states.read(conversationOf(response, thread), found.id)).values;
+      response.json(await lastValues({ frames: openRun.foundFrames(found.id), source }, response, read));
+    },
+    async joinRunStream(request, response) {
+      const { cancel_on_disconnect: cancels, stream_mode: modes = STREAM_MODES } = parseRequest(JoinQuery, request.query);
+      const after = parseFrameId(request.get("last-event-id"));
+      const { thread, found } = await findRun(request, response);
+      const run = { runId: found.id, threadId: thread.id, source: sourceOf(parts, found), frames: openRun.foundFrames(found.id) };
+      turns.registry.attach(found.id, response, { cancels: isSet(cancels) });
+      const read = async () => (await states.read(conversationOf(response, thread), found.id)).values;
+      await sendRunStream(response, run, { heartbeatMs, modes: [modes].flat(), after, readValues: read });
+    },
+    async cancelRun(request, response) {
+      const { wait, action } = parseRequest(CancelQuery, request.query);
+      if (action === "rollback")
+        throw notOffered("action", "a message is not taken back; interrupt stops the run, and DELETE erases its exchange");
+      const { found } = await findRun(request, response);
+      const source = found.record?.outcome ? null : sourceOf(parts, found);
+      await cancelTurn(parts, found);
+      if (isSet(wait) && source && !found.record?.question) await source.last(AbortSignal.timeout(60_000));
+      response.status(isSet(wait) ? 204 : 202).end();
+    },
+    async deleteRun(request, response) {
+      const { thread, found } = await findRun(request, response);
+      const { record, id } = found;
+      if (!record) throw noSuchRun(id);
+      const erased = await memory.erase.episode({ tenantId: record.tenantId, userId: thread.userId }, record.questionId);
+      if (!erased) throw noSuchRun(id);
+      response.status(204).end();
+    },
+    async streamRunWithoutThread(request, response) {
+      const body = bodyOf(request);
+      await sendOpened(response, await openRun.withoutThread(request, response, body), modesOf(body));
+    },
+    async waitForRunWithoutThread(request, response) {
+      await answerOpened(response, await openRun.withoutThread(request, response, bodyOf(request)));
+    },
+  });
+}

@@ -1,0 +1,86 @@
+import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
+import type { OwnedConversation } from "../../stores/owner.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import { time } from "../http/openapi/operation.ts";
+import { storedOutcome } from "../turns/turn-source.ts";
+import { type FoundTurn, turnState } from "../turns/turn-routes.ts";
+import { assistantId, GRAPH_ID } from "./assistants.ts";
+
+export const RUN_STATUS = ["pending", "running", "success", "error", "interrupted"] as const;
+
+export const Run = z.object({
+  run_id: z.uuid().describe("The id of a turn."),
+  thread_id: z.uuid().nullable(),
+  assistant_id: z.uuid(),
+  created_at: time,
+  updated_at: time,
+  status: z.enum(RUN_STATUS).describe("A run that waits for an answer, or was cancelled, is `interrupted`."),
+  metadata: z.record(z.string(), z.unknown()),
+  kwargs: z.object({}),
+  multitask_strategy: z.string(),
+});
+export type Run = z.infer<typeof Run>;
+
+/** What a run keeps of its request, in the outcome of its turn. */
+interface AskedOfRun {
+  assistant_id?: string;
+  metadata?: Record<string, unknown>;
+  multitask_strategy?: string;
+}
+
+function statusOf(found: FoundTurn): Run["status"] {
+  const { record } = found;
+  if (!record) return found.entry?.isAccepted ? "running" : "pending";
+  if (record.isGone && !record.isHeld) return record.answerId === null ? "error" : "success";
+  const state = turnState(found);
+  if (state === "waiting") return "interrupted";
+  if (state === "failed") return storedOutcome(record)?.error?.code === "turn_cancelled" ? "interrupted" : "error";
+  return state === "done" ? "success" : state === "running" ? "running" : "error";
+}
+
+/** `threadId`: of a run that is not stored yet. */
+export function toRun(found: FoundTurn, threadId: string | null): Run {
+  const { id, record } = found;
+  const outcome = record && storedOutcome(record);
+  const { assistant_id: given, metadata = {}, multitask_strategy = "reject" } = (outcome?.asked?.["langgraph"] ?? {}) as AskedOfRun;
+  const now = new Date();
+  return {
+    run_id: id,
+    thread_id: record?.conversationId ?? threadId,
+    assistant_id: assistantId(outcome?.agent ?? GRAPH_ID),
+    created_at: (record?.startedAt ?? now).toISOString(),
+    updated_at: (record?.endedAt ?? record?.startedAt ?? now).toISOString(),
+    status: statusOf(found),
+    metadata: { ...metadata, graph_id: GRAPH_ID, ...(given === undefined ? {} : { assistant: given }) },
+    kwargs: {},
+    multitask_strategy,
+  };
+}
+
+export const noSuchRun = (id: string): AppError => new AppError("not_found", `There is no run ${id} in this thread.`);
+
+/** Messages that are looked through for the turns of a list. */
+const MOST_LOOKED_AT = 2_000;
+
+/** The runs of a thread. */
+export function makeRuns({ stores, turns }: Pick<AppParts, "stores" | "turns">) {
+  return {
+    /** The newest first. */
+    async list(
+      conversation: OwnedConversation,
+      { limit, offset, status }: { limit: number; offset: number; status: string | undefined },
+    ): Promise<Run[]> {
+      const most = status === undefined ? Math.min(MOST_LOOKED_AT, 3 * (limit + offset)) : MOST_LOOKED_AT;
+      const { items } = await stores.messages.list(conversation, { limit: most, after: null }, "newest_first");
+      const ids = [...new Set(items.flatMap(({ metadata: { turn_id: id } }) => (typeof id === "string" ? [id] : [])))];
+      const records = new Map((await stores.turns.findAll(conversation, ids)).map((record) => [record.id, record]));
+      const known = ids.map((id) => records.get(id)).filter((record) => record !== undefined);
+      const runs = known.map((record) => {
+        const entry = turns.registry.find(record.id);
+        return toRun({ id: record.id, entry, isRunningHere: entry !== null && entry.last === null, record }, conversation.conversationId);
+      });
+      return runs.filter((run) => status === undefined || run.status === status).slice(offset, offset + limit);
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import type { Request, Response } from "express";
+import { v7 as uuidv7 } from "uuid";
+import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
+import { makeThreadStore, type StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
+import type { OwnedConversation, Owner } from "../../stores/owner.ts";
+import { ANYBODY, callerOf, tenantOf } from "../auth/caller.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import { time } from "../http/openapi/operation.ts";
+import { callerId, parseRequest, parseUuid } from "../http/parse-request.ts";
+import { namedUser } from "../openai/user-and-session.ts";
+import { GRAPH_ID } from "./assistants.ts";
+import { Interrupt } from "./thread-state.ts";
+import { ThreadValues } from "./thread-values.ts";
+
+export const Thread = z.object({
+  thread_id: z.uuid(),
+  created_at: time,
+  updated_at: time,
+  state_updated_at: time,
+  metadata: z.looseObject({ graph_id: z.literal(GRAPH_ID), user_id: z.string() }),
+  status: z.enum(["idle", "busy", "interrupted"]),
+  config: z.object({}),
+  values: ThreadValues.nullable().describe("Of one thread. Null in a list: read its state."),
+  interrupts: z.record(z.string(), z.array(Interrupt)),
+  error: z.null(),
+});
+export type Thread = z.infer<typeof Thread>;
+
+/** Fields of a thread's metadata that the service writes. */
+const OWN_METADATA = ["graph_id", "user_id", "session_id", "title"] as const;
+
+/** Without fields that say what the service knows itself. */
+export function keptMetadata(given: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => !(OWN_METADATA as readonly string[]).includes(name)));
+}
+
+export function toThread(thread: StoredThread, shown: Pick<Thread, "values" | "interrupts">): Thread {
+  const { id, userId, sessionId, title, metadata, status, createdAt, updatedAt, lastMessageAt } = thread;
+  return {
+    thread_id: id,
+    created_at: createdAt.toISOString(),
+    updated_at: updatedAt.toISOString(),
+    state_updated_at: lastMessageAt.toISOString(),
+    metadata: {
+      ...metadata,
+      graph_id: GRAPH_ID,
+      user_id: userId,
+      ...(sessionId === id ? {} : { session_id: sessionId }),
+      ...(title === null ? {} : { title }),
+    },
+    status,
+    config: {},
+    ...shown,
+    error: null,
+  };
+}
+
+/** Of the token, else as the thread, a header or the run names them. Throws AppError `forbidden` or `invalid_request`. */
+export function userOfRequest(request: Request, response: Response, named: unknown): string {
+  const caller = callerOf(response);
+  if (typeof named === "string" && caller.userId !== null && named !== caller.userId)
+    throw new AppError("forbidden", "user_id: is not the user of this token. Leave it out, or send that user's token.");
+  if (caller.userId !== null) return caller.userId;
+  if (named !== undefined && named !== null) return parseRequest(z.object({ user_id: callerId }), { user_id: named }).user_id;
+  const found = namedUser(request, caller);
+  if (found !== null) return found;
+  if (caller === ANYBODY) return "default";
+  const problem = "is missing; send whose memory to use as user_id in the metadata of the thread, or in the config of the run";
+  throw AppError.invalid([{ field: "user_id", problem }]);
+}
+
+export const noSuchThread = (id: string): AppError => new AppError("not_found", `There is no thread ${id}.`);
+
+export type Threads = ReturnType<typeof makeThreads>;
+
+export function makeThreads({ stores }: Pick<AppParts, "stores">) {
+  const store = makeThreadStore(stores.database);
+  return {
+    ...store,
+    /** The thread in the path. Throws AppError `invalid_request` or `not_found`. */
+    async ofRequest(request: Request, response: Response): Promise<StoredThread> {
+      const id = parseUuid("thread id", request.params["thread_id"]);
+      const thread = await store.find(callerOf(response), id);
+      if (!thread) throw noSuchThread(id);
+      return thread;
+    },
+    /** An empty one. Throws AppError `not_offered` when its id is taken. */
+    async create(owner: Owner, id: string = uuidv7(), metadata: Record<string, unknown> = {}): Promise<StoredThread> {
+      const isMade = await stores.conversations.create(owner, { id, sessionId: id, metadata: keptMetadata(metadata) });
+      const thread = isMade ? await store.find(owner, id) : null;
+      if (!thread)
+        throw new AppError("conversation_busy", `There is a thread ${id} already. Choose another thread_id, or none.`, {
+          retryable: false,
+        });
+      return thread;
+    },
+  };
+}
+
+export const conversationOf = (response: Response, { id, userId }: StoredThread): OwnedConversation => {
+  return { tenantId: tenantOf(response), userId, conversationId: id };
+};

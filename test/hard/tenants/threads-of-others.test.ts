@@ -1,0 +1,63 @@
+import { beforeAll, expect, test } from "@jest/globals";
+import { langGraphClient, human, refusalOf, type StateValues } from "../../server/langgraph/langgraph-client.ts";
+import { callApi, listConversations, putJson } from "../../support/clients/api-client.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
+import { bearer, JWT_SECRET } from "../../servers/token-issuer.ts";
+import { apiKeysOf, keyOf, tokenOf } from "./tenant-world.ts";
+
+const ACME = bearer(keyOf("acme"));
+const running = useServiceWithModel({ API_KEYS: apiKeysOf(["acme", "acme-corp"]), JWT_SECRET, JWT_TENANT_CLAIM: "tenant" });
+const client = (headers: Record<string, string>) => langGraphClient(running.url, headers);
+let threadId = "";
+beforeAll(async () => {
+  await putJson(`${running.url}/api/v1/agents/of-acme`, { description: "Helps" }, ACME);
+  threadId = (await client(ACME).threads.create({ metadata: { user_id: "ada", topic: "boats" } })).thread_id;
+});
+
+test("a key is taken as LangGraph's clients send it, and nothing is done without one", async () => {
+  const { threads } = client({ "x-api-key": keyOf("acme") });
+  expect(await threads.get(threadId)).toMatchObject({ thread_id: threadId });
+  for (const headers of [{}, { "x-api-key": "wrong" }])
+    expect(await refusalOf(client(headers as Record<string, string>).threads.search())).toMatchObject({ status: 401 });
+});
+
+test("threads are found and counted by those whose they are", async () => {
+  for (const headers of [ACME, tokenOf("acme", "ada")]) {
+    expect((await client(headers).threads.search({ metadata: { topic: "boats" } })).map(({ thread_id }) => thread_id)).toEqual([threadId]);
+    expect(await client(headers).threads.count({ metadata: { topic: "boats", user_id: "ada" } })).toBe(1);
+  }
+  for (const headers of [bearer(keyOf("acme-corp")), tokenOf("acme", "bob"), tokenOf("acme-corp", "ada")]) {
+    const { threads } = client(headers);
+    for (const metadata of [{}, { user_id: "ada" }, { topic: "boats" }]) {
+      expect(await threads.search({ metadata })).toEqual([]);
+      expect(await threads.count({ metadata })).toBe(0);
+    }
+    expect(await threads.search({ ids: [threadId] })).toEqual([]);
+    const taken = await refusalOf(threads.create({ threadId, ifExists: "do_nothing", metadata: {} }));
+    expect([400, 409]).toContain(taken.status); // a key names no user
+  }
+});
+
+test("a token's user is the user of its threads and runs, and no other can be named", async () => {
+  const bob = client(tokenOf("acme", "bob"));
+  expect(await refusalOf(bob.threads.create({ metadata: { user_id: "ada" } }))).toMatchObject({ status: 403 });
+  expect(await bob.threads.create()).toMatchObject({ metadata: { user_id: "bob" } });
+  const named = { input: human("Hello"), context: { user_id: "ada" } };
+  expect(await refusalOf(bob.runs.wait(null, "assistant", named))).toMatchObject({ status: 403 });
+  const values = (await bob.runs.wait(null, "assistant", { input: human("Hello") })) as unknown as StateValues;
+  expect(values.messages).toHaveLength(2);
+  expect(await refusalOf(client(ACME).runs.wait(null, "assistant", { input: human("Hello") }))).toMatchObject({
+    status: 400,
+    message: expect.stringContaining("user_id") as unknown,
+  });
+  expect((await listConversations(running.url, "ada", ACME)).map((one) => one.id)).toEqual([threadId]);
+});
+
+test("assistants are those of the tenant", async () => {
+  const namesFor = async (headers: Record<string, string>) => (await client(headers).assistants.search()).map(({ name }) => name);
+  expect(await namesFor(ACME)).toEqual(["assistant", "of-acme"]);
+  const strangers = bearer(keyOf("acme-corp"));
+  expect(await namesFor(strangers)).toEqual(["assistant"]);
+  expect(await refusalOf(client(strangers).assistants.getVersions("of-acme"))).toMatchObject({ status: 404 });
+  expect((await callApi(`${running.url}/langgraph/assistants/of-acme`, { headers: strangers })).status).toBe(404);
+});

@@ -1,0 +1,91 @@
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import { callApi } from "../../support/clients/api-client.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
+import { framesOf, human, langGraphClient, refusalOf, type StateValues } from "./langgraph-client.ts";
+
+const opened = useServiceWithModel();
+const client = () => langGraphClient(opened.url);
+beforeEach(() => opened.model.answer({ tokens: ["Hi ", "there."] }));
+
+describe("threads, by LangGraph's client", () => {
+  test("are made once, changed, found by their metadata and deleted everywhere", async () => {
+    const { threads } = client();
+    const threadId = uuidv7();
+    const made = await threads.create({ threadId, metadata: { user_id: "ada", topic: "boats", 旅行: "里斯本" } });
+    expect(made).toMatchObject({
+      thread_id: threadId,
+      status: "idle",
+      metadata: { graph_id: "conversation", user_id: "ada", topic: "boats" },
+    });
+    expect(await refusalOf(threads.create({ threadId, metadata: { user_id: "ada" } }))).toMatchObject({ status: 409 });
+    expect(await threads.create({ threadId, ifExists: "do_nothing", metadata: { user_id: "ada" } })).toMatchObject({ thread_id: threadId });
+    expect(await threads.update(threadId, { metadata: { topic: "ships", mast: 2 } })).toMatchObject({
+      metadata: { topic: "ships", mast: 2, 旅行: "里斯本" },
+    });
+    expect(
+      (await threads.search({ metadata: { mast: 2, user_id: "ada", graph_id: "conversation" } })).map(({ thread_id }) => thread_id),
+    ).toEqual([threadId]);
+    expect(await threads.search({ metadata: { mast: 2, user_id: "bob" } })).toEqual([]);
+    expect(await threads.search({ metadata: { mast: 2 }, status: "busy" })).toEqual([]);
+    expect(await threads.count({ metadata: { mast: 2 } })).toBe(1);
+    const state = await threads.getState<StateValues>(threadId);
+    expect([state.values.messages, state.checkpoint.checkpoint_id, state.parent_checkpoint]).toEqual([[], null, null]);
+    await threads.delete(threadId);
+    expect((await callApi(`${opened.url}/api/v1/conversations/${threadId}`)).status).toBe(404);
+    expect(await refusalOf(threads.get(threadId))).toMatchObject({ status: 404 });
+  });
+
+  test("are made by a run that says so, and only by that", async () => {
+    const threadId = uuidv7();
+    expect(await refusalOf(client().runs.wait(threadId, "assistant", { input: human("Hello") }))).toMatchObject({ status: 404 });
+    const made = (await client().runs.wait(threadId, "assistant", {
+      input: human("Hello"),
+      ifNotExists: "create",
+      config: { configurable: { user_id: "ada" } },
+    })) as unknown as StateValues;
+    expect(made.messages).toHaveLength(2);
+    expect(await client().threads.get(threadId)).toMatchObject({ metadata: { user_id: "ada" } });
+  });
+
+  test("cost a page of a long conversation, not the conversation", async () => {
+    const messages = Array.from({ length: 2_000 }, (_, index) => ({
+      role: index % 2 === 0 ? "user" : "assistant",
+      content: `word ${index}`,
+    }));
+    const imported = await callApi<{ conversation_id: string }>(`${opened.url}/api/v1/conversations/import`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ user_id: "ada", session_id: "long", messages }),
+    });
+    const threadId = imported.json.conversation_id;
+    await client().runs.wait(threadId, "assistant", { input: human("And now?") });
+    const [state] = await client().threads.getHistory<StateValues>(threadId, { limit: 1 });
+    expect(state?.values.messages).toHaveLength(200);
+    expect(state?.values.messages.slice(-2).map(({ content }) => content)).toEqual(["And now?", "Hi there."]);
+  });
+});
+
+describe("what this service does not do", () => {
+  test.each<[string, () => Promise<unknown>, string]>([
+    ["making an assistant", () => client().assistants.create({ graphId: "conversation" }), "PUT /api/v1/agents"],
+    ["a cron", () => client().crons.create("assistant", { schedule: "* * * * *" }), "scheduler"],
+    ["writing a state", () => client().threads.updateState(uuidv7(), { values: { messages: [] } }), "import"],
+    ["a batch", () => client().runs.createBatch([{ assistantId: "assistant", input: human("x") }]), "one by one"],
+    ["a webhook", () => client().runs.wait(null, "assistant", { input: human("x"), webhook: "https://example.org" }), "webhook"],
+    [
+      "a mode that it does not have",
+      () => framesOf(client().runs.stream(null, "assistant", { input: human("x"), streamMode: "events" })),
+      "messages-tuple",
+    ],
+  ])("%s is 422, and says what there is instead", async (_what, call, words) => {
+    expect(await refusalOf(call())).toMatchObject({ status: 422, message: expect.stringContaining(words) });
+  });
+
+  test("an input without a message of the human is 400, and makes no thread", async () => {
+    const threadId = uuidv7();
+    const wrong = client().runs.wait(threadId, "assistant", { input: { messages: [] }, ifNotExists: "create" });
+    expect(await refusalOf(wrong)).toMatchObject({ status: 400, message: expect.stringContaining("input") });
+    expect(await refusalOf(client().threads.get(threadId))).toMatchObject({ status: 404 });
+  });
+});
