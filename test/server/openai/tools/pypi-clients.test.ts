@@ -39,6 +39,6 @@ describeUnless(most.missing ?? ofLiteLLM.missing, "clients of PyPI, as they are"
       expect(columns).not.toEqual([]);
       expect(JSON.parse(stdout)).toEqual(Object.fromEntries(columns.map((column) => [column, expected(column)])));
     },
-    60_000,
+    120_000,
   );
 });
