@@ -90,6 +90,10 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
       score: asks(text) || isContradicted(text, lines) ? 0 : scoreOf(text),
       says: [`You said earlier: "${text}"`, `你之前说过：“${text}”`] as const,
     })),
+    ...remembered("attachments").map(({ label, text }) => ({
+      score: asks(text) ? 0 : LEAD * scoreOf(text),
+      says: [`"${label.slice(1, -1)}" says: "${text}"`, `“${label.slice(1, -1)}”中写道：“${text}”`] as const,
+    })),
     ...remembered("passages")
       .toReversed()
       .map(({ label, text }) => {

@@ -80,6 +80,18 @@ describe("the offline answer", () => {
     );
   });
 
+  test("quotes a file that stands beside the message, and what a chat that is not kept said before", () => {
+    const attachments = [
+      { name: "note.txt", text: "It was built in 1885. The lighthouse opens at seven." },
+      { name: "通知.txt", text: "食堂周一不开门。" },
+      { name: "earlier in this chat", text: "User: What is my fruit?\nUser: My favourite fruit is durian.\nAssistant: I see." },
+    ];
+    const answer = (question: string) => offlineAnswer(assembled(question, { attachments }));
+    expect(answer("When does the lighthouse open?")).toBe('"note.txt" says: "The lighthouse opens at seven."');
+    expect(answer("食堂周一开门吗？")).toBe("“通知.txt”中写道：“食堂周一不开门。”");
+    expect(answer("What is my favourite fruit?")).toBe('"earlier in this chat" says: "User: My favourite fruit is durian."');
+  });
+
   const profile = (content: string) => ({ coreMemory: [{ section: "profile", content, version: 3 }] });
   const window = (...said: string[]) => ({
     window: said.map((content, index) => ({
