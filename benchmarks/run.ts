@@ -17,6 +17,7 @@ import { printFigures, RESULTS, writeResults, type Results } from "./support/res
 import { summaryFacts } from "./summary-facts.ts";
 import { tokens } from "./tokens.ts";
 import { turn } from "./turn.ts";
+import { waiting } from "./waiting.ts";
 
 const BENCHES: Benches = {
   turn,
@@ -30,6 +31,7 @@ const BENCHES: Benches = {
   knowledge,
   jobs,
   agents,
+  waiting,
   chaos,
   peers,
 };

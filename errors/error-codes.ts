@@ -46,6 +46,7 @@ export const ERROR_CODES = {
   // memory: none of these fails a turn
   index_unavailable: { retryable: true },
   embedder_unavailable: { retryable: true },
+  webhook_unavailable: { retryable: true },
   // the service itself
   storage_unavailable: { retryable: true },
   question_unanswered: { retryable: true },

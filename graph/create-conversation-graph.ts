@@ -73,6 +73,8 @@ export interface ConversationGraphParts {
   documents?: { find: FindPassages; topK?: number } | null;
   /** Writes a question anew that points at something which rules do not find, within `timeoutMs`, default 800. Default: none. */
   questionModel?: { model: BaseChatModel; timeoutMs?: number } | null;
+  /** A job `tell_question` is added with each question of a turn. Default false. */
+  tellsQuestions?: boolean;
   /** Handlers that answer for their knowledge bases. Default: none. */
   handlers?: KnowledgeHandlers;
   /** Agents besides the assistant, and the tools that they may call. Default: none. */
@@ -174,7 +176,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   const findPassages = parts.documents?.find ?? null;
   const passages = parts.documents?.topK ?? TURN_DEFAULTS.passages;
   const turns = makeTurnStore(database);
-  const questions = makeQuestionStore(database);
+  const questions = makeQuestionStore(database, { isTold: parts.tellsQuestions === true });
   const { limits, chooseModels, loading, ...reading } = makeReading(parts);
   const makeRoom =
     parts.compact && summary ? makeMakeRoom({ compact: parts.compact, historyWindow, deadlineMs: TURN_DEFAULTS.compactionMs }) : null;

@@ -2,11 +2,14 @@ import { createInterface } from "node:readline/promises";
 import { createParser } from "eventsource-parser";
 import { toAppError } from "../errors/app-error.ts";
 import { OFFLINE_REMARK } from "../server/start/offline-remark.ts";
-import type { TurnEvent } from "../turn/events.ts";
+import { askInWords, languageOf, type TalkLanguage } from "../turn/ask-in-words.ts";
+import type { TurnEvent, Waiting } from "../turn/events.ts";
+import { readReply } from "../turn/read-reply.ts";
 import { callService, type RunningService, SERVICE_OPTIONS } from "./call-service.ts";
 import { runCommand } from "./run-command.ts";
 
 const USAGE = `npm run chat [-- --user ID] [--session ID] [--url URL] [--key KEY]    talks to the running service in the terminal
+An agent that asks something is answered with the number of an option, or in your own words.
 Ctrl-C stops an answer; Ctrl-D, or Ctrl-C between answers, ends.`;
 
 const HELP = `/new       begins another conversation; what is remembered stays
@@ -32,21 +35,53 @@ interface Talk extends RunningService {
 /** Milliseconds. */
 const WAIT_FOR_MEMORY = 3_000;
 
-/** One turn, shown token by token. Throws when the service cannot be reached or the signal stops it. */
-async function ask(talk: Talk, message: string, signal: AbortSignal): Promise<void> {
-  const { user, session, ...service } = talk;
-  const body = JSON.stringify({ user_id: user, session_id: session, message, interactive: false });
-  const headers = { "content-type": "application/json" };
-  const response = await callService(service, "/api/v1/chat/stream", { method: "POST", headers, body, signal });
+/** Shows the events of a turn, to its end or to a question. */
+async function follow(talk: Talk, address: string, body: object, signal: AbortSignal): Promise<Waiting | null> {
+  const headers = { "content-type": "application/json", accept: "text/event-stream" };
+  const response = await callService(talk, address, { method: "POST", headers, body: JSON.stringify(body), signal });
+  const waiting: Waiting[] = [];
   const onEvent = ({ data }: { data: string }): void => {
     const event = JSON.parse(data) as TurnEvent;
     if (event.status === "done") talk.conversationId = event.content.conversation_id;
+    if (event.status === "waiting") waiting.push(event.content);
     show(event);
   };
   const parser = createParser({ onEvent });
   const decoder = new TextDecoder();
   for await (const chunk of response.body ?? []) parser.feed(decoder.decode(chunk as Uint8Array, { stream: true }));
   print("\n");
+  return waiting[0] ?? null;
+}
+
+/** The next line that somebody types; null: there are no more, or the signal says that nobody answers. */
+type NextLine = (signal: AbortSignal) => Promise<string | null>;
+
+interface Asking {
+  nextLine: NextLine;
+  language: TalkLanguage;
+  signal: AbortSignal;
+}
+
+/** Puts the question of a turn, and goes on with the reply. Without one the turn is ended, and where only its caller has the answer. */
+async function answer(talk: Talk, { turn_id: turnId, question }: Waiting, { nextLine, language, signal }: Asking): Promise<Waiting | null> {
+  print(`${askInWords(question, language)}\n? `);
+  const reply = question.type === "client_tool" ? null : await nextLine(signal);
+  if (reply !== null) {
+    const body = { question_id: question.id, ...readReply(question, reply) };
+    return follow(talk, `/api/v1/turns/${turnId}/answers`, body, signal);
+  }
+  const headers = { "content-type": "application/json" };
+  await callService(talk, `/api/v1/turns/${turnId}/cancel`, { method: "POST", headers, body: "{}" });
+  print("\n[stopped]\n");
+  return null;
+}
+
+/** One turn, shown token by token, and its questions. Throws when the service cannot be reached or the signal stops it. */
+async function ask(talk: Talk, message: string, nextLine: NextLine, signal: AbortSignal): Promise<void> {
+  const { user, session } = talk;
+  const language = languageOf(message);
+  let waiting = await follow(talk, "/api/v1/chat/stream", { user_id: user, session_id: session, message }, signal);
+  while (waiting) waiting = await answer(talk, waiting, { nextLine, language, signal });
 }
 
 /** Memory is written behind the answer: waits until it knows what was said, for three seconds at most. */
@@ -93,15 +128,26 @@ await runCommand({ usage: USAGE, options }, async ({ values: { url, key, user, s
     },
     "/quit": () => terminal.close(),
   };
+  const lines = terminal[Symbol.asyncIterator]();
+  let typed = lines.next();
+  /** A line for which nobody waits any more is the next one. */
+  async function nextLine(signal?: AbortSignal): Promise<string | null> {
+    const { promise: stopped, resolve: stop } = Promise.withResolvers<null>();
+    signal?.addEventListener("abort", () => stop(null), { once: true });
+    const next = await Promise.race([typed, stopped]);
+    if (next === null || next.done) return null;
+    typed = lines.next();
+    return next.value;
+  }
   terminal.prompt();
-  for await (const line of terminal) {
+  for (let line = await nextLine(); line !== null; line = await nextLine()) {
     const said = line.trim();
     const controller = new AbortController();
     answering = controller;
     try {
       if (Object.hasOwn(commands, said)) await commands[said]?.();
       else if (/^\/\w+$/.test(said)) print(`There is no command ${said}.\n${HELP}\n`);
-      else if (said !== "") await ask(talk, line, controller.signal);
+      else if (said !== "") await ask(talk, line, nextLine, controller.signal);
     } catch (error) {
       print(controller.signal.aborted ? "\n[stopped]\n" : `[${toAppError(error).message}]\n`);
     }

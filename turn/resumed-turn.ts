@@ -69,6 +69,8 @@ export function givenOf(state: ConversationState, agent: string): Given {
 /** A question with its answer. */
 export interface Answered {
   question: Question;
+  /** Of a permission: the call that was shown, in the words of the model. */
+  asked: { name: string; arguments: string } | null;
   seq: number;
   value: AnswerValue;
   /** The person's own words. */

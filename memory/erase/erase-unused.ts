@@ -1,6 +1,7 @@
 import { NIL } from "uuid";
 import type { Observer } from "../../observe/observer.ts";
 import type { EraseUnusedJob } from "../../stores/jobs/job.ts";
+import { removeKeptDecisions } from "../../stores/postgres/agents/decision-store.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { listUnused } from "../../stores/postgres/erase/unused-conversations.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
@@ -11,20 +12,39 @@ const AT_ONCE = 50;
 /** In milliseconds; then other jobs have their turn. */
 const STEP_MS = 2_000;
 
+/** Whether anything is erased because its time is over. */
+export const erasesByTime = ({
+  retentionDays,
+  keepDecisionsDays,
+}: Pick<EraseUnusedParts, "retentionDays" | "keepDecisionsDays">): boolean => retentionDays !== null || keepDecisionsDays > 0;
+
 interface EraseUnusedParts {
   database: Database;
   erase: Pick<Erase, "conversation">;
-  /** Null: nothing is erased, and the job ends. */
+  /** Null: no conversation is erased. */
   retentionDays: number | null;
+  /** 0: none is kept after an erase. */
+  keepDecisionsDays: number;
   observer: Observer;
 }
 
-/** Erases conversations in which nothing has happened for `retentionDays`, every hour, each as a person would erase it. */
-export function makeEraseUnused({ database, erase, retentionDays, observer }: EraseUnusedParts): JobHandler<EraseUnusedJob> {
+/**
+ * Erases conversations in which nothing has happened for `retentionDays`, every hour, each as a person would erase it, and decisions that
+ * were kept in an erase until they are `keepDecisionsDays` old. With neither it ends.
+ */
+export function makeEraseUnused({
+  database,
+  erase,
+  retentionDays,
+  keepDecisionsDays,
+  observer,
+}: EraseUnusedParts): JobHandler<EraseUnusedJob> {
   let isAll = false;
   return {
     async step(_job, signal) {
       isAll = false;
+      await removeKeptDecisions(database, keepDecisionsDays);
+      isAll = retentionDays === null;
       if (retentionDays === null) return;
       const until = performance.now() + STEP_MS;
       const erased = { conversations: 0, messages: 0 };
@@ -48,7 +68,7 @@ export function makeEraseUnused({ database, erase, retentionDays, observer }: Er
       }
     },
     async remaining(_transaction, _job, stepFailed) {
-      if (retentionDays === null) return "nothing";
+      if (!erasesByTime({ retentionDays, keepDecisionsDays })) return "nothing";
       return stepFailed || !isAll ? "more" : "later";
     },
     pauseSeconds: AN_HOUR,

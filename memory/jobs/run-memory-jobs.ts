@@ -20,7 +20,7 @@ import { makeDecideWithModel } from "../agent/decide-with-model.ts";
 import { makeRememberTurns } from "../agent/remember-turns.ts";
 import { makeIndexEpisodes } from "../episodes/index-episodes.ts";
 import { makeErase } from "../erase/erase.ts";
-import { makeEraseUnused } from "../erase/erase-unused.ts";
+import { erasesByTime, makeEraseUnused } from "../erase/erase-unused.ts";
 import { makeEraseJob, makeSweepIndex, makeSweepIndexJob, makeVacuumJob } from "../erase/erase-jobs.ts";
 import { type JobHandler, runJobs, type RunJobsParts, type RunningJobs } from "./run-jobs.ts";
 import type { EpisodicMemory } from "../episodes/open-episodic-memory.ts";
@@ -41,7 +41,7 @@ import { summariseOffline } from "../../models/offline/offline-summary.ts";
 import { ASKED_SUMMARY_TOKENS, makeSummariseWithModel } from "../summary/summarise-with-model.ts";
 import { type ConversationState, isWholeAnswer } from "../../turn/state.ts";
 import { uncoveredMessages } from "../../turn/uncovered-messages.ts";
-import { type Job, layerJob, type LayerJobKind } from "../../stores/jobs/job.ts";
+import { type Job, layerJob, type LayerJobKind, type TellQuestionJob } from "../../stores/jobs/job.ts";
 
 /** `historyWindow` and `summary` must be those of the graph whose turns it follows. */
 export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" | "concurrency" | "pollMs" | "observer" | "within"> {
@@ -63,6 +63,10 @@ export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" 
   coreMemory?: { sections?: readonly string[] } | null;
   /** Conversations in which nothing has happened for so many days are erased, unless they are pinned. Null: none is. Default null. */
   retentionDays?: number | null;
+  /** Decisions of so many days are kept in an erase, without their words. Default 0. */
+  keepDecisionsDays?: number;
+  /** Tells of a question. Null: nobody is told. Default null. */
+  tellQuestion?: ((job: TellQuestionJob, signal: AbortSignal) => Promise<void>) | null;
   /** Milliseconds since the last request: an embedded database is vacuumed in quiet times. Default: for ever. */
   quietMs?: () => number;
   /** Default 30 seconds each. */
@@ -121,9 +125,10 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
   const chunks = makeChunkStore(database);
   const index = episodicMemory?.index ?? null;
   const sweepIndex = makeSweepIndex(index, database);
-  const retentionDays = parts.retentionDays ?? null;
+  const { retentionDays = null, keepDecisionsDays = 0 } = parts;
   // A job that waits already keeps its time.
-  if (retentionDays !== null) await queue.transaction((_transaction, jobs) => jobs.add([{ kind: "erase_unused" }]));
+  if (erasesByTime({ retentionDays, keepDecisionsDays }))
+    await queue.transaction((_transaction, jobs) => jobs.add([{ kind: "erase_unused" }]));
   return runJobs({
     ...parts,
     queue: {
@@ -169,7 +174,14 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
         : makeIngestWithoutIndex(chunks),
       erase: makeEraseJob({ erasures: makeErasureStore(database, queue), sweepIndex }),
       erase_episodes: makeSweepIndexJob(sweepIndex, queue),
-      erase_unused: makeEraseUnused({ database, erase: makeErase(makeEraseStore(database, queue), index), retentionDays, observer }),
+      erase_unused: makeEraseUnused({
+        database,
+        erase: makeErase(makeEraseStore(database, queue, undefined, keepDecisionsDays), index),
+        ...{ retentionDays, keepDecisionsDays, observer },
+      }),
+      tell_question: parts.tellQuestion
+        ? { step: parts.tellQuestion, remaining: async (_transaction, _job, stepFailed) => (stepFailed ? "more" : "nothing") }
+        : SWITCHED_OFF,
       vacuum: makeVacuumJob(database, parts.quietMs ?? (() => Infinity)),
     },
   });

@@ -22,6 +22,7 @@ import {
   ofLoop,
   type Passed,
   type Ready,
+  rulingOf,
   said,
   STOPPED,
   type Verdict,
@@ -78,13 +79,13 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
   };
 
   /** A call that was cut off asks again, whoever allowed the tool for good. */
-  async function permissionOf(tool: AgentTool, call: PendingCall): Promise<PermissionAction> {
+  async function permissionOf(tool: AgentTool, call: PendingCall): Promise<PermissionAction | "allow_always"> {
     const permission = permissionFor(agent.permissions, tool);
     const mayHaveRun = !tool.onlyReads && unsure.has(callKey(call.name, shownArguments(call)));
     if (permission === "allow") return mayHaveRun ? "ask" : "allow";
     if (permission === "deny" || mayHaveRun) return permission;
     allowed ??= retryWhileUnreachable(() => turn.permissions.ofAgent(held, agent.name), signal);
-    return (await allowed).get(tool.name) === toolDigest(tool) ? "allow" : "ask";
+    return (await allowed).get(tool.name) === toolDigest(tool) ? "allow_always" : "ask";
   }
 
   const ask = (asking: Asking): Verdict => (turn.interactive ? { ask: asking } : { unasked: asking });
@@ -105,8 +106,10 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
       const asked = askedBy(tool.asks, given);
       return "question" in asked ? ask(asked) : asked;
     }
-    if (permission !== "ask" || !turn.interactive) return { run: permission };
-    return ask({ question: permissionQuestion(agent.name, call, toolDigest(tool)) });
+    if (permission === "ask")
+      return turn.interactive ? ask({ question: permissionQuestion(agent.name, call, toolDigest(tool)) }) : { run: "ask", ruling: "deny" };
+    const needsNobody = tool.isHarmless && permission === "allow";
+    return { run: permission === "allow_always" ? "allow" : permission, ruling: needsNobody ? undefined : permission };
   }
 
   async function runCall(call: PendingCall, verdict: Ready): Promise<{ message: BaseMessage; failsAgain: boolean }> {
@@ -174,8 +177,16 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     );
     const now = judged.flatMap(({ call, verdict }) => ("ask" in verdict ? [] : [{ call, verdict }]));
     const waiting = judged.flatMap(({ call, verdict }) => ("ask" in verdict ? [{ call, ask: verdict.ask }] : []));
-    const begun = now.map(({ call }): NewStep => {
-      return { seq: call.seq, agent: agent.name, kind: "tool", name: call.name, callId: call.id, arguments: shownArguments(call) };
+    const begun = now.map(({ call, verdict }): NewStep => {
+      return {
+        seq: call.seq,
+        agent: agent.name,
+        kind: "tool",
+        name: call.name,
+        callId: call.id,
+        arguments: shownArguments(call),
+        ruling: rulingOf(verdict),
+      };
     });
     const toStore = thought ? [thought, ...begun] : begun;
     const isHeld = toStore.length === 0 || (await retryWhileUnreachable(() => steps.begin(held, toStore), signal));

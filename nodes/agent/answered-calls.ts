@@ -1,5 +1,6 @@
 import { answerForModel, type Answer, callerResults, isAllowed } from "../../agents/questions.ts";
 import { notRun, ToolError, type ToolOutcome } from "../../agents/run-tool-call.ts";
+import type { Ruling } from "../../stores/postgres/agents/step-store.ts";
 import type { PermissionAction } from "../../turn/agent.ts";
 import type { NodeEvent } from "../../turn/events.ts";
 import { turnCancelled } from "../../turn/outcome.ts";
@@ -12,11 +13,20 @@ export interface Asking {
   before?: NodeEvent;
 }
 
-/** A call runs as far as it can, or has its outcome without running. */
-export type Ready = { run: PermissionAction } | { outcome: ToolOutcome };
+/** A call runs as far as it can, or has its outcome without running. `ruling`: a rule said so. */
+export type Ready = { run: PermissionAction; ruling?: "allow" | "allow_always" | "deny" | undefined } | { outcome: ToolOutcome };
 
 /** What becomes of a call: or somebody is asked first (null: the caller), or would be, if somebody could be asked. */
 export type Verdict = Ready | { ask: Asking | null } | { unasked: Asking };
+
+/** What a rule decides about a call, for the audit. */
+export function rulingOf(verdict: Verdict): Ruling | undefined {
+  if ("unasked" in verdict) {
+    const { type, question, ifUnanswered: answer } = verdict.unasked.question;
+    return { type, question, answer };
+  }
+  return "run" in verdict && verdict.ruling ? { type: "permission", answer: verdict.ruling } : undefined;
+}
 
 /** What was looked at before a call runs, in this order: stepping, loops, permission. */
 export type Passed = "step" | "loop";
@@ -90,6 +100,12 @@ function ofStep({ value }: Answer): AnswerSays {
 /** What the answer to a question says about the calls that wait for it. Throws AppError `question_unanswered` or `turn_cancelled`. */
 export function whatAnswerSays({ answered, state }: Pick<ResumedTurn, "answered" | "state">): AnswerSays {
   const { pending, about } = state;
+  const [next] = pending;
+  const { asked } = answered;
+  if (asked && (asked.name !== next?.name || asked.arguments !== next.arguments)) {
+    const changed = refused("permission_denied", `The call is not the one that was shown.`, "Do without it, and say so.");
+    return { known: all(pending, changed) };
+  }
   if (about === "step") return ofStep(answered);
   if (about === "loop") return ofLoop(pending, answered);
   if (answered.question.type === "client_tool") return ofCaller(pending, answered);

@@ -33,6 +33,7 @@ import { openaiConversationRoutes } from "../openai/responses/conversation-route
 import { responseRoutes } from "../openai/responses/response-routes.ts";
 import { pageRoutes } from "../page/page-routes.ts";
 import { chatRoutes } from "../turns/chat-routes.ts";
+import { decisionRoutes } from "../turns/decision-routes.ts";
 import { questionRoutes } from "../turns/question-routes.ts";
 import { turnRoutes } from "../turns/turn-routes.ts";
 import type { AppParts } from "./app-parts.ts";
@@ -77,6 +78,7 @@ export function makeApp(parts: AppParts): Express {
       chatRoutes(parts),
       turnRoutes(parts),
       questionRoutes(parts),
+      decisionRoutes(parts),
       agentRoutes(parts),
       stepRoutes(parts),
       mcpServerRoutes(parts),

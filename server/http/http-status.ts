@@ -44,6 +44,7 @@ export const HTTP_STATUS = {
   model_malformed: 503,
   index_unavailable: 503,
   embedder_unavailable: 503,
+  webhook_unavailable: 503,
   storage_unavailable: 503,
   identity_unavailable: 503,
   turn_interrupted: 503,

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { ServerResponse } from "node:http";
 import type { Usage } from "../../turn/state.ts";
+import { askInWords, type TalkLanguage } from "../../turn/ask-in-words.ts";
 import { toOpenAIError } from "./openai-error.ts";
 import { AppError, type ErrorContent } from "../../errors/app-error.ts";
 import type { TurnEvent } from "../../turn/events.ts";
@@ -24,17 +25,21 @@ export interface AskedEvents {
   field: string;
   /** The names of the caller's own tools. */
   callerTools: ReadonlySet<string>;
+  /** In which a question is put. */
+  language: TalkLanguage;
 }
 
 export async function* toCompletionEvents(
   batches: AsyncIterable<TurnEvent[]>,
-  { field, callerTools }: AskedEvents,
+  { field, callerTools, language }: AskedEvents,
 ): AsyncGenerator<CompletionEvent[], void> {
   let calls = 0;
+  let hasSaid = false;
 
   function ofTurn(event: TurnEvent): CompletionEvent[] {
     switch (event.status) {
       case "token":
+        hasSaid = true;
         return [{ kind: "text", text: event.content }];
       case "thought":
         return [{ kind: "thought", text: event.content }];
@@ -44,8 +49,16 @@ export async function* toCompletionEvents(
         const text = typeof given === "string" ? given : JSON.stringify(given);
         return [{ kind: "tool_call", call: { id, name, arguments: text }, index: calls++ }];
       }
-      case "waiting":
-        return [{ kind: "end", finishReason: "tool_calls", usage: event.content.usage ?? NO_USAGE }];
+      case "waiting": {
+        const { question } = event.content;
+        const usage = event.content.usage ?? NO_USAGE;
+        if (question.type === "client_tool") return [{ kind: "end", finishReason: "tool_calls", usage }];
+        const text = `${hasSaid ? "\n\n" : ""}${askInWords(question, language)}`;
+        return [
+          { kind: "text", text },
+          { kind: "end", finishReason: "stop", usage },
+        ];
+      }
       case "done": {
         const { completed, cut, usage } = event.content;
         return [{ kind: "end", finishReason: calls > 0 ? "tool_calls" : completed && !cut ? "stop" : "length", usage }];

@@ -7,8 +7,11 @@ import type { TurnSource } from "../turns/turn-source.ts";
 import { type CompletionRequest, readAsked } from "./completion-request.ts";
 import type { OfferedModel } from "./offered-models.ts";
 import { toResponseFormat, toSampling } from "./sampling.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { languageOf } from "../../turn/ask-in-words.ts";
 import { callerOf } from "../auth/caller.ts";
-import { answerCalls, readCallerTools, readResults } from "./caller-tools.ts";
+import { answerInWords } from "./answer-in-words.ts";
+import { answerCalls, readCallerTools, readResults, type ResumedSource } from "./caller-tools.ts";
 import type { AskedEvents } from "./completion-stream.ts";
 import type { Session } from "./user-and-session.ts";
 import { quoteEarlier, systemAttachments, systemInstructions, unwrapMessage } from "./wrapped-message.ts";
@@ -27,14 +30,31 @@ export interface OpenAITurn {
   asked?: Record<string, unknown>;
 }
 
-export interface OpenedTurn extends AskedEvents {
-  source: TurnSource;
-  /** A turn that goes on with results has legs, from 2 on. */
-  leg: number;
-}
+/** A turn that goes on with results, or with a reply, has legs, from 2 on. */
+export interface OpenedTurn extends AskedEvents, ResumedSource {}
+
+const lastWords = ({ messages }: CompletionRequest): string => messages.findLast(({ role }) => role === "user")?.text ?? "";
 
 /** Outputs of tools may be longer than a message. */
 const MOST_OUTPUTS = 10;
+
+/** Milliseconds in which a turn is stored, refused, or stands in line. */
+const SOON_MS = 5_000;
+
+/** The code with which a turn is refused at once; null: it is not. */
+async function refusalOf({ accepted }: TurnSource): Promise<string | null> {
+  const settled = new AbortController();
+  const answered = accepted.then(
+    () => null,
+    (error: unknown) => toAppError(error).code,
+  );
+  const soon = sleep(SOON_MS, null, { signal: settled.signal, ref: false }).catch(() => null);
+  return Promise.race([answered, soon]).finally(() => settled.abort());
+}
+
+/** Whether the caller can be asked. */
+const isInteractive = (request: Request, { store, isDetached = false }: OpenAITurn): boolean =>
+  store && !isDetached && request.get("x-interactive")?.trim().toLowerCase() !== "false";
 
 /** Begins the turn that a request in OpenAI's protocol asks for. The returned function throws what `Turns.open` throws. */
 export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" | "stores" | "turns">) {
@@ -42,15 +62,23 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
 
   return async function openTurn(request: Request, response: Response, given: OpenAITurn): Promise<OpenedTurn> {
     const { completion, offer, userId, session, store, isDetached = false, asked } = given;
+    const at = Date.now();
+    const owner = { tenantId: callerOf(response).tenantId, userId };
+    const interactive = isInteractive(request, given);
+    const language = languageOf(unwrapMessage(lastWords(completion)).message);
     const tools = readCallerTools(completion);
     const callerTools = new Set(tools?.tools.map(({ function: { name } }) => name));
     const results = readResults(completion);
     if (results) {
       const names = new Set(completion.tools?.map(({ function: tool }) => tool?.name ?? ""));
-      const owner = { tenantId: callerOf(response).tenantId, userId };
       const outputs = results.map(({ output }) => output);
       assertNotTooLong("messages", outputs, maxMessageChars * MOST_OUTPUTS);
-      return { ...(await answerCalls({ stores, turns }, response, { owner, results, isDetached })), field: "messages", callerTools: names };
+      return {
+        ...(await answerCalls({ stores, turns }, response, { owner, results, isDetached })),
+        field: "messages",
+        callerTools: names,
+        language,
+      };
     }
     const { field, continues, message: said } = readAsked(completion);
     const { message, attachments: ofMessage } = unwrapMessage(said);
@@ -82,21 +110,25 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
         agent: offer.agent,
         model: offer.model,
         on_busy: onBusy,
-        interactive: false,
+        interactive,
         remember: store,
         on_disconnect: isDetached ? "continue" : "cancel",
       };
       return turns.open(request, response, parseChatRequest(body, maxMessageChars), beside);
     };
-    const begin = async (): Promise<TurnSource> => {
-      if (session === null || session.whenBusy === "enqueue") return open(session?.sessionId ?? null, "enqueue");
-      const source = await open(session.sessionId, "refuse");
-      const refusal = await source.accepted.then(() => null, toAppError);
-      const code = refusal?.code;
-      if (code === "conversation_waiting" && session.whenBusy === "refuse") return open(session.sessionId, "enqueue");
-      if (session.whenBusy === "refuse" || (code !== "conversation_busy" && code !== "conversation_waiting")) return source;
-      return open(`${session.sessionId}-${uuidv7()}`, "enqueue");
+    const begin = async (): Promise<ResumedSource> => {
+      if (session === null) return { source: await open(null, "enqueue"), leg: 1 };
+      const { sessionId, whenBusy } = session;
+      const source = await open(sessionId, whenBusy === "enqueue" ? "enqueue" : "refuse");
+      const code = interactive || whenBusy !== "enqueue" ? await refusalOf(source) : null;
+      if (code === "conversation_waiting" && whenBusy !== "another") {
+        const replied =
+          interactive && continues === undefined && (await answerInWords({ stores, turns }, response, { owner, sessionId, message, at }));
+        return replied || { source: await open(sessionId, "enqueue"), leg: 1 };
+      }
+      if (whenBusy !== "another" || (code !== "conversation_busy" && code !== "conversation_waiting")) return { source, leg: 1 };
+      return { source: await open(`${sessionId}-${uuidv7()}`, "enqueue"), leg: 1 };
     };
-    return { source: await begin(), field, callerTools, leg: 1 };
+    return { ...(await begin()), field, callerTools, language };
   };
 }

@@ -36,6 +36,9 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
   if (set["JWT_SECRET"] && set["JWT_JWKS_URL"]) {
     problems.push({ field: "JWT_SECRET", problem: "is set together with JWT_JWKS_URL; set the one that signs your tokens" });
   }
+  if (set["QUESTION_WEBHOOK_URL"] && !set["QUESTION_WEBHOOK_SECRET"]) {
+    problems.push({ field: "QUESTION_WEBHOOK_SECRET", problem: "is missing; QUESTION_WEBHOOK_URL is told nothing that is not signed" });
+  }
   if (!parsed.success || problems.length > 0) {
     throw invalidConfiguration(problems);
   }

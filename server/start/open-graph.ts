@@ -17,6 +17,7 @@ import { type Memory, openMemory } from "./open-memory.ts";
 import { type Mcp, type McpOptions, openMcp } from "./open-mcp.ts";
 import { openMeasures, openModelFacts, openPromptLimits } from "./open-model-facts.ts";
 import { createModels, type Models } from "./open-models.ts";
+import { openTellQuestion } from "../turns/tell-question.ts";
 import { openStores, type Stores } from "./open-stores.ts";
 
 export interface OpenGraph {
@@ -80,6 +81,7 @@ function partsOfGraph(
     documents: episodic && { find: episodic.findPassages, topK: config.KNOWLEDGE_TOP_K },
     agents,
     questionModel: models.memory && config.MEMORY_MODEL !== undefined ? { model: models.memory, timeoutMs } : null,
+    tellsQuestions: config.QUESTION_WEBHOOK_URL !== undefined,
     coreMemory: config.ENABLE_CORE_MEMORY ? { timeoutMs } : null,
     titles: models.title !== null,
     promptLimits,
@@ -142,6 +144,8 @@ export async function openGraph(
     episodicMemory: memory.episodes?.memory ?? null,
     concurrency: config.JOB_CONCURRENCY,
     retentionDays: config.RETENTION_DAYS ?? null,
+    keepDecisionsDays: config.KEEP_DECISIONS_DAYS,
+    tellQuestion: openTellQuestion(config, stores),
   });
   opening.defer(() => jobs.stop(JOBS_GRACE_MS));
   const opened = opening.move();

@@ -124,7 +124,7 @@ export async function openMemory(config: Config, database: Database, onError: On
   return {
     /** Null without episodic memory; then documents are not searched either. */
     episodes,
-    erase: makeErase(makeEraseStore(database), episodes?.memory.index ?? null),
+    erase: makeErase(makeEraseStore(database, undefined, undefined, config.KEEP_DECISIONS_DAYS), episodes?.memory.index ?? null),
     /** Configured ones last. */
     sections: [...new Set([...DEFAULT_SECTIONS, ...CORE_MEMORY_SECTIONS])] as readonly string[],
     layers,

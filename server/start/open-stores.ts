@@ -1,6 +1,7 @@
 import type { Observer } from "../../observe/observer.ts";
 import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
 import { makeAgentStore } from "../../stores/postgres/agents/agent-store.ts";
+import { makeDecisionStore } from "../../stores/postgres/agents/decision-store.ts";
 import { makeSkillStore } from "../../stores/postgres/agents/skill-store.ts";
 import { makePermissionStore } from "../../stores/postgres/agents/permission-store.ts";
 import { makeQuestionStore } from "../../stores/postgres/agents/question-store.ts";
@@ -60,6 +61,7 @@ export async function openStores(config: Config, observer: Observer) {
     usage: makeUsageStore(database),
     questions: makeQuestionStore(database),
     permissions: makePermissionStore(database),
+    decisions: makeDecisionStore(database),
     jobs: makeJobOverview(database),
   };
 }

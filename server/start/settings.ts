@@ -2,6 +2,7 @@ import { z } from "zod";
 import { DEFAULT_SUMMARY } from "../../memory/summary/summarise-conversation.ts";
 import { DEFAULT_TIMEOUTS } from "../../models/deadlines.ts";
 import { TURN_DEFAULTS } from "../../turn/context.ts";
+import { agents } from "./agent-settings.ts";
 import { limitsAndLogs } from "./limit-settings.ts";
 import { listening } from "./listening-settings.ts";
 import {
@@ -30,6 +31,11 @@ const conversations = {
     .optional()
     .describe(
       "A conversation in which nothing has happened for this many days is erased with all that came of it, within an hour, unless it is pinned. Unset: never.",
+    ),
+  KEEP_DECISIONS_DAYS: wholeNumber(0, 36_500)
+    .default(0)
+    .describe(
+      "An erase keeps for this many days who allowed which call of a tool, with its arguments, and when, as far as the law wants it. 0: nothing is kept.",
     ),
   LOW_MEMORY: onOrOff(false).describe("The embedded database needs 70 MB less, 500 MB less at its start, and up to a quarter more CPU."),
 };
@@ -166,31 +172,6 @@ const prompt = {
     .string()
     .optional()
     .describe("A file of JavaScript with handlers that answer for knowledge bases, like `./handlers.js`: see docs/memory.md. Unset: none."),
-  MCP_CONFIG: z
-    .string()
-    .optional()
-    .describe(
-      "A JSON file with the MCP servers whose tools agents may have: `mcpServers` by name, each with `command`, `args`, `env`, or with `url`, `headers`. `${NAME}` stands for a variable of the environment. Unset: none.",
-    ),
-  SECRETS_KEY: z
-    .string()
-    .min(32, "must have 32 or more characters")
-    .optional()
-    .describe("A secret of 32 or more characters, with which the secrets of tenants are encrypted. Unset: tenants can add no MCP servers."),
-  PUBLIC_URL: httpUrl
-    .optional()
-    .describe(
-      "The address at which people's browsers reach this service, like `https://chat.example.org`. With SECRETS_KEY, users can then sign in at MCP servers that want OAuth. Unset: they cannot.",
-    ),
-  TRUST_MCP_HINTS: onOrOff(false).describe("Whether tools that their MCP server calls read-only run without asking."),
-  AGENTS_DIR: z.string().optional().describe("A folder of agents for all tenants, one `NAME.json` each. Unset: none besides `assistant`."),
-  SKILLS_DIR: z
-    .string()
-    .optional()
-    .describe("A folder of skills for all tenants, one folder with a `SKILL.md` each. It is read once, at the start. Unset: none."),
-  WEB_FETCH: onOrOff(false).describe(
-    "Whether agents may read pages of the internet, with the tool `web_fetch`. Only public addresses are reached.",
-  ),
   TIME_ZONE: timeZone.default("UTC").describe('The time zone in which "yesterday" and "last Tuesday" are understood.'),
   CONTEXT_TOKEN_BUDGET: wholeNumber(256)
     .optional()
@@ -228,6 +209,7 @@ export const SETTINGS = {
   "The chat model": chatModel,
   Embeddings: embeddings,
   "What the model sees": prompt,
+  "Agents, their tools and questions": agents,
   "Deadlines, in milliseconds": deadlines,
   "Limits and logs": limitsAndLogs,
 };
@@ -239,6 +221,7 @@ export const Environment = z.object({
   ...chatModel,
   ...embeddings,
   ...prompt,
+  ...agents,
   ...deadlines,
   ...limitsAndLogs,
 });

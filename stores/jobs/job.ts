@@ -41,6 +41,13 @@ export interface EraseUnusedJob {
   kind: "erase_unused";
 }
 
+/** Tells of a question at QUESTION_WEBHOOK_URL. */
+export interface TellQuestionJob extends Owner {
+  kind: "tell_question";
+  turnId: string;
+  questionId: string;
+}
+
 export interface IngestJob {
   kind: "ingest";
   tenantId: string;
@@ -56,6 +63,7 @@ export type Job =
   | EraseJob
   | EraseEpisodesJob
   | EraseUnusedJob
+  | TellQuestionJob
   | VacuumJob
   | IngestJob;
 
@@ -67,11 +75,12 @@ export const JOB_KINDS = [
   "erase",
   "erase_episodes",
   "erase_unused",
+  "tell_question",
   "vacuum",
   "ingest",
 ] as const satisfies readonly JobKind[];
 
-export type LayerJobKind = Exclude<JobKind, "erase" | "erase_episodes" | "erase_unused" | "vacuum" | "ingest">;
+export type LayerJobKind = Exclude<JobKind, "tell_question" | "erase" | "erase_episodes" | "erase_unused" | "vacuum" | "ingest">;
 
 export function layerJob(kind: LayerJobKind, { tenantId, userId, conversationId }: OwnedConversation): Job {
   return kind === "remember" ? { kind, tenantId, userId } : { kind, tenantId, userId, conversationId };
@@ -89,6 +98,7 @@ export function ownerJobKey({ tenantId, userId }: Owner): string {
 export function jobKey(job: Job): string {
   if (job.kind === "remember") return ownerJobKey(job);
   if (job.kind === "vacuum" || job.kind === "erase_unused") return job.kind;
+  if (job.kind === "tell_question") return `tell_question/${job.questionId}`;
   if (job.kind === "erase" || job.kind === "erase_episodes") return `${job.kind}/${job.id}`;
   return `${job.kind}/${job.kind === "ingest" ? job.documentId : job.conversationId}`;
 }

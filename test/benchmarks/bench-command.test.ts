@@ -20,6 +20,7 @@ const NAMES = [
   "summary-facts",
   "knowledge",
   "jobs",
+  "waiting",
   "chaos",
   "peers",
 ];

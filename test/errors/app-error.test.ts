@@ -52,7 +52,15 @@ test("every code is in snake case, and says whether a retry may help", () => {
   expect(CODES.filter((code) => ERROR_CODES[code].retryable)).toEqual([
     ...["conversation_busy", "identity_unavailable", "rate_limited", "too_many_turns", "token_quota_exceeded", "cost_quota_exceeded"],
     ...["model_unavailable", "model_rate_limited", "model_first_token_timeout", "model_stalled", "model_interrupted"],
-    ...["model_incomplete", "model_bad_response", "model_malformed", "index_unavailable", "embedder_unavailable", "storage_unavailable"],
+    ...[
+      "model_incomplete",
+      "model_bad_response",
+      "model_malformed",
+      "index_unavailable",
+      "embedder_unavailable",
+      "webhook_unavailable",
+      "storage_unavailable",
+    ],
     ...["question_unanswered", "turn_cancelled", "turn_superseded", "turn_interrupted", "overloaded", "shutting_down"],
   ]);
 });

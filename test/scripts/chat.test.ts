@@ -2,6 +2,8 @@ import { describe, expect, test } from "@jest/globals";
 import { OFFLINE_REMARK } from "../../server/start/offline-remark.ts";
 import { listConversations, putJson } from "../support/clients/api-client.ts";
 import { runScript } from "../support/run-script.ts";
+import { askingClient, callOf, ORDER_TOOLS, ordered } from "../support/services/asking-agent.ts";
+import { useServiceWithModel } from "../support/services/service-with-model.ts";
 import { useTestService } from "../support/services/service.ts";
 
 describe("npm run chat", () => {
@@ -45,5 +47,38 @@ describe("npm run chat", () => {
   test("shows a refusal with its code, and says how to start the service when there is none", async () => {
     expect(await chat(`${"x".repeat(40_000)}\n`)).toContain("[message_too_long: message: has 40000 characters");
     expect(await chat("hello\n", "http://127.0.0.1:9")).toContain("Start the service with npm start");
+  });
+});
+
+describe("npm run chat with an agent that asks", () => {
+  const asking = useServiceWithModel({}, { extras: { tools: ORDER_TOOLS } });
+
+  /** One message, and the lines that answer. Words of the agent lead to it. */
+  async function chat(message: string, ...replies: string[]): Promise<string> {
+    ordered.length = 0;
+    const client = askingClient(asking);
+    await client.makeAgent("clerk", { keywords: ["order", "订"] });
+    client.follow([callOf("order", { item: "tea" })], "Ordered.");
+    const lines = [message, ...replies].map((line) => `${line}\n`).join("");
+    const { code, stdout } = await runScript("chat", ["--url", asking.url, "--user", "ada", "--session", message], {}, lines);
+    expect(code).toBe(0);
+    expect(await client.open()).toEqual([]);
+    return stdout;
+  }
+
+  test.each([
+    ["Please order tea", "yes", /"clerk" call "order".*"item": "tea".*1\. allow this call.*\? .*Ordered\./s, 1],
+    ["Please order more tea", "what does it cost?", /\? .*Ordered\./s, 0],
+    ["请订茶", "允许", /“clerk”想.*“order”.*1\. 允许这一次.*Ordered\./s, 1],
+    ["请再订茶", "3", /Ordered\./, 0],
+  ])("puts the question of %s, and goes on with the reply %s", async (message, reply, shows, calls) => {
+    const printed = await chat(message, reply);
+    expect(printed).toMatch(shows);
+    expect(ordered).toHaveLength(calls);
+  });
+
+  test("ends the turn when nobody answers", async () => {
+    expect(await chat("Please order tea at last")).toContain("[stopped]");
+    expect(ordered).toEqual([]);
   });
 });

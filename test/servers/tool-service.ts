@@ -3,7 +3,7 @@ import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import { fromLangChainTool, openService } from "conversation-graph";
 
-/** The main file of a process: the service, with an agent whose tool tells COUNTER_URL of each run. It may be killed in between. */
+/** The main file of a process: the service, with agents whose tool tells COUNTER_URL of each run: one may call it, one asks. It may be killed in between. */
 const { COUNTER_URL: counter, PORT: port } = process.env;
 const settings = Object.fromEntries(Object.entries(process.env).filter(([name]) => !["COUNTER_URL", "PORT", "PATH"].includes(name)));
 
@@ -18,6 +18,9 @@ const order = tool(
 
 const service = await openService(settings, {
   tools: [fromLangChainTool(order)],
-  agents: { clerk: { description: "Orders", tools: ["order"], permissions: [{ tool: "order", action: "allow" }] } },
+  agents: {
+    clerk: { description: "Orders", tools: ["order"], permissions: [{ tool: "order", action: "allow" }] },
+    asks: { description: "Asks before it orders", tools: ["order"] },
+  },
 });
 createServer(service.app).listen(Number(port), "127.0.0.1");

@@ -39,6 +39,7 @@ export const enErrors = {
   model_malformed: "The model did not answer in the form that was asked for.",
   index_unavailable: "The search index is unavailable or switched off.",
   embedder_unavailable: "The embedding model is unavailable.",
+  webhook_unavailable: "The webhook for questions is unavailable.",
   storage_unavailable: "The database cannot be reached.",
   shutting_down: "The service is stopping. Try again in a few seconds.",
   internal_error: "Something went wrong in the service.",

@@ -128,6 +128,7 @@ export const en = {
       erase: "Erasing",
       erase_episodes: "Index cleanup",
       erase_unused: "Old conversations",
+      tell_question: "Told questions",
       title: "Title",
       vacuum: "File cleanup",
     } as Record<string, string>,

@@ -41,6 +41,7 @@ export const zhErrors: Texts["errors"] = {
   model_malformed: "模型没有按要求的格式回答。",
   index_unavailable: "搜索索引不可用或已关闭。",
   embedder_unavailable: "嵌入模型不可用。",
+  webhook_unavailable: "提问通知的 Webhook 不可用。",
   storage_unavailable: "无法连接到数据库。",
   shutting_down: "服务正在停止，请几秒后重试。",
   internal_error: "服务内部出错。",

@@ -122,6 +122,7 @@ export const zh: Texts = {
       erase: "删除",
       erase_episodes: "清理索引",
       erase_unused: "清理旧对话",
+      tell_question: "提问通知",
       title: "标题",
       vacuum: "清理文件",
     },

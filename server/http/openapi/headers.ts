@@ -21,6 +21,10 @@ export const REQUEST_HEADERS = {
     schema: callerId,
     what: "The conversation; X-OpenWebUI-Chat-Id and X-Conversation-Id are read, too. Without one: by the first message.",
   },
+  "X-Interactive": {
+    schema: z.enum(["true", "false"]),
+    what: "`false`: nobody can be asked, and calls that need permission are not run. Else a question is the answer, and the next message its reply.",
+  },
   "X-User-Id": {
     schema: callerId,
     what: "Whose memory is used, unless the token says; X-OpenWebUI-User-Id, X-OpenWebUI-User-Email and X-User-Email are read, too, and `user` of the body.",

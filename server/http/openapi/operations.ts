@@ -31,6 +31,7 @@ import { openaiConversationOperations } from "../../openai/responses/conversatio
 import { responseOperations } from "../../openai/responses/response-routes.ts";
 import { pageOperations } from "../../page/page-routes.ts";
 import { chatOperations } from "../../turns/chat-routes.ts";
+import { decisionOperations } from "../../turns/decision-routes.ts";
 import { questionOperations } from "../../turns/question-routes.ts";
 import { turnOperations } from "../../turns/turn-routes.ts";
 import { descriptionOperations } from "./openapi-routes.ts";
@@ -40,6 +41,7 @@ export const GROUPS: readonly OperationGroup[] = [
   chatOperations,
   turnOperations,
   questionOperations,
+  decisionOperations,
   conversationOperations,
   messageOperations,
   contextOperations,

@@ -102,6 +102,8 @@ function toItem({ id: messageId, role, content, completed, metadata }: StoredMes
   return answerItem(messageItemId(messageId), content, isWhole ? "completed" : "incomplete");
 }
 
+const toSeconds = (time: Date): number => Math.floor(time.getTime() / 1_000);
+
 export function openaiConversationRoutes({ config, stores, memory, limits }: AppParts): Router {
   const { conversations, messages, imports } = stores;
   const reading = [requireJson, readJson(MAX_BODY_BYTES), limits.rates.ofUser(claimedUser)];
@@ -115,8 +117,12 @@ export function openaiConversationRoutes({ config, stores, memory, limits }: App
   async function show(request: Request, response: Response): Promise<Sent<z.output<typeof ConversationObject>>> {
     const { id: conversationId, createdAt } = await findAsked(request, response);
     const listed = await conversations.show(callerOf(response), conversationId);
-    const created_at = Math.floor(createdAt.getTime() / 1_000);
-    return { id: conversationItemId(conversationId), object: "conversation", created_at, metadata: listed?.metadata ?? {} };
+    return {
+      id: conversationItemId(conversationId),
+      object: "conversation",
+      created_at: toSeconds(createdAt),
+      metadata: listed?.metadata ?? {},
+    };
   }
 
   /** The ids of the new messages, in their order. */
@@ -136,8 +142,9 @@ export function openaiConversationRoutes({ config, stores, memory, limits }: App
         const owner = { tenantId: tenantOf(response), userId: findUser(request, callerOf(response), body) };
         const metadata = body.metadata ?? {};
         await conversations.create(owner, { id: conversationId, sessionId, metadata });
+        const { createdAt } = await findConversation(conversations, owner, sessionId);
         if (body.items?.length) await add({ ...owner, sessionId }, body.items);
-        response.json({ id: sessionId, object: "conversation", created_at: Math.floor(Date.now() / 1_000), metadata });
+        response.json({ id: sessionId, object: "conversation", created_at: toSeconds(createdAt), metadata });
       },
     ],
     async getOpenAIConversation(request, response) {

@@ -18,18 +18,9 @@ import { makeOpenTurn } from "../openai-turn.ts";
 import { claimedUser, isTemporary, namedUser } from "../user-and-session.ts";
 import { findPlace } from "./find-place.ts";
 import { makeResponseEvents } from "./response-events.ts";
-import { answerItemId, callItemId, messageItemId, readResponseId, responseId, type ResponseName } from "./response-ids.ts";
-import {
-  answerItem,
-  ConversationItems,
-  type Echo,
-  type FunctionCall,
-  KeptEcho,
-  listOf,
-  questionItem,
-  ResponseObject,
-  toResponse,
-} from "./response-object.ts";
+import { askedIn, languageOfTurn } from "./asked-in-leg.ts";
+import { answerItemId, messageItemId, readResponseId, responseId, type ResponseName } from "./response-ids.ts";
+import { answerItem, ConversationItems, type Echo, KeptEcho, listOf, questionItem, ResponseObject, toResponse } from "./response-object.ts";
 import { ResponseBody, toCompletion, toEcho, toKept } from "./response-request.ts";
 import { sendResponseStream, wholeResponse } from "./send-response.ts";
 
@@ -59,7 +50,7 @@ export const responseOperations = operationGroup({
     createResponse: route("POST /v1/responses", "One turn, as OpenAI's Responses API has it", {
       details:
         "The last item of `input` is what the user says; history is the service's own, by `previous_response_id`, `conversation`, an id of ours among the items, or as for completions. With `store: false` neither a message nor a memory is left.",
-      headers: ["X-Session-Id", "X-User-Id"],
+      headers: ["X-Session-Id", "X-User-Id", "X-Interactive"],
       body: jsonBody(ResponseBody),
       answers,
       errors: [...START_ERRORS, ...MODEL_ERRORS, "not_found", "previous_response_not_found", "turn_cancelled", "turn_superseded"],
@@ -111,24 +102,6 @@ export function responseRoutes(parts: AppParts): Router {
     return { ...found, ...name };
   }
 
-  /** What a leg has called that ended with calls of the caller's tools; null for the last leg. */
-  async function callsOf({ record, turnId, leg }: FoundTurn & ResponseName): Promise<FunctionCall[] | null> {
-    if (!record) return null;
-    const toItem = (id: string, name: string, given: unknown, index: number): FunctionCall => ({
-      ...{ id: callItemId({ turnId, leg }, index + 1), type: "function_call", status: "completed", call_id: id, name },
-      arguments: typeof given === "string" ? given : JSON.stringify(given),
-    });
-    const steps = await stores.steps.list(record, turnId, { after: 0, limit: 1_000 });
-    const questions = steps.filter(({ kind }) => kind === "question");
-    const question = questions[leg - 1];
-    if (!question) return null;
-    if (leg === questions.length && record.question)
-      return (record.question.calls ?? []).map((call, index) => toItem(call.call_id, call.name, call.arguments, index));
-    const asked = steps.findLast(({ kind, seq }) => kind === "model" && seq < question.seq)?.seq ?? 0;
-    const calls = steps.filter(({ kind, seq }) => kind === "tool" && seq > asked && seq < question.seq);
-    return calls.map((step, index) => toItem(step.callId ?? "", step.name, step.arguments, index));
-  }
-
   function echoOf({ record }: FoundTurn): Echo {
     const kept = KeptEcho.safeParse(record && storedOutcome(record)?.asked);
     return { ...plainEcho(), ...(kept.success ? kept.data : {}) };
@@ -137,8 +110,8 @@ export function responseRoutes(parts: AppParts): Router {
   async function stateOf(found: FoundTurn & ResponseName): Promise<Parameters<typeof toResponse>[2]> {
     const { record } = found;
     const state = turnState(found);
-    const calls = record && (await callsOf(found));
-    if (calls) return { status: "completed", output: calls };
+    const asked = record && (await askedIn(stores, found));
+    if (asked) return { status: "completed", output: asked };
     const output =
       record?.answer && record.answerId
         ? [answerItem(record.answerId === found.turnId ? answerItemId(found) : messageItemId(record.answerId), record.answer, "completed")]
@@ -180,7 +153,7 @@ export function responseRoutes(parts: AppParts): Router {
         }
         const session = !store && (place.isDerived || isTemporary(place.session)) ? null : place.session;
         const echo = toEcho({ ...body, store }, completion.model, place.conversation);
-        const { source, field, callerTools, leg } = await inItsWords(() =>
+        const { source, field, callerTools, language, leg } = await inItsWords(() =>
           openTurn(request, response, { completion, offer, userId: place.userId, session, store, isDetached, asked: toKept(echo) }),
         );
         const headers = { "x-turn-id": source.turnId };
@@ -188,7 +161,11 @@ export function responseRoutes(parts: AppParts): Router {
           await source.accepted;
           return void response.set(headers).json(toResponse({ turnId: source.turnId, leg }, echo, { status: "in_progress", output: [] }));
         }
-        const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)), { field: fieldOf(field), callerTools });
+        const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)), {
+          field: fieldOf(field),
+          callerTools,
+          language,
+        });
         const events = makeResponseEvents({ turnId: source.turnId, leg }, echo);
         if (body.stream) return sendResponseStream(response, batches, { events, headers, heartbeatMs });
         const whole = await wholeResponse(batches, events);
@@ -202,6 +179,7 @@ export function responseRoutes(parts: AppParts): Router {
       const batches = toCompletionEvents(sourceOf(parts, found).eventBatches(abortSignalOnClose(response)), {
         field: "input",
         callerTools: new Set<string>(),
+        language: await languageOfTurn(stores, found),
       });
       return sendResponseStream(response, batches, {
         events: makeResponseEvents(found, echoOf(found)),

@@ -13,6 +13,14 @@ export interface QuestionParts {
 
 export type QuestionJson = Omit<QuestionParts, "expiresAt"> & { expiresAt: string };
 
+/** Together with a crash of the service it would be tried for ever. */
+export const MOST_TIMES = 3;
+
+/** SQL: a process goes on with the turn, or one of them will, beside `turns`. */
+export const GOES_ON = `exists (
+  select from questions where questions.turn_id = turns.id and answered_at is not null and resume is not null and taken < ${MOST_TIMES}
+)`;
+
 /** SQL: the question that a turn waits for, beside `turns` and its `conversations`. */
 export const OPEN_QUESTION = `(
   select json_build_object('id', id, 'type', type, 'agent', agent, 'content', content, 'expiresAt', expires_at) from questions

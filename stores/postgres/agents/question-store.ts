@@ -2,13 +2,15 @@ import { v7 as uuidv7 } from "uuid";
 import { storableJson } from "../../../text/storable-text.ts";
 import type { AnswerValue, Question } from "../../../turn/question.ts";
 import type { NewQuestion, ResumedTurn, WaitingState } from "../../../turn/resumed-turn.ts";
+import { addJobsSql, jobsValue } from "../../jobs/add-jobs.ts";
 import type { Owner, OwnerScope } from "../../owner.ts";
 import { type Cursor, type Page, type PageRequest, toPage } from "../../page.ts";
 import { ownerLock, shareOwner } from "../conversations/locks.ts";
 import type { HeldTurn } from "../conversations/recover-turn.ts";
 import type { Database, StatementValue } from "../database/database.ts";
 import { MAX_UUID, ownedValues, pageValues } from "../database/sql-parts.ts";
-import { contentOf, type QuestionParts, shownTool, toQuestion } from "./question-rows.ts";
+import { KEEP_ANSWERS } from "./decision-store.ts";
+import { contentOf, MOST_TIMES, type QuestionParts, shownTool, toQuestion } from "./question-rows.ts";
 
 /** In how many milliseconds a question may have to be looked at is sent here. */
 export const QUESTION_CHANNEL = "conversation_graph_questions";
@@ -74,11 +76,11 @@ with held as (
   on conflict do nothing
 ), waits as (
   update conversations set turn_lease_until = 'infinity' from asked where id = $1
-), told as (
+), woken as (
   select pg_notify('${QUESTION_CHANNEL}', $12::float8::text) from asked
-)
-select expires_at as "expiresAt", (select count(*) from told) from asked
-union all select expires_at, 0 from questions where id = $5 and turn_id = $4`;
+), ${addJobsSql("$15", "0", "asked")}
+select expires_at as "expiresAt", (select count(*) from woken), (select count(*) from told) from asked
+union all select expires_at, 0, 0 from questions where id = $5 and turn_id = $4`;
 
 const STORED = `
 select questions.id, questions.turn_id as "turnId", tenant_id as "tenantId", user_id as "userId", questions.conversation_id as "conversationId", type, agent, content,
@@ -93,7 +95,7 @@ const LIST = `${STORED}
 where tenant_id = $1 and user_id = $2 and ${OPEN} and (asked_at, questions.id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, ${MAX_UUID}))
 order by asked_at desc, questions.id desc limit $5`;
 
-/** The step of the question ends with its answer. Then all that the turn needs to go on. From `closed`, for `lease` milliseconds. */
+/** The step of the question ends with its answer, which is kept for the audit. Then all that the turn needs to go on. From `closed`, for `lease` milliseconds. */
 const takeSql = (lease: string): string => `
 taken as (
   update conversations set turn_lease_until = clock_timestamp() + ${lease}::float8 * interval '1 millisecond'
@@ -101,7 +103,7 @@ taken as (
 ), step as (
   update turn_steps set output = coalesce(closed.answer::text, closed.answered_by), ok = closed.answered_by = 'person', ended_at = clock_timestamp()
   from closed where turn_steps.turn_id = closed.turn_id and turn_steps.seq = closed.seq and ended_at is null
-), told as (
+), ${KEEP_ANSWERS}, told as (
   select pg_notify('${QUESTION_CHANNEL}', ${lease}::float8::text) from closed
 )
 select closed.id, closed.turn_id as "turnId", conversations.tenant_id as "tenantId", conversations.user_id as "userId", closed.conversation_id as "conversationId", type, agent,
@@ -135,9 +137,6 @@ with ${shareOwner(5)}, held as (
   from held where questions.turn_id = $1 and questions.conversation_id = held.id and answered_at is null and resume is not null
   returning questions.*
 ), ${takeSql("$4")}`;
-
-/** Together with a crash of the service it would be tried for ever. */
-const MOST_TIMES = 3;
 
 const TAKE_DUE = `
 with due as (
@@ -182,11 +181,15 @@ interface TakenRow extends QuestionRow, Pick<ResumedTurn, "sessionId" | "message
 const toStored = (row: StoredRow) => ({ ...row, question: toQuestion(row), createdAt: row.askedAt });
 
 function toResumed({ seq, answer, text, by, ...row }: TakenRow): ResumedTurn {
-  return { ...row, answered: { question: toQuestion(row), seq, value: answer, text, by }, runner: uuidv7() };
+  return {
+    ...row,
+    answered: { question: toQuestion(row), asked: row.content.tool ?? null, seq, value: answer, text, by },
+    runner: uuidv7(),
+  };
 }
 
-/** The questions of turns. */
-export function makeQuestionStore(database: Database): QuestionStore {
+/** The questions of turns. With `isTold`, a job tells of each. */
+export function makeQuestionStore(database: Database, { isTold = false }: { isTold?: boolean } = {}): QuestionStore {
   async function take(name: string, text: string, values: StatementValue[]): Promise<ResumedTurn[]> {
     return (await database.query<TakenRow>({ name, text, values })).map(toResumed);
   }
@@ -199,8 +202,12 @@ export function makeQuestionStore(database: Database): QuestionStore {
         question: content.question,
         ...(content.tool ? { tool: shownTool(content.tool) } : {}),
       });
+      const { tenantId, userId, turnId } = turn;
+      // Calls of the caller's own tools are for the caller alone.
+      const tells = isTold && type !== "client_tool";
+      const jobs = jobsValue(tells ? [{ kind: "tell_question", tenantId, userId, turnId, questionId: id }] : []);
       const jsons = [storableJson(content), ifUnanswered === null ? null : storableJson(ifUnanswered), storableJson(resume)];
-      const values = [...ownedValues(turn), turn.turnId, id, seq, type, agent, ...jsons, timeoutMs, about, turn.runner ?? null];
+      const values = [...ownedValues(turn), turn.turnId, id, seq, type, agent, ...jsons, timeoutMs, about, turn.runner ?? null, jobs];
       const [row] = await database.query<{ expiresAt: Date }>({ name: "question-ask", text: ASK, values });
       return row?.expiresAt ?? null;
     },

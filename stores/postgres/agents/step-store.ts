@@ -1,6 +1,9 @@
+import { v7 as uuidv7 } from "uuid";
 import type { OwnedConversation, OwnerScope } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
+import type { AnswerValue, QuestionType } from "../../../turn/question.ts";
+import { KEEP_RULINGS } from "./decision-store.ts";
 import { storableJson } from "../../../text/storable-text.ts";
 import type { HeldTurn } from "../conversations/recover-turn.ts";
 
@@ -22,6 +25,10 @@ export interface Step {
   endedAt: Date | null;
 }
 
+/** What a rule decides about a call: whether it may run (`allow_always`: somebody has allowed the tool for good), or what answers its question. */
+export type Ruling =
+  { type: "permission"; answer: "allow" | "allow_always" | "deny" } | { type: QuestionType; answer: AnswerValue; question: string };
+
 export interface NewStep {
   seq: number;
   agent: string;
@@ -33,6 +40,8 @@ export interface NewStep {
   tokens?: number;
   /** Milliseconds that it took. Undefined: it begins now. */
   ms?: number | undefined;
+  /** It is kept for the audit. */
+  ruling?: Ruling | undefined;
 }
 
 /** A step of a turn that answered, or tried to answer, this question. */
@@ -71,7 +80,7 @@ const HELD = `select id from conversations where id = $1 and tenant_id = $2 and 
 
 const BEGIN = `
 with held as (${HELD}), given as (
-  select * from json_to_recordset($5::json) as step(seq int, agent text, kind text, name text, call_id text, arguments jsonb, output text, tokens int, ms float8)
+  select * from json_to_recordset($5::json) as step(seq int, agent text, kind text, name text, call_id text, arguments jsonb, output text, tokens int, ms float8, ruling jsonb, ruling_id uuid)
 ), stored as (
   insert into turn_steps (turn_id, seq, conversation_id, agent, kind, name, call_id, arguments, output, ok, tokens, started_at, ended_at, runner)
   select $4, seq, held.id, agent, kind, name, call_id, arguments, output, case when ms is not null then true end, tokens,
@@ -79,7 +88,7 @@ with held as (${HELD}), given as (
   from held cross join given
   on conflict (turn_id, seq) do update set runner = turn_steps.runner where turn_steps.runner is not distinct from excluded.runner
   returning 1
-)
+), ${KEEP_RULINGS}
 select from held where (select count(*) from stored) = (select count(*) from given)`;
 
 const END = `
@@ -117,7 +126,9 @@ from conversation_agents where conversation_id = ${OWNED_ID} order by agent`;
 export function makeStepStore(database: Database): StepStore {
   return {
     async begin(turn, steps) {
-      const given = steps.map(({ callId, tokens = 0, ...step }) => ({ ...step, call_id: callId, tokens }));
+      const given = steps.map(({ callId, tokens = 0, ...step }) => {
+        return { ...step, call_id: callId, tokens, ruling_id: step.ruling && uuidv7() };
+      });
       const values = [...ownedValues(turn), turn.turnId, storableJson(given), turn.runner ?? null];
       return (await database.query({ name: "steps-begin", text: BEGIN, values })).length === 1;
     },

@@ -184,6 +184,7 @@ export async function takeBackTurn(database: Database, { conversationId, turnId,
     const values = [conversationId, owner.tenantId, owner.userId, turnId];
     const held = await transaction.query({ name: "turn-back-hold", text: LOCK_LEASE, values });
     if (held.length === 0) return;
+    await transaction.query({ name: "turn-back-decisions", text: "delete from decisions where turn_id = $1", values: [turnId] });
     await transaction.query({ name: "turn-back-message", text: DELETE_MESSAGE, values: [turnId] });
     await transaction.query({ name: "turn-back-give", text: RELEASE_LEASE, values: [conversationId] });
     await transaction.query({ name: "turn-back-empty", text: DELETE_EMPTY, values: [conversationId] });

@@ -1,5 +1,5 @@
 import type { Question } from "../../../turn/question.ts";
-import { fromJson, OPEN_QUESTION, type QuestionJson } from "../agents/question-rows.ts";
+import { fromJson, GOES_ON, OPEN_QUESTION, type QuestionJson } from "../agents/question-rows.ts";
 import type { Owner, OwnerScope } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 
@@ -49,6 +49,7 @@ export interface TurnRecord extends Owner {
   bodyHash: string | null;
   /** Null while it runs, or when its process died. */
   outcome: Record<string, unknown> | null;
+  /** A process has it, or will take it up: one that went on with it after an answer has died. */
   isHeld: boolean;
   /** What it waits for. */
   question: Question | null;
@@ -76,7 +77,7 @@ export interface TurnRecordStore {
 const RECORD = `
 select turns.id, turns.tenant_id as "tenantId", turns.user_id as "userId", turns.conversation_id as "conversationId", question_id as "questionId",
   answer_id as "answerId", answer.content as answer, body_hash as "bodyHash", outcome,
-  coalesce(ended_at is null and conversations.turn_id = turns.id and turn_lease_until >= clock_timestamp(), false) as "isHeld",
+  coalesce(ended_at is null and conversations.turn_id = turns.id and (turn_lease_until >= clock_timestamp() or ${GOES_ON}), false) as "isHeld",
   ${OPEN_QUESTION} as question,
   emptied_at is not null or started_at < clock_timestamp() - interval '${OUTCOME_LIFETIME}' as "isGone",
   started_at as "startedAt", ended_at as "endedAt"

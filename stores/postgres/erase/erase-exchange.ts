@@ -1,6 +1,7 @@
 import { AppError } from "../../../errors/app-error.ts";
 import type { JobTransaction } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
+import { eraseDecisions } from "../agents/decision-store.ts";
 import { type Queryable, queryRow } from "../database/database.ts";
 import { exchangeIdSql } from "../conversations/exchanges.ts";
 import { REBUILD_SUMMARY } from "../conversations/import-store.ts";
@@ -22,6 +23,7 @@ select first.conversation_id, first.created_at, first.partner_id,
     select first.partner_id where first.partner_id is not null
     union select turns.answer_id from turns where question_id = first.id and turns.answer_id is not null
   ) as answers,
+  array(select turns.id from turns where question_id = first.id) as turns,
   turn_id is not null and turn_lease_until >= clock_timestamp() as busy
 from messages first join conversations on conversations.id = first.conversation_id
 where first.id = $1 and tenant_id = $2 and user_id = $3
@@ -32,6 +34,7 @@ interface FoundExchange {
   created_at: Date;
   partner_id: string | null;
   answers: string[];
+  turns: string[];
   busy: boolean;
 }
 
@@ -55,6 +58,7 @@ export async function eraseExchange(
   jobs: JobTransaction,
   owner: Owner,
   firstId: string,
+  keepDecisionsDays = 0,
 ): Promise<ErasedExchange | null> {
   const values = [firstId, owner.tenantId, owner.userId];
   const find = () => transaction.query<FoundExchange>({ name: "erase-find-pair", text: EXCHANGE, values });
@@ -68,6 +72,7 @@ export async function eraseExchange(
   if (exchange.busy)
     throw new AppError("conversation_busy", "The conversation of this exchange is answering a message. Delete it after its end.");
   const messageIds = [firstId, ...exchange.answers];
+  await eraseDecisions(transaction, owner, keepDecisionsDays, { turnIds: exchange.turns });
   const erase = { name: "erase-pair", text: ERASE_EXCHANGE, values: [messageIds, conversationId] };
   const { messages } = await queryRow<{ messages: number }>(transaction, erase);
   const rebuild = { name: "import-rebuild", text: REBUILD_SUMMARY, values: [conversationId, exchange.created_at] };

@@ -13,6 +13,7 @@ import {
   recordErasure,
   softDeleteConversations,
 } from "./deferred-erase.ts";
+import { eraseDecisions } from "../agents/decision-store.ts";
 import { type Erased, eraseExchange } from "./erase-exchange.ts";
 import { type ErasureStore, makeErasureStore } from "./erasure-store.ts";
 import { lockConversation, lockOwner } from "../conversations/locks.ts";
@@ -109,8 +110,16 @@ function eraseConversations(
   return queryRow(transaction, { name: "erase-conversations", text: ERASE_CONVERSATIONS, values: [ids, tenantId, userId] });
 }
 
-/** Erases from a database. An erase of more than `atOnce` rows is done in parts: no transaction touches more. */
-export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueue(database), atOnce = ERASE_BATCH_ROWS): EraseStore {
+/**
+ * Erases from a database. An erase of more than `atOnce` rows is done in parts: no transaction touches more.
+ * Decisions of the last `keepDecisionsDays` days are kept without their words.
+ */
+export function makeEraseStore(
+  database: Database,
+  queue: JobQueue = makeJobQueue(database),
+  atOnce = ERASE_BATCH_ROWS,
+  keepDecisionsDays = 0,
+): EraseStore {
   /** Locks in everyone's order: owner, conversations, jobs. */
   const inTransaction = <Result>(owner: Owner, work: (transaction: Queryable, jobs: JobTransaction) => Promise<Result>): Promise<Result> =>
     queue.transaction(async (transaction, jobs) => {
@@ -126,6 +135,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     { conversationId, ...owner }: OwnedConversation,
   ): Promise<ErasedRows> {
     const rows = await eraseConversations(transaction, owner, [conversationId]);
+    await eraseDecisions(transaction, owner, keepDecisionsDays, { conversationIds: [conversationId] });
     const { archivedIds: episodeIds, ...memory } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
     const erased = { ...rows, ...memory.erased, jobs: await jobs.erase({ ...owner, conversationId }) };
     const key = ownerKey(owner.tenantId, owner.userId);
@@ -141,6 +151,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     const { tenantId, userId } = owner;
     const erasure = { id: uuidv7(), tenantId, ownerKey: ownerKey(tenantId, userId), conversationId };
     const { messages, isIndexed } = await softDeleteConversations(transaction, owner, erasure, 1);
+    await eraseDecisions(transaction, owner, keepDecisionsDays, { conversationIds: [conversationId] });
     const { archivedIds: episodeIds, ...memory } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
     if (episodeIds.length > 0) await addMarkersAndSweeps(transaction, jobs, { ownerKey: erasure.ownerKey, groupIds: [], episodeIds });
     const erasedJobs = await jobs.erase({ ...owner, conversationId });
@@ -159,6 +170,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     const rows = await eraseConversations(transaction, owner, ids);
     const memory = await eraseMemory(transaction, owner, atOnce + 1);
     await forgetWhoUsed(transaction, owner);
+    await eraseDecisions(transaction, owner, keepDecisionsDays);
     const erased = { ...rows, ...memory.erased, jobs: await jobs.eraseOwner(owner) };
     const entries = { ownerKey: ownerKey(tenantId, userId), groupIds: ids.map(episodeGroupId), episodeIds: [] };
     const isIndexed = await addMarkersAndSweeps(transaction, jobs, entries, { isWhole: true });
@@ -175,6 +187,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     await recordErasure(transaction, jobs, erasure, { messages, ...memory.erased, jobs: erasedJobs });
     if (!isLast) return null;
     await forgetWhoUsed(transaction, owner);
+    await eraseDecisions(transaction, owner, keepDecisionsDays);
     const isIndexed = await addMarkers(transaction, { ownerKey: erasure.ownerKey, groupIds: [], episodeIds: [] }, { isWhole: true });
     return { erased: NOTHING, entries: null, isIndexed };
   }
@@ -207,7 +220,7 @@ export function makeEraseStore(database: Database, queue: JobQueue = makeJobQueu
     episode: (owner, episodeId) =>
       inTransaction(owner, async (transaction, jobs) => {
         const { tenantId, userId } = owner;
-        const pair = await eraseExchange(transaction, jobs, owner, episodeId);
+        const pair = await eraseExchange(transaction, jobs, owner, episodeId, keepDecisionsDays);
         const archived = await transaction.query<{ id: string; conversationId: string; content: string }>({
           name: "erase-archived",
           text: ERASE_ARCHIVED,

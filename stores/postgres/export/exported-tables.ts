@@ -33,6 +33,7 @@ export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: "turn_steps", omitted: { runner: OF_A_PROCESS } },
   { name: "questions", omitted: { resume: OF_A_PROCESS, taken: OF_A_PROCESS } },
   { name: "permissions" },
+  { name: "decisions" },
   { name: "conversation_agents" },
   { name: "agents" },
   { name: "agent_versions" },

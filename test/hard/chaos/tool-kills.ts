@@ -4,20 +4,19 @@ import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts
 import { startHttpServer } from "../../servers/http-server.ts";
 import { startModelServer } from "../../servers/model-server.ts";
 import { sendAndStay } from "../../servers/real-client.ts";
-import { type ServiceProcess, startServiceProcess } from "../../servers/service-process.ts";
-import { startStatementProxy } from "../../servers/statement-proxy.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
+import { type KillsAt, openTwoPlaces } from "./two-places.ts";
 
-const MAIN = fileURLToPath(new URL("../../servers/tool-service.ts", import.meta.url));
-const LEASE_MS = 1_000;
+export const MAIN = fileURLToPath(new URL("../../servers/tool-service.ts", import.meta.url));
+export const LEASE_MS = 1_000;
 /** A turn with one call has about ten; in a round that asks for one more nobody is killed. */
 const STATEMENTS = 11;
 
-const RAN = "It is ordered.";
-const UNKNOWN = "It is not known whether it was ordered.";
+export const RAN = "It is ordered.";
+export const UNKNOWN = "It is not known whether it was ordered.";
 
 /** Orders once. When it is not known whether that ran, it tries to order again, as a careless model does. */
-function orderCarelessly({ messages }: ChatRequestBody): ModelScript {
+export function orderCarelessly({ messages }: ChatRequestBody): ModelScript {
   const [last, question] = [messages.at(-1), messages.findLast(({ role }) => role === "user")];
   const item = /order (\S+)/.exec(question?.content ?? "")?.[1] ?? "";
   const order = { toolCalls: [{ name: "order", arguments: { item }, id: `call-${messages.length}` }] };
@@ -25,11 +24,21 @@ function orderCarelessly({ messages }: ChatRequestBody): ModelScript {
   return { tokens: [last.content.includes(`ordered ${item}`) ? RAN : UNKNOWN] };
 }
 
+/** Counts how often the tool ran, by what it was called with. */
+export async function startCounter() {
+  const runs = new Map<string, number>();
+  const server = await startHttpServer((request, response) => {
+    const item = decodeURIComponent(request.url?.slice(1) ?? "");
+    runs.set(item, (runs.get(item) ?? 0) + 1);
+    response.end();
+  });
+  return { ...server, runs };
+}
+
 export interface ToolKills {
   rounds: number;
   kills: number;
-  /** How often a process was killed at a statement, by its name. */
-  at: Record<string, number>;
+  at: KillsAt;
   ran: number;
   unknown: number;
   slowestMs: number;
@@ -47,59 +56,26 @@ where kind = 'tool'`;
 export async function killToolTurns(databaseUrl: string, rounds: number, seed: number): Promise<{ figures: ToolKills; wrongs: string[] }> {
   const random = makeSeededRandom(seed);
   await using opened = new AsyncDisposableStack();
-  const runs = new Map<string, number>();
-  const counter = await startHttpServer((request, response) => {
-    const item = decodeURIComponent(request.url?.slice(1) ?? "");
-    runs.set(item, (runs.get(item) ?? 0) + 1);
-    response.end();
-  });
+  const counter = await startCounter();
   opened.defer(() => counter.close());
+  const { runs } = counter;
   const model = await startModelServer({ keepSeen: false });
   opened.defer(() => model.close());
   model.answer(orderCarelessly);
   const database = await openPostgres(databaseUrl);
   opened.defer(() => database.close());
 
-  const killed = new Set<string>();
-  const figures: ToolKills = { rounds, kills: 0, at: {}, ran: 0, unknown: 0, slowestMs: 0 };
+  const environment = { OPENAI_BASE_URL: model.url, COUNTER_URL: counter.origin, ENABLE_SUMMARY: "false", TURN_LEASE_MS: String(LEASE_MS) };
+  const { places, at, isKilled, armed, close } = await openTwoPlaces(databaseUrl, environment, MAIN);
+  opened.defer(close);
+  const figures: ToolKills = { rounds, kills: 0, at, ran: 0, unknown: 0, slowestMs: 0 };
   const wrongs: string[] = [];
-  const openPlace = async () => {
-    const proxy = await startStatementProxy(databaseUrl);
-    opened.defer(() => proxy.close());
-    const environment = {
-      DATABASE_URL: proxy.url,
-      OPENAI_BASE_URL: model.url,
-      COUNTER_URL: counter.origin,
-      ENABLE_SUMMARY: "false",
-      TURN_LEASE_MS: String(LEASE_MS),
-    };
-    const start = () => startServiceProcess(environment, MAIN);
-    return { proxy, start, service: await start() };
-  };
-  const places = [await openPlace(), await openPlace()] as const; // one after another: the first migrates
-  opened.defer(async () => {
-    for (const { service } of places) service.kill("SIGKILL");
-    await Promise.all(places.map(({ service }) => service.exited));
-  });
 
   for (let round = 0; round < rounds; round++) {
     const item = `item-${round}`;
     const [place, other] = Math.floor(round / 2) % 2 === 0 ? places : [places[1], places[0]];
     const blow = (round * 7) % (2 * STATEMENTS); // each statement, before and after, in an order that a few rounds spread out
-    const when = blow % 2 === 0 ? ("before" as const) : ("after" as const);
-    let restarting: Promise<ServiceProcess> | undefined;
-    place.proxy.arm({
-      when,
-      at: 1 + Math.floor(blow / 2),
-      strike(statement) {
-        figures.kills++;
-        const name = `${when} ${statement}`;
-        figures.at[name] = (figures.at[name] ?? 0) + 1;
-        killed.add(place.service.url);
-        place.service.kill("SIGKILL");
-        restarting = place.service.exited.then(() => place.start());
-      },
-    });
+    const disarm = armed(place, blow);
     let isFirst = true;
     const network = {
       // The first attempt goes to the process that will be killed.
@@ -108,12 +84,11 @@ export async function killToolTurns(databaseUrl: string, rounds: number, seed: n
         isFirst = false;
         return all;
       },
-      isKilled: (address: string) => killed.has(address),
+      isKilled,
     };
     const body = { user_id: "ada", session_id: item, message: `order ${item}`, agent: "clerk", interactive: false };
     const report = await sendAndStay(network, { key: `key-${seed}-${round}`, body }, random);
-    place.proxy.disarm();
-    if (restarting) place.service = await restarting;
+    await disarm();
 
     const count = runs.get(item) ?? 0;
     const answer = report.done?.answer ?? null;
@@ -134,5 +109,6 @@ export async function killToolTurns(databaseUrl: string, rounds: number, seed: n
     if (answer === UNKNOWN) figures.unknown++;
     figures.slowestMs = Math.max(figures.slowestMs, report.ms);
   }
+  figures.kills = Object.values(at).reduce((sum, count) => sum + count, 0);
   return { figures, wrongs };
 }

@@ -68,6 +68,7 @@ export function makeGatedWorker(database: Database) {
         erase: NO_SUCH_JOB,
         erase_episodes: NO_SUCH_JOB,
         erase_unused: NO_SUCH_JOB,
+        tell_question: NO_SUCH_JOB,
         title: NO_SUCH_JOB,
       };
       const handlers = { summarise: summariser, ...others, vacuum: NO_SUCH_JOB, ingest: NO_SUCH_JOB };

@@ -87,7 +87,7 @@ const OF_NO_TENANT: Record<string, string> = {
     TenantListParts.toItem`,
   "the schema": `migrate installJobQueue readColumns readSchemaVersion migrateFrom create openIndexTable hasIndexTable createSearchSchema dropIndexTable findIndexLevel listIndexNames`,
   "what the servers of models have shown, of nobody": `readModelMeasures saveLearnedContext saveCounted`,
-  "what nobody uses any more, of everybody": `listUnused`,
+  "what nobody uses any more, or had to be kept long enough, of everybody": `listUnused removeKeptDecisions`,
   "which index serves everybody": `retireIndex findIndexRecord ServingIndex.name ServingIndex.open EpisodeIndex.name EpisodeIndex.open`,
   "whole indexes, of everybody": `SearchStore.openIndex SearchStore.levelOf SearchStore.listIndexes SearchStore.dropIndex SearchIndex.flush VectorIndex.flush SearchStore.check
     SearchStore.close Readiness.prepare PreparedCollection.isThere PreparedCollection.prepare`,

@@ -30,6 +30,7 @@ export const READS: Record<string, ReadRoute> = {
   "GET /api/v1/users/:id/export": { address: (person) => `${user(person)}/export`, holds: "own" },
   "GET /api/v1/questions": { address: ({ userId }) => `/api/v1/questions?user_id=${encodeURIComponent(userId)}`, holds: "nothing" },
   "GET /api/v1/users/:id/permissions": { address: (person) => `${user(person)}/permissions`, holds: "nothing" },
+  "GET /api/v1/users/:id/decisions": { address: (person) => `${user(person)}/decisions`, holds: "nothing" },
   "GET /api/v1/turns/:id/steps": { address: ({ turn }) => `/api/v1/turns/${turn.turnId}/steps`, holds: "nothing" },
   "GET /api/v1/conversations/:id/agents": { address: (person) => `${conversation(person)}/agents`, holds: "nothing" },
   "GET /api/v1/skills": { address: () => "/api/v1/skills", holds: "tenant" },

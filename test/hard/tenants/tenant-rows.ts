@@ -27,6 +27,7 @@ const OWNER_OF: Record<string, RowOwner> = {
   turn_steps: OF_CONVERSATION,
   questions: OF_CONVERSATION,
   permissions: OWN,
+  decisions: OWN,
   conversation_agents: OF_CONVERSATION,
   mcp_servers: OF_TENANT,
   mcp_grants: OWN,

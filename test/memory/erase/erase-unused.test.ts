@@ -45,7 +45,9 @@ describeOnBothDatabases("RETENTION_DAYS", (open) => {
         runMemoryJobs({ database: over, summaryModel: null, retentionDays, observer, onRun: ({ kind }) => void ended.push(kind) }),
       ),
     );
-    if (retentionDays !== null) await waitUntil("the look is done", () => ended.includes("erase_unused"));
+    // A slow machine takes several runs for one look; behind the last one the job waits for its next time.
+    if (retentionDays !== null) await waitUntil("the look is done", async () => (await waiting()).some(({ seconds }) => seconds > 60));
+    await waitUntil("its run is told", () => retentionDays === null || ended.includes("erase_unused"));
     await Promise.all(running.map((jobs) => jobs.stop(1_000)));
     return {
       told: told.filter(({ happened }) => happened === "unused_erased"),

@@ -111,9 +111,9 @@ describe("answers are what the description says", () => {
     expect([status, waiting.question.type]).toEqual([202, "permission"]);
     await described.call("listQuestions", { query: { user_id: "ada" } });
     await described.call("getTurn", { params: { id: waiting.turn_id } });
-    const body = { question_id: waiting.question.id, answer: "allow_always" };
-    expect((await described.call("answerQuestion", { params: { id: waiting.turn_id }, body })).status).toBe(201);
-    await people.rest(waiting);
+    const answer = { params: { id: waiting.turn_id }, body: { question_id: waiting.question.id, answer: "allow_always" } };
+    expect((await described.call("answerQuestion", answer)).status).toBe(201);
+    await Promise.all([people.rest(waiting), described.call("listDecisions", { params: user })]);
     const [kept] = (await described.call("listPermissions", { params: user })).values as unknown as { permissions: { id: string }[] }[];
     await described.call("revokePermission", { params: { ...user, permission_id: kept?.permissions[0]?.id ?? "none" } });
     for (const id of described.answered) client.answered.add(id);

@@ -85,7 +85,8 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     const turn = { ...owner, turnId: uuidv7() };
     const { conversationId } = await begin({ ...turn, sessionId: "with tools", message: "six times seven" });
     const held = { ...turn, conversationId };
-    await steps.begin(held, [{ seq: 1, agent: "helper", kind: "tool", name: "calculate", callId: "call_1", arguments: { text: said } }]);
+    const step = { seq: 1, agent: "helper", kind: "tool", name: "calculate", callId: "call_1", arguments: { text: said } } as const;
+    await steps.begin(held, [{ ...step, ruling: { type: "permission", answer: "allow" } }]);
     await steps.end(held, { seq: 1, output: said, ok: true, tokens: 3 });
     await steps.noteAgent(held, { name: "helper", interaction: "answered", state: said });
     const asked = { ...permissionQuestion("helper", call, "digest"), id: uuidv7(), agent: "helper", seq: 2, resume: {} as WaitingState };

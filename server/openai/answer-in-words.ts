@@ -1,0 +1,40 @@
+import type { Response } from "express";
+import { toAppError } from "../../errors/app-error.ts";
+import type { Owner } from "../../stores/owner.ts";
+import { readReply } from "../../turn/read-reply.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import { localSource } from "../turns/turn-source.ts";
+import type { ResumedSource } from "./caller-tools.ts";
+
+interface RepliedMessage {
+  owner: Owner;
+  sessionId: string;
+  message: string;
+  /** When the message came, in milliseconds since 1970. */
+  at: number;
+}
+
+/** Somebody else was faster, or its time was over: the message is one of its own. */
+const TOO_LATE = new Set(["already_answered", "question_expired", "not_found"]);
+
+/**
+ * Answers the question that a conversation waits for with the message of its user. Null when there is none that the message can be a reply
+ * to: one that was sent before the question came is none. Throws what `Turns.answer` throws.
+ */
+export async function answerInWords(
+  { stores, turns }: Pick<AppParts, "stores" | "turns">,
+  response: Response,
+  { owner, sessionId, message, at }: RepliedMessage,
+): Promise<ResumedSource | null> {
+  const waiting = await stores.questions.waitingIn({ ...owner, sessionId });
+  if (!waiting || waiting.question.type === "client_tool" || waiting.askedAt.getTime() > at) return null;
+  const { turnId, question } = waiting;
+  try {
+    const { turn } = await turns.answer(owner, turnId, question.id, readReply(question, message));
+    turns.registry.attach(turnId, response, { cancels: true });
+    return { source: localSource(turn, false), leg: (turn.before?.legs ?? 0) + 1 };
+  } catch (error) {
+    if (TOO_LATE.has(toAppError(error).code)) return null;
+    throw error;
+  }
+}

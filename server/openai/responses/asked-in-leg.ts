@@ -1,0 +1,40 @@
+import { askInWords, languageOf, type TalkLanguage } from "../../../turn/ask-in-words.ts";
+import type { Stores } from "../../start/open-stores.ts";
+import type { FoundTurn } from "../../turns/turn-routes.ts";
+import { answerItemId, callItemId, type ResponseName } from "./response-ids.ts";
+import { answerItem, type FunctionCall, type OutputItem } from "./response-object.ts";
+
+/** That of the user's message. */
+export async function languageOfTurn({ messages }: Pick<Stores, "messages">, { record }: FoundTurn): Promise<TalkLanguage> {
+  const asked = record && (await messages.find(record, record.questionId));
+  return languageOf(asked?.message.content ?? "");
+}
+
+/** The question of a step; that of an answered one is no longer kept in words. */
+function questionIn(given: unknown): string {
+  const { question = "" } = (given ?? {}) as { question?: string };
+  return question;
+}
+
+/** What a leg has given that ended with a question: calls of the caller's tools, or the question in words; null for the last leg. */
+export async function askedIn(stores: Pick<Stores, "messages" | "steps">, found: FoundTurn & ResponseName): Promise<OutputItem[] | null> {
+  const { record, turnId, leg } = found;
+  if (!record) return null;
+  const toItem = (id: string, name: string, given: unknown, index: number): FunctionCall => ({
+    ...{ id: callItemId({ turnId, leg }, index + 1), type: "function_call", status: "completed", call_id: id, name },
+    arguments: typeof given === "string" ? given : JSON.stringify(given),
+  });
+  const steps = await stores.steps.list(record, turnId, { after: 0, limit: 1_000 });
+  const questions = steps.filter(({ kind }) => kind === "question");
+  const question = questions[leg - 1];
+  if (!question) return null;
+  const open = leg === questions.length ? record.question : null;
+  if (question.name !== "client_tool") {
+    const asked = open ? askInWords(open, await languageOfTurn(stores, found)) : questionIn(question.arguments);
+    return [answerItem(answerItemId(found), asked, "completed")];
+  }
+  if (open) return (open.calls ?? []).map((call, index) => toItem(call.call_id, call.name, call.arguments, index));
+  const asked = steps.findLast(({ kind, seq }) => kind === "model" && seq < question.seq)?.seq ?? 0;
+  const calls = steps.filter(({ kind, seq }) => kind === "tool" && seq > asked && seq < question.seq);
+  return calls.map((step, index) => toItem(step.callId ?? "", step.name, step.arguments, index));
+}
