@@ -182,7 +182,7 @@ export function readMessage(message: string): Change[] {
   const text = message
     .trim()
     .replaceAll("’", "'")
-    .replace(/^(?:请?记住|remember|note)[:：]/iu, (word) => word.slice(0, -1));
+    .replace(/^(?:请?记住|(?:please )?(?:remember|note))[:：]/iu, (word) => word.slice(0, -1));
   if (LINE_BREAK.test(text) || NOT_TYPED.test(text) || !text.isWellFormed()) return [];
   const isCasual = !/\p{Lu}/u.test(text.replaceAll(/\bI\b/g, ""));
   const changes = splitSentences(text).map((sentence) => readSentence(sentence, isCasual));

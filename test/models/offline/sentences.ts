@@ -40,6 +40,7 @@ const ROWS: Row[] = [
   ["preferences", "我真的受不了香菜", "preferences: 不喜欢香菜。"],
   ["remember", "Remember that I live in Porto.", "profile: Lives in Porto."],
   ["remember", "Remember that my flight is on May 5.", "profile: Flight is on May 5."],
+  ["remember", "Please remember: my boat is called Calypso.", "profile: Boat is called Calypso."],
   ["remember", "Don't forget that I'm allergic to nuts.", "profile: Asked to remember: I'm allergic to nuts."],
   ["remember", "记住我对花生过敏", "profile: 要记住：我对花生过敏。"],
   ["remember", "请记住：我住在南京", "profile: 住在南京。"],
