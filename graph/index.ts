@@ -10,6 +10,7 @@ export type { ModelOptions } from "../turn/model-options.ts";
 export { makeErase, type Erase, type EraseReceipt } from "../memory/erase/erase.ts";
 export { openEpisodicMemory, type EpisodicMemory, type EpisodicMemoryParts } from "../memory/episodes/open-episodic-memory.ts";
 export type { Recall, RecalledEpisode, RecallRequest } from "../memory/recall/recall-episodes.ts";
+export { MemoryStore, type MemoryStoreParts } from "../memory/store/memory-store.ts";
 export type { JobRun, RunningJobs } from "../memory/jobs/run-jobs.ts";
 export { runMemoryJobs, type MemoryJobsParts } from "../memory/jobs/run-memory-jobs.ts";
 export type { Happening, Observer, Work, WorkFacts } from "../observe/observer.ts";
@@ -49,7 +50,7 @@ export { openEmbeddedPostgres } from "../stores/postgres/database/open-embedded-
 export { openPostgres } from "../stores/postgres/database/open-postgres.ts";
 export type { ConversationGraph } from "./build-graph.ts";
 export { type AgentParts, createConversationGraph, type ConversationGraphParts } from "./create-conversation-graph.ts";
-export { startTurn, type RunningTurn, type TurnInput, type TurnOptions } from "./start-turn.ts";
+export { startTurn, type GraphStreamMode, type GraphWatch, type RunningTurn, type TurnInput, type TurnOptions } from "./start-turn.ts";
 export { ConversationState, type AgentType, type ConversationUpdate, type Receipt, type RouteDecision, type Usage } from "../turn/state.ts";
 export type { TurnEvent, TurnResult, TurnTimings } from "../turn/events.ts";
 export type { MessageToImport } from "../stores/postgres/conversations/plan-import.ts";

@@ -2,6 +2,7 @@ import express, { type Express } from "express";
 import { agentRoutes } from "../agents/agent-routes.ts";
 import { skillRoutes } from "../agents/skill-routes.ts";
 import { stepRoutes } from "../agents/step-routes.ts";
+import { uiMessageRoutes } from "../ai-sdk/ui-message-routes.ts";
 import { authenticate, needsIdentity } from "../auth/authenticate.ts";
 import { requireScope, requireWholeTenant } from "../auth/caller.ts";
 import { contextRoutes } from "../conversations/context-routes.ts";
@@ -63,7 +64,7 @@ export function makeApp(parts: AppParts): Express {
     .use(watchRequests({ ...observing, log }))
     .use(parts.idle.middleware)
     .use(securityHeaders(), ...(needsKey ? [] : [requireOwnHost(config.ALLOWED_HOSTS)]))
-    .use(...(corsOrigins ? [allowOrigins(corsOrigins)] : []), refuseCrossSite({ corsOrigins, needsKey }))
+    .use(...(corsOrigins ? allowOrigins(corsOrigins) : []), refuseCrossSite({ corsOrigins, needsKey }))
     .use(healthRoutes(parts.health), pageRoutes(), signInRoutes(parts)) // what needs no key
     .use(authenticate(identity), countRequests(limits.rates))
     .use(mcpRoutes(parts), requireScope)
@@ -76,6 +77,7 @@ export function makeApp(parts: AppParts): Express {
     .use("/api/v1", requireJson, readJson(maxBodyBytes), limits.rates.ofUser(userInBody))
     .use(
       chatRoutes(parts),
+      uiMessageRoutes(parts),
       turnRoutes(parts),
       questionRoutes(parts),
       decisionRoutes(parts),

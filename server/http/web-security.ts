@@ -29,9 +29,16 @@ export function securityHeaders(): RequestHandler {
 
 const PREFLIGHT_MAX_AGE_S = 600;
 
+/** A page of the internet asks before it speaks to this machine, as Studio does. Who may is what `allowOrigins` answers. */
+const allowPrivateNetwork: RequestHandler = (request, response, next) => {
+  if (request.method === "OPTIONS" && request.get("access-control-request-private-network") === "true")
+    response.set("access-control-allow-private-network", "true");
+  next();
+};
+
 /** `*`: all. Preflights need no key, and cookies are never used. */
-export function allowOrigins(origins: readonly string[]): RequestHandler {
-  return cors({
+export function allowOrigins(origins: readonly string[]): RequestHandler[] {
+  const allow = cors({
     origin: origins.includes("*") ? "*" : [...origins],
     methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
     allowedHeaders: [
@@ -46,9 +53,10 @@ export function allowOrigins(origins: readonly string[]): RequestHandler {
       "x-session-id",
       "x-user-id",
     ],
-    exposedHeaders: ["etag", "location", "retry-after", "x-request-id", "x-turn-id"],
+    exposedHeaders: ["content-location", "etag", "location", "retry-after", "x-request-id", "x-turn-id"],
     maxAge: PREFLIGHT_MAX_AGE_S,
   });
+  return [allowPrivateNetwork, allow];
 }
 
 /** Orchestrators ask for these at the address of a pod. */

@@ -9,6 +9,7 @@ import { makeAssistants } from "./assistants.ts";
 import { makeOpenRun } from "./open-run.ts";
 import { refuseOthers } from "./refuse-others.ts";
 import { runRoutes } from "./run-routes.ts";
+import { storeRoutes } from "./store-routes.ts";
 import { threadRoutes } from "./thread-routes.ts";
 import { makeThreadStates } from "./thread-state.ts";
 import { makeThreads } from "./threads.ts";
@@ -52,5 +53,5 @@ export function langGraphRoutes(parts: AppParts): Router {
   });
   return Router()
     .use("/langgraph", requireJson, readJson(MAX_BODY_BYTES), parts.limits.rates.ofUser(userNamed), refuseOthers)
-    .use(info, assistantRoutes(parts, shared), threadRoutes(parts, shared), runRoutes(parts, shared));
+    .use(info, assistantRoutes(parts, shared), threadRoutes(parts, shared), runRoutes(parts, shared), storeRoutes(parts));
 }

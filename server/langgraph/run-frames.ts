@@ -43,10 +43,10 @@ const SHOWN_METADATA = /^(tags|name|ls_.*|langgraph_(step|node|triggers|path|che
 const isShownMessage = ({ type }: BaseMessage): boolean => type === "ai" || type === "tool";
 
 /** What a node has written, in the words of the state that clients see; null when it is nothing of it. */
-function shownUpdate(written: ConversationUpdate): object | null {
+function shownUpdate(written: ConversationUpdate, toDict: (message: BaseMessage) => MessageDict): object | null {
   const { messages } = written as Partial<ConversationState>;
   const said = (messages ?? []).filter(isBaseMessage).filter(({ type }) => type !== "remove");
-  const shown = { ...(said.length > 0 ? { messages: said.map(toMessageDict) } : {}), ...shownFields(written) };
+  const shown = { ...(said.length > 0 ? { messages: said.map(toDict) } : {}), ...shownFields(written) };
   return Object.keys(shown).length > 0 ? shown : null;
 }
 
@@ -72,6 +72,8 @@ export function makeRunFrames({ modes, subgraphs, earlier, said }: RunFramesPart
   const wanted = new Set(modes);
   const log = makeEventLog<Frame>();
   let values: ThreadValues = { messages: withMessages(earlier, said ? [said] : []) };
+  /** The user's message, when it is stored. */
+  let questionId: string | undefined;
   const partial = new Map<string, string>();
   let lastMetadata = { of: null as unknown, json: "{}" };
 
@@ -89,14 +91,21 @@ export function makeRunFrames({ modes, subgraphs, earlier, said }: RunFramesPart
     return json;
   }
 
+  /** A client knows its own message by the id that it has given it, and takes it for another one under ours. */
+  function toShown(message: BaseMessage): MessageDict {
+    const dict = toMessageDict(message);
+    return said?.id && dict.id === questionId ? { ...dict, id: said.id } : dict;
+  }
+
   function toValues(state: ConversationState): ThreadValues {
-    const own = state.messages.length > 0 ? state.messages.map(toMessageDict) : ownMessage(state);
+    questionId = state.currentMessageId;
+    const own = state.messages.length > 0 ? state.messages.map(toShown) : ownMessage(state);
     return { ...values, ...shownFields(state), messages: withMessages(earlier, own) };
   }
 
   function ownMessage({ currentMessageId }: Partial<ConversationState>): MessageDict[] {
     if (!said) return [];
-    return [currentMessageId === undefined ? said : { ...said, id: currentMessageId }];
+    return [said.id || currentMessageId === undefined ? said : { ...said, id: currentMessageId }];
   }
 
   function addMessage([message, metadata]: [BaseMessage, unknown], namespace: readonly string[]): void {
@@ -114,7 +123,7 @@ export function makeRunFrames({ modes, subgraphs, earlier, said }: RunFramesPart
   const shownTask = ({ input, result, ...task }: TaskChunk): object => ({
     ...task,
     ...(input === undefined ? {} : { input: shownFields(input) }),
-    ...(result === undefined ? {} : { result: shownUpdate(result) }),
+    ...(result === undefined ? {} : { result: shownUpdate(result, toShown) }),
   });
 
   function onChunk(mode: GraphStreamMode, chunk: unknown, namespace: readonly string[]): void {
@@ -126,7 +135,7 @@ export function makeRunFrames({ modes, subgraphs, earlier, said }: RunFramesPart
     } else if (mode === "updates") {
       for (const [node, written] of Object.entries(chunk as Record<string, ConversationUpdate>)) {
         if ("question" in written && written.question) continue; // an interrupted node has written nothing
-        add("updates", "updates", { [node]: namespace.length > 0 ? shownOfSubgraph(written) : shownUpdate(written) }, namespace);
+        add("updates", "updates", { [node]: namespace.length > 0 ? shownOfSubgraph(written) : shownUpdate(written, toShown) }, namespace);
       }
     } else if (mode === "tasks") add("tasks", "tasks", shownTask(chunk as TaskChunk), namespace);
     else if (mode === "debug") {

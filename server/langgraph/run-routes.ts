@@ -17,7 +17,8 @@ import { conversationOf } from "./threads.ts";
 
 const flag = z.enum(["0", "1", "true", "false"], "must be 1 or 0").default("0");
 const isSet = (value: string): boolean => value === "1" || value === "true";
-const streamMode = z.union([z.enum(STREAM_MODES), z.array(z.enum(STREAM_MODES))], `must be one of ${STREAM_MODES.join(", ")}`);
+/** The client of PyPI sends an empty text for none. */
+const streamMode = z.union([z.enum([...STREAM_MODES, ""]), z.array(z.enum(STREAM_MODES))], `must be one of ${STREAM_MODES.join(", ")}`);
 
 const JoinQuery = z.object({
   cancel_on_disconnect: flag,
@@ -193,13 +194,14 @@ export function runRoutes(parts: AppParts, { threads, states, openRun }: LangGra
       response.json(await lastValues({ frames: openRun.foundFrames(found.id), source }, response, read));
     },
     async joinRunStream(request, response) {
-      const { cancel_on_disconnect: cancels, stream_mode: modes = STREAM_MODES } = parseRequest(JoinQuery, request.query);
+      const { cancel_on_disconnect: cancels, stream_mode: asked = "" } = parseRequest(JoinQuery, request.query);
+      const modes = [asked].flat().filter((mode) => mode !== "");
       const after = parseFrameId(request.get("last-event-id"));
       const { thread, found } = await findRun(request, response);
       const run = { runId: found.id, threadId: thread.id, source: sourceOf(parts, found), frames: openRun.foundFrames(found.id) };
       turns.registry.attach(found.id, response, { cancels: isSet(cancels) });
       const read = async () => (await states.read(conversationOf(response, thread), found.id)).values;
-      await sendRunStream(response, run, { heartbeatMs, modes: [modes].flat(), after, readValues: read });
+      await sendRunStream(response, run, { heartbeatMs, modes: modes.length > 0 ? modes : STREAM_MODES, after, readValues: read });
     },
     async cancelRun(request, response) {
       const { wait, action } = parseRequest(CancelQuery, request.query);

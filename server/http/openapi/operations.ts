@@ -1,5 +1,6 @@
 import { agentOperations } from "../../agents/agent-routes.ts";
 import { skillOperations } from "../../agents/skill-routes.ts";
+import { uiMessageOperations } from "../../ai-sdk/ui-message-routes.ts";
 import { stepOperations } from "../../agents/step-routes.ts";
 import { contextOperations } from "../../conversations/context-routes.ts";
 import { conversationOperations } from "../../conversations/conversation-routes.ts";
@@ -9,6 +10,7 @@ import { importOperations } from "../../conversations/import-routes.ts";
 import { assistantOperations } from "../../langgraph/assistant-routes.ts";
 import { langGraphOperations } from "../../langgraph/langgraph-routes.ts";
 import { runOperations } from "../../langgraph/run-routes.ts";
+import { storeOperations } from "../../langgraph/store-routes.ts";
 import { threadOperations } from "../../langgraph/thread-routes.ts";
 import { documentOperations } from "../../knowledge/document-routes.ts";
 import { knowledgeOperations } from "../../knowledge/knowledge-routes.ts";
@@ -39,6 +41,7 @@ import { listOperations, type Operation, type OperationGroup } from "./operation
 
 export const GROUPS: readonly OperationGroup[] = [
   chatOperations,
+  uiMessageOperations,
   turnOperations,
   questionOperations,
   decisionOperations,
@@ -63,6 +66,7 @@ export const GROUPS: readonly OperationGroup[] = [
   assistantOperations,
   threadOperations,
   runOperations,
+  storeOperations,
   langGraphOperations,
   mcpOperations,
   signInOperations,

@@ -67,6 +67,8 @@ export interface TurnRecordStore {
   /** Those of the owner, in any order. */
   findAll(owner: Owner, turnIds: readonly string[]): Promise<TurnRecord[]>;
   findByKey(owner: Owner, keyHash: string): Promise<TurnRecord | null>;
+  /** The turn that runs in the conversation of this session; null: none does, or it waits for an answer. */
+  findRunning(session: Owner & { sessionId: string }): Promise<string | null>;
   /** Asks the process that runs it to stop; false when none does. */
   requestCancel(owner: Owner, turnId: string): Promise<boolean>;
   /** Stops the turn that holds the conversation of this session, as `requestCancel` does, unless that turn has this very key. */
@@ -84,6 +86,10 @@ select turns.id, turns.tenant_id as "tenantId", turns.user_id as "userId", turns
 from turns join conversations on conversations.id = turns.conversation_id
   and conversations.tenant_id = turns.tenant_id and conversations.user_id = turns.user_id
 left join messages answer on answer.id = answer_id`;
+
+const RUNNING = `
+select turn_id as id from conversations
+where tenant_id = $1 and user_id = $2 and session_id = $3 and turn_lease_until >= clock_timestamp() and turn_lease_until < 'infinity'`;
 
 const CANCEL = `
 with asked as (
@@ -129,6 +135,11 @@ export function makeTurnRecordStore(database: Database): TurnRecordStore {
     async findByKey({ tenantId, userId }, keyHash) {
       const text = `${RECORD} where turns.tenant_id = $1 and turns.user_id = $2 and key_hash = $3`;
       return toRecord(await database.query<RecordRow>({ name: "turn-find-key", text, values: [tenantId, userId, keyHash] }));
+    },
+
+    async findRunning({ tenantId, userId, sessionId }) {
+      const values = [tenantId, userId, sessionId];
+      return (await database.query<{ id: string }>({ name: "turn-running", text: RUNNING, values }))[0]?.id ?? null;
     },
 
     async requestCancel({ tenantId, userId }, turnId) {

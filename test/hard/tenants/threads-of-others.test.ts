@@ -53,6 +53,28 @@ test("a token's user is the user of its threads and runs, and no other can be na
   expect((await listConversations(running.url, "ada", ACME)).map((one) => one.id)).toEqual([threadId]);
 });
 
+test("items of the store are those of the user, and a token's user has no others", async () => {
+  const { store } = client(ACME);
+  await store.putItem(["ada", "archive"], "boat", { content: "Ada has a boat." });
+  expect(await store.getItem(["ada", "archive"], "boat")).toMatchObject({ value: { content: "Ada has a boat." } });
+  for (const headers of [bearer(keyOf("acme-corp")), tokenOf("acme-corp", "ada")]) {
+    const strange = client(headers).store;
+    expect(await strange.getItem(["ada", "archive"], "boat")).toBeNull();
+    expect(await strange.searchItems(["ada"])).toEqual({ items: [] });
+    expect(await strange.listNamespaces({ prefix: ["ada"] })).toEqual({ namespaces: [] });
+    await strange.deleteItem(["ada", "archive"], "boat");
+  }
+  const bob = client(tokenOf("acme", "bob")).store;
+  for (const call of [
+    bob.getItem(["ada", "archive"], "boat"),
+    bob.putItem(["ada", "archive"], "boat", { content: "Bob has it." }),
+    bob.deleteItem(["ada", "archive"], "boat"),
+    bob.searchItems(["ada"]),
+  ])
+    expect(await refusalOf(call)).toMatchObject({ status: 404 });
+  expect(await store.getItem(["ada", "archive"], "boat")).toMatchObject({ value: { content: "Ada has a boat." } });
+});
+
 test("assistants are those of the tenant", async () => {
   const namesFor = async (headers: Record<string, string>) => (await client(headers).assistants.search()).map(({ name }) => name);
   expect(await namesFor(ACME)).toEqual(["assistant", "of-acme"]);

@@ -24,9 +24,14 @@ const OF_THE_TENANT = [
 ];
 
 /** Searches whose body names nobody find nothing of others. */
-const OF_EVERYBODY = ["assistants/search", "assistants/count", "assistants/:assistant_id/versions", "threads/search", "threads/count"].map(
-  (path) => `POST /langgraph/${path}`,
-);
+const OF_EVERYBODY = [
+  "store/namespaces",
+  "assistants/search",
+  "assistants/count",
+  "assistants/:assistant_id/versions",
+  "threads/search",
+  "threads/count",
+].map((path) => `POST /langgraph/${path}`);
 
 describe("a token that names its user", () => {
   const ADA = tokenOf("ada");

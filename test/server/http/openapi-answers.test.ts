@@ -8,7 +8,7 @@ import { askingClient, callOf, ORDER_TOOLS } from "../../support/services/asking
 import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { askLangGraph } from "./described-langgraph.ts";
+import { askAiSdk, askLangGraph } from "./described-protocols.ts";
 
 const user = { id: "ada" };
 const turn = (message: string, sessionId = "s") => ({ user_id: "ada", session_id: sessionId, message });
@@ -185,7 +185,7 @@ describe("answers are what the description says", () => {
     await ask("deleteOpenAIConversation", { params: made });
   });
 
-  test("in LangGraph's protocol", () => askLangGraph(ask));
+  test("in LangGraph's protocol, and for the AI SDK", () => askLangGraph(ask).then(() => askAiSdk(ask)));
 
   test("about MCP servers", async () => {
     const docs = { params: { name: "docs" } };

@@ -123,6 +123,12 @@ describe("pages of other origins", () => {
     },
   );
 
+  test("on the internet may ask whether they may speak to this machine, as Studio does", async () => {
+    const asked = { origin: PAGE, "access-control-request-method": "GET", "access-control-request-private-network": "true" };
+    const answer = await fetch(`${keyedForPages.url}/langgraph/ok`, { method: "OPTIONS", headers: asked });
+    expect([answer.headers.get("access-control-allow-private-network"), allowed(answer)]).toEqual(["true", PAGE]);
+  });
+
   test.each([
     [KEY, 200],
     [{}, 401],
@@ -131,7 +137,7 @@ describe("pages of other origins", () => {
     expect([answer.status, allowed(answer)]).toEqual([status, OTHER_PAGE]);
     expect(answer.headers.get("vary")).toContain("Origin");
     const exposed = answer.headers.get("access-control-expose-headers")?.split(",").sort();
-    expect(exposed).toEqual(["etag", "location", "retry-after", "x-request-id", "x-turn-id"]);
+    expect(exposed).toEqual(["content-location", "etag", "location", "retry-after", "x-request-id", "x-turn-id"]);
   });
 
   test.each([

@@ -35,10 +35,25 @@ export async function askLangGraph(ask: Ask): Promise<void> {
   await ask("findThreadState", { ...thread, body: { checkpoint: { checkpoint_id: run_id } } });
   await ask("getThreadHistory", thread);
   await ask("findThreadHistory", { ...thread, body: { limit: 2 } });
+  const item = { namespace: ["ada", "archive"], key: "tree" };
+  await ask("putStoreItem", { body: { ...item, value: { content: "Ada likes the juniper." } } }, 204);
+  await ask("getStoreItem", { query: { namespace: "ada.archive", key: "tree" } });
+  await ask("searchStore", { body: { namespace_prefix: ["ada"], query: "juniper" } });
+  await ask("listNamespaces", { body: { prefix: ["ada"] } });
+  await ask("deleteStoreItem", { body: item }, 204);
   await ask("deleteRun", last, 204);
   await ask("deleteThread", thread, 204);
   const alone = { ...run, context: { user_id: "ada" } };
   await ask("waitForRunWithoutThread", { body: alone });
   await ask("streamRunWithoutThread", { body: alone });
   await ask("waitForRunWithoutThread", { body: { ...alone, webhook: "https://example.org" } }, 422);
+}
+
+/** Calls the operations that `useChat` calls. */
+export async function askAiSdk(ask: Ask): Promise<void> {
+  const messages = [{ id: "1", role: "user", parts: [{ type: "text", text: "Which tree do I like?" }] }];
+  const body = { id: "ui", user_id: "ada", trigger: "submit-message", messages };
+  await ask("streamUiMessages", { body });
+  await ask("streamUiMessages", { body: { ...body, trigger: "regenerate-message" } }, 422);
+  await ask("resumeUiMessages", { params: { chat_id: "ui" }, headers: { "x-user-id": "ada" } }, 204);
 }

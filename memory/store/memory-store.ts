@@ -1,0 +1,220 @@
+import {
+  BaseStore,
+  type GetOperation,
+  type Item,
+  type ListNamespacesOperation,
+  type Operation,
+  type OperationResults,
+  type PutOperation,
+  type SearchOperation,
+} from "@langchain/langgraph";
+import { AppError } from "../../errors/app-error.ts";
+import type { LayerJobKind } from "../../stores/jobs/job.ts";
+import type { Owner, OwnerScope } from "../../stores/owner.ts";
+import type { ImportStore } from "../../stores/postgres/conversations/import-store.ts";
+import { ARCHIVE_SESSION, type ArchiveItem, makeArchiveItemStore } from "../../stores/postgres/memory/archive-items.ts";
+import type { CoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
+import type { Database } from "../../stores/postgres/database/database.ts";
+import { DEFAULT_SECTIONS, SECTION_CHARACTERS } from "../agent/tool-schemas.ts";
+import type { Erase } from "../erase/erase.ts";
+import type { Recall } from "../recall/recall-episodes.ts";
+
+/** The parts of a store of memory, which the caller opens and closes. */
+export interface MemoryStoreParts {
+  database: Database;
+  coreMemory: CoreMemoryStore;
+  imports: ImportStore;
+  erase: Erase;
+  /** Ranks what a search with a `query` finds. Null: such a search fails. */
+  recall: Recall | null;
+  /** The sections of core memory that can be written. Default: those of the service. */
+  sections?: readonly string[];
+  /** What memory does with what is put into the archive. Default: it is indexed. */
+  jobKinds?: readonly LayerJobKind[];
+  /** Whose memory it is; with a `userId` of null any user's of the tenant. */
+  scope: OwnerScope;
+  /** Characters of what is put into the archive. Default 32,000. */
+  maxCharacters?: number;
+}
+
+/** The namespaces of a user: `[user_id, "core"]` has the sections of core memory, `[user_id, "archive"]` what is remembered beside it. */
+export const MEMORY_LABELS = ["core", "archive"] as const;
+type Label = (typeof MEMORY_LABELS)[number];
+type SearchItem = Item & { score?: number };
+
+/** A search ranks exchanges, too, which are no items. */
+const RANKED_PER_ITEM = 5;
+const MOST_RANKED = 100;
+const LARGEST_PAGE = 1_000;
+const PATIENCE_MS = 4_000;
+
+const invalid = (field: string, problem: string): AppError => AppError.invalid([{ field, problem }]);
+
+function holds(value: Record<string, unknown>, filter: Record<string, unknown> | undefined): boolean {
+  return Object.entries(filter ?? {}).every(([name, wanted]) => JSON.stringify(value[name]) === JSON.stringify(wanted));
+}
+
+function contentOf(value: Record<string, unknown>, most: number): string {
+  const { content } = value;
+  if (typeof content !== "string" || content.trim() === "") throw invalid("value.content", "must be a text that is not blank");
+  if (content.length > most) throw invalid("value.content", `has ${content.length} characters, at most ${most} are taken`);
+  if (!content.isWellFormed() || content.includes("\0"))
+    throw invalid("value.content", "holds a NUL character or half of a surrogate pair");
+  return content;
+}
+
+function toArchived(namespace: string[], { key, content, episodeType, importance, conversationId, createdAt }: ArchiveItem): Item {
+  const value = { content, episode_type: episodeType, importance, conversation_id: conversationId };
+  return { namespace, key, value, createdAt, updatedAt: createdAt };
+}
+
+/**
+ * The memory of users as a store of LangGraph, for graphs of your own. What is written keeps the guarantees of memory: a section of core
+ * memory has versions and a history, what is put into the archive is recalled in conversations, and both go with an erase. A section is
+ * written over the version that `value.version` names, else over any. Throws AppError.
+ */
+export class MemoryStore extends BaseStore {
+  readonly #parts: MemoryStoreParts;
+
+  /** Opens nothing. */
+  constructor(parts: MemoryStoreParts) {
+    super();
+    this.#parts = parts;
+  }
+
+  /** Runs operations in their order, as LangGraph's stores do. */
+  override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
+    const results: unknown[] = [];
+    for (const operation of operations) results.push(await this.#run(operation));
+    return results as OperationResults<Op>;
+  }
+
+  #run(operation: Operation): Promise<unknown> {
+    if ("namespacePrefix" in operation) return this.#search(operation);
+    if ("value" in operation) return operation.value === null ? this.#remove(operation) : this.#put(operation, operation.value);
+    if ("key" in operation) return this.#get(operation);
+    return this.#listNamespaces(operation);
+  }
+
+  #ownerOf(userId: string | undefined): Owner {
+    const { tenantId, userId: only } = this.#parts.scope;
+    const user = userId ?? only;
+    if (user === null || user === "")
+      throw invalid("namespace", 'must begin with the id of a user: [user_id, "core"] or [user_id, "archive"]');
+    if (only !== null && user !== only) throw new AppError("not_found", "There is no such namespace, or it is another user's.");
+    return { tenantId, userId: user };
+  }
+
+  #placeOf(namespace: readonly string[]): { owner: Owner; label: Label } {
+    const [user, label, ...more] = namespace;
+    const found = MEMORY_LABELS.find((one) => one === label);
+    if (!found || more.length > 0)
+      throw invalid("namespace", 'must be [user_id, "core"] or [user_id, "archive"]: nothing else is kept here');
+    return { owner: this.#ownerOf(user), label: found };
+  }
+
+  get #archive() {
+    return makeArchiveItemStore(this.#parts.database);
+  }
+
+  async #sections(owner: Owner): Promise<Item[]> {
+    const { sections } = await this.#parts.coreMemory.load(owner);
+    return sections.map(({ section: key, content, version, updatedBy, updatedAt }) => ({
+      namespace: [owner.userId, "core"],
+      key,
+      value: { content, version, updated_by: updatedBy },
+      createdAt: updatedAt,
+      updatedAt,
+    }));
+  }
+
+  async #get({ namespace, key }: GetOperation): Promise<Item | null> {
+    const { owner, label } = this.#placeOf(namespace);
+    if (label === "core") return (await this.#sections(owner)).find((item) => item.key === key) ?? null;
+    const item = await this.#archive.find(owner, key);
+    return item && toArchived([owner.userId, label], item);
+  }
+
+  async #put({ namespace, key }: PutOperation, value: Record<string, unknown>): Promise<void> {
+    const { owner, label } = this.#placeOf(namespace);
+    const { sections = DEFAULT_SECTIONS, coreMemory, imports, jobKinds = ["index_episodes"], maxCharacters = 32_000 } = this.#parts;
+    if (label === "core") {
+      if (!sections.includes(key)) throw invalid("key", `there is no section "${key.slice(0, 80)}"; there are ${sections.join(", ")}`);
+      const { version } = value;
+      const expected = Number.isInteger(version) ? { expectedVersion: version as number } : {};
+      await coreMemory.put(owner, { section: key, content: contentOf(value, SECTION_CHARACTERS), ...expected });
+      return;
+    }
+    const content = contentOf(value, maxCharacters);
+    if (key === "" || key.length > 200) throw invalid("key", "must have 1 to 200 characters");
+    const before = await this.#archive.find(owner, key);
+    if (before?.content === content) return;
+    if (before) await this.#parts.erase.episode(owner, before.id);
+    const messages = [{ role: "user" as const, content, createdAt: null, metadata: { external_id: key, source: "store" } }];
+    await imports.import({ ...owner, sessionId: ARCHIVE_SESSION, messages, jobKinds });
+  }
+
+  async #remove({ namespace, key }: PutOperation): Promise<void> {
+    const { owner, label } = this.#placeOf(namespace);
+    if (label === "core") return void (await this.#parts.coreMemory.remove(owner, { section: key }));
+    const item = await this.#archive.find(owner, key);
+    if (item) await this.#parts.erase.episode(owner, item.id);
+  }
+
+  async #search({ namespacePrefix, filter, query, limit: most = 10, offset = 0 }: SearchOperation): Promise<SearchItem[]> {
+    const [user, label, ...more] = namespacePrefix;
+    if (more.length > 0) return [];
+    const owner = this.#ownerOf(user);
+    const limit = Math.min(most, LARGEST_PAGE);
+    const isWanted = (one: Label): boolean => label === undefined || label === one;
+    const end = offset + limit;
+    const [core, archived] = await Promise.all([
+      isWanted("core") ? this.#sections(owner) : [],
+      isWanted("archive") ? this.#searchArchive(owner, query, end) : [],
+    ]);
+    const words = query
+      ?.toLowerCase()
+      .split(/\s+/u)
+      .filter((word) => word !== "");
+    const fitting = core.filter(({ value }) => !words || words.some((word) => String(value["content"]).toLowerCase().includes(word)));
+    return [...fitting, ...archived].filter(({ value }) => holds(value, filter)).slice(offset, end);
+  }
+
+  async #searchArchive(owner: Owner, query: string | undefined, most: number): Promise<SearchItem[]> {
+    const namespace = [owner.userId, "archive"];
+    if (!query) return (await this.#archive.list(owner, { limit: most, offset: 0 })).map((item) => toArchived(namespace, item));
+    const { recall } = this.#parts;
+    if (!recall) throw new AppError("index_unavailable", "Episodic memory is switched off, so nothing can be searched by meaning.");
+    const limit = Math.min(MOST_RANKED, RANKED_PER_ITEM * most);
+    const { episodes } = await recall({ ...owner, question: query, limit, signal: AbortSignal.timeout(PATIENCE_MS) });
+    const items = new Map(
+      (
+        await this.#archive.findAll(
+          owner,
+          episodes.map(({ id }) => id),
+        )
+      ).map((item) => [item.id, item]),
+    );
+    return episodes.flatMap(({ id, score }) => {
+      const item = items.get(id);
+      return item ? [{ ...toArchived(namespace, item), score }] : [];
+    });
+  }
+
+  /** Of one user: the one of the scope, else the one that a prefix names. */
+  async #listNamespaces({ matchConditions = [], maxDepth, limit, offset }: ListNamespacesOperation): Promise<string[][]> {
+    const prefix = matchConditions.find(({ matchType }) => matchType === "prefix")?.path ?? [];
+    const owner = this.#ownerOf(prefix[0] === "*" ? undefined : prefix[0]);
+    const [core, archived] = await Promise.all([this.#sections(owner), this.#archive.list(owner, { limit: 1, offset: 0 })]);
+    const all = [...(core.length > 0 ? ["core"] : []), ...(archived.length > 0 ? ["archive"] : [])].map((label) => [owner.userId, label]);
+    const fitting = all.filter((namespace) =>
+      matchConditions.every(({ matchType, path }) => {
+        const part = matchType === "prefix" ? namespace.slice(0, path.length) : namespace.slice(-path.length);
+        return path.length <= namespace.length && path.every((label, index) => label === "*" || label === part[index]);
+      }),
+    );
+    const cut = maxDepth === undefined ? fitting : fitting.map((namespace) => namespace.slice(0, maxDepth));
+    const once = [...new Map(cut.map((namespace) => [namespace.join("\0"), namespace])).values()];
+    return once.slice(offset, offset + limit);
+  }
+}

@@ -1,0 +1,71 @@
+import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
+import { AGENT_NAME } from "../../turn/agent.ts";
+import type { Question } from "../../turn/question.ts";
+import { callerId, instructionsText, isTooDeep, storableText, TOO_DEEP } from "../http/parse-request.ts";
+import type { Reply } from "../turns/answer-question.ts";
+
+const Part = z.looseObject({ type: z.string("must be a string") });
+const UiMessage = z.looseObject(
+  {
+    id: z.string("must be a string").nullish(),
+    role: z.enum(["user", "assistant", "system"], "must be user, assistant or system"),
+    parts: z.array(Part, "must be an array of parts").max(10_000),
+  },
+  "must be a message with role and parts",
+);
+type UiMessage = z.infer<typeof UiMessage>;
+
+/** What `useChat` sends by its default transport; fields of its `body` stand beside. */
+export const UiMessagesBody = z.looseObject(
+  {
+    id: callerId.describe("The chat: it is the session."),
+    user_id: callerId.nullish().describe("Whose memory is used, unless the token or the header X-User-Id says."),
+    messages: z
+      .array(UiMessage, "must be an array of messages")
+      .min(1, "is empty; send what the user said")
+      .refine((messages) => !isTooDeep(messages), TOO_DEEP)
+      .describe("The last one counts: what the user says, or what the user answers. History is the service's own."),
+    trigger: z.enum(["submit-message", "regenerate-message"], "must be submit-message or regenerate-message").nullish(),
+    messageId: z.string("must be a string").nullish(),
+    agent: z.string("must be a string").regex(AGENT_NAME, "must be the name of an agent").nullish(),
+    kb_prefix: storableText.nullish(),
+    model: storableText.nullish(),
+    instructions: instructionsText.nullish(),
+    on_disconnect: z
+      .enum(["cancel", "continue"], "must be cancel or continue")
+      .nullish()
+      .describe("`continue` for chats that resume. Default: cancel, which is what `stop` does."),
+  },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with id and messages" : undefined) },
+);
+export type UiMessagesBody = z.infer<typeof UiMessagesBody>;
+
+/** The text of a message. Throws AppError `invalid_request` for a part that is neither text nor data. */
+export function textOf({ parts }: UiMessage, place: number): string {
+  const other = parts.findIndex(({ type }) => type === "file");
+  if (other >= 0) {
+    const problem = "is a file; only text is understood here, files go to POST /api/v1/knowledge/{kb}/documents";
+    throw AppError.invalid([{ field: `messages.${place}.parts.${other}`, problem }]);
+  }
+  return parts.flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : [])).join("\n");
+}
+
+const Approval = z.looseObject({ id: z.string(), approved: z.boolean(), reason: z.string().nullish() });
+
+/** What the user has answered to the approval with this id; null: nothing yet. */
+export function approvalOf({ parts }: UiMessage, questionId: string): Reply | null {
+  for (const { state, approval } of parts) {
+    const given = Approval.safeParse(approval);
+    if (state !== "approval-responded" || !given.success || given.data.id !== questionId) continue;
+    const { approved, reason } = given.data;
+    return { answer: approved ? "allow_once" : "deny", ...(reason ? { text: reason } : {}) };
+  }
+  return null;
+}
+
+/** What the user says is the answer to a question that can be answered in words; null: it is another message. */
+export function answerInWords({ type, options }: Question, words: string): Reply | null {
+  if (type !== "clarification" && type !== "decision") return null;
+  return options.some(({ label }) => label === words) ? { answer: words } : { text: words };
+}

@@ -1,0 +1,135 @@
+import type { Request, Response, Router } from "express";
+import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
+import { callerOf, tenantOf } from "../auth/caller.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import { abortSignalOnClose, openEventStream } from "../http/event-stream.ts";
+import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { callerId, parseRequest } from "../http/parse-request.ts";
+import { findUser } from "../openai/user-and-session.ts";
+import { assertKnown } from "../turns/assert-known.ts";
+import { MODEL_ERRORS, START_ERRORS } from "../turns/chat-routes.ts";
+import { parseChatRequest } from "../turns/chat-request.ts";
+import { findTurn, sourceOf } from "../turns/turn-routes.ts";
+import { localSource, type TurnSource } from "../turns/turn-source.ts";
+import { makeUiParts } from "./ui-message-parts.ts";
+import { answerInWords, approvalOf, textOf, UiMessagesBody } from "./ui-message-request.ts";
+
+const stream = {
+  what: "A UI message stream of the AI SDK; the last line is `[DONE]`.",
+  content: { "text/event-stream": z.unknown() },
+  headers: ["X-Turn-Id"],
+} as const;
+
+export const uiMessageOperations = operationGroup({
+  tag: "turns",
+  schemas: { UiMessagesBody },
+  routes: {
+    streamUiMessages: route("POST /api/v1/chat/ui-messages", "One turn, as `useChat` of the AI SDK asks for it", {
+      headers: ["X-User-Id"],
+      body: jsonBody(UiMessagesBody),
+      answers: { 200: stream },
+      errors: [
+        ...START_ERRORS,
+        ...MODEL_ERRORS,
+        "not_found",
+        "not_offered",
+        "already_answered",
+        "question_expired",
+        "turn_cancelled",
+        "turn_superseded",
+      ],
+    }),
+    resumeUiMessages: route("GET /api/v1/chat/ui-messages/:chat_id/stream", "The turn that runs in a chat, from its beginning", {
+      headers: ["X-User-Id"],
+      params: { chat_id: callerId },
+      answers: { 200: stream, 204: { what: "None runs.", content: {} } },
+    }),
+  },
+});
+
+async function sendUiMessages(response: Response, source: TurnSource, heartbeatMs: number): Promise<void> {
+  const left = abortSignalOnClose(response);
+  const turnId = (await source.streamedTurnId) ?? source.turnId;
+  const headers = { "x-turn-id": turnId, "x-vercel-ai-ui-message-stream": "v1" };
+  using events = openEventStream(response, { heartbeatMs, headers });
+  const parts = makeUiParts(turnId);
+  await events.send(
+    parts.opening().map((part) => ({ data: JSON.stringify(part) })),
+    { atOnce: true },
+  );
+  for await (const batch of source.eventBatches(left)) {
+    if (response.destroyed) return;
+    const sent = batch.flatMap((event) => parts.of(event)).map((part) => ({ data: JSON.stringify(part) }));
+    if (sent.length > 0) await events.send(sent);
+  }
+  await events.send([{ data: "[DONE]" }]);
+  events.end();
+}
+
+/** The AI SDK's UI message streams, on turns. */
+export function uiMessageRoutes(parts: AppParts): Router {
+  const { config, stores, agents, turns, heartbeatMs } = parts;
+
+  /** The turn that the user's answer goes on with; null: the message begins another. */
+  async function answer(response: Response, userId: string, { id, messages }: UiMessagesBody): Promise<TurnSource | null> {
+    const last = messages.at(-1);
+    const waiting = await stores.questions.waitingIn({ tenantId: tenantOf(response), userId, sessionId: id });
+    if (!waiting || !last) return null;
+    const { question, turnId } = waiting;
+    const reply = last.role === "user" ? answerInWords(question, textOf(last, messages.length - 1).trim()) : approvalOf(last, question.id);
+    if (!reply) return null;
+    const { turn } = await turns.answer(callerOf(response), turnId, question.id, reply);
+    return localSource(turn, false);
+  }
+
+  async function begin(request: Request, response: Response, userId: string, body: UiMessagesBody): Promise<TurnSource> {
+    const place = body.messages.length - 1;
+    const last = body.messages[place];
+    if (last?.role !== "user")
+      throw AppError.invalid([
+        { field: `messages.${place}`, problem: "is no message of the user, and answers nothing that this chat waits for" },
+      ]);
+    const chat = parseChatRequest(
+      {
+        user_id: userId,
+        session_id: body.id,
+        message: textOf(last, place),
+        agent: body.agent ?? null,
+        kb_prefix: body.kb_prefix ?? null,
+        model: body.model ?? null,
+        ...(body.instructions ? { instructions: body.instructions } : {}),
+        on_busy: "cancel_waiting",
+        on_disconnect: body.on_disconnect ?? "cancel",
+      },
+      config.MAX_MESSAGE_CHARS,
+    );
+    await assertKnown({ stores, agents }, tenantOf(response), chat);
+    const source = await turns.open(request, response, chat);
+    await source.accepted;
+    return source;
+  }
+
+  return makeRouter(uiMessageOperations, {
+    async streamUiMessages(request, response) {
+      const body = parseRequest(UiMessagesBody, request.body);
+      const userId = findUser(request, callerOf(response), { user: body.user_id });
+      if (body.trigger === "regenerate-message") {
+        const problem = "an answer is not given again, as a conversation does not branch yet; send the message again";
+        throw new AppError("not_offered", `trigger: ${problem}`, { details: [{ field: "trigger", problem }] });
+      }
+      const answered = await answer(response, userId, body);
+      if (answered) turns.registry.attach(answered.turnId, response, { cancels: body.on_disconnect !== "continue" });
+      await sendUiMessages(response, answered ?? (await begin(request, response, userId, body)), heartbeatMs);
+    },
+    async resumeUiMessages(request, response) {
+      const { chat_id: sessionId } = parseRequest(z.object({ chat_id: callerId }), request.params);
+      const owner = { tenantId: tenantOf(response), userId: findUser(request, callerOf(response)) };
+      const turnId = await stores.turns.findRunning({ ...owner, sessionId });
+      if (turnId === null) return void response.status(204).end();
+      const found = await findTurn(parts, callerOf(response), turnId);
+      turns.registry.attach(turnId, response, { cancels: false });
+      await sendUiMessages(response, sourceOf(parts, found), heartbeatMs);
+    },
+  });
+}

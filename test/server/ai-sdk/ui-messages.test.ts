@@ -1,0 +1,193 @@
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { DefaultChatTransport, isToolUIPart, readUIMessageStream, type UIMessage } from "ai";
+import { callApi, listConversations, messagesOf, putJson } from "../../support/clients/api-client.ts";
+import { askingClient, callOf, ORDER_TOOLS, ordered } from "../../support/services/asking-agent.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
+import { useTestService } from "../../support/services/service.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+
+const opened = useServiceWithModel({}, { extras: { tools: ORDER_TOOLS } });
+let asking: ReturnType<typeof askingClient>;
+beforeEach(async () => {
+  asking = askingClient(opened);
+  ordered.length = 0;
+  opened.model.answer({ tokens: ["Hi ", "there."] });
+  await asking.makeAgent("asks");
+});
+
+const transportTo = (url: string, body: object = { user_id: "ada" }, headers: Record<string, string> = {}) =>
+  new DefaultChatTransport<UIMessage>({ api: `${url}/api/v1/chat/ui-messages`, body, headers });
+let chats = 0;
+const said = (text: string): UIMessage => ({ id: `u-${chats}-${text}`, role: "user", parts: [{ type: "text", text }] });
+
+/** A chat as `useChat` has it: the AI SDK's own transport and its own reading of the stream. */
+function makeChat(body: object = {}, url = opened.url) {
+  const chatId = `chat-${chats++}`;
+  const transport = transportTo(url, { user_id: "ada", ...body });
+  const messages: UIMessage[] = [];
+  async function send(trigger: "submit-message" | "regenerate-message" = "submit-message", signal?: AbortSignal): Promise<UIMessage> {
+    const stream = await transport.sendMessages({ chatId, messages, trigger, messageId: undefined, abortSignal: signal });
+    const last = messages.at(-1);
+    let answer: UIMessage | undefined;
+    const states = readUIMessageStream({ stream, ...(last?.role === "assistant" ? { message: last } : {}), terminateOnError: true });
+    for await (const state of states) answer = state;
+    if (!answer) throw new Error("the stream had no message");
+    if (last?.role === "assistant") messages.pop();
+    messages.push(answer);
+    return answer;
+  }
+  return {
+    chatId,
+    transport,
+    messages,
+    send,
+    say(text: string, signal?: AbortSignal): Promise<UIMessage> {
+      messages.push(said(text));
+      return send("submit-message", signal);
+    },
+  };
+}
+
+const textOf = ({ parts }: UIMessage): string => parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+
+describe("a chat of the AI SDK", () => {
+  test("is a conversation: its answer is the stored message, and history is the service's own", async () => {
+    const chat = makeChat();
+    const answer = await chat.say("My boat is Argo.");
+    expect(textOf(answer)).toBe("Hi there.");
+    expect(answer.parts.map(({ type }) => type)).toEqual(["step-start", "text", "data-receipt"]);
+    const stored = await messagesOf(opened.url, "ada", chat.chatId);
+    expect(stored.map(({ content }) => content)).toEqual(["My boat is Argo.", "Hi there."]);
+    expect(stored[1]?.id).toBe(answer.id);
+    expect(answer.metadata).toMatchObject({ message_id: answer.id, usage: { total_tokens: 102 } });
+    chat.messages.splice(0);
+    await chat.say("What is my boat called?");
+    expect(
+      opened.model.seen
+        .at(-1)
+        ?.body.messages.map(({ content }) => content)
+        .join("\n"),
+    ).toContain("My boat is Argo.");
+  });
+
+  test("shows reasoning, and an agent's calls as tools with their outputs", async () => {
+    await asking.makeAgent("looks", { permissions: [{ tool: "look_up", action: "allow" }] });
+    asking.follow([callOf("look_up", { item: "tea" })], "Twelve.");
+    const answer = await makeChat({ agent: "looks" }).say("How much tea?");
+    expect(answer.parts.find(isToolUIPart)).toMatchObject({
+      toolName: "look_up",
+      input: { item: "tea" },
+      state: "output-available",
+      output: "12 left",
+    });
+    expect(textOf(answer)).toBe("Twelve.");
+    opened.model.answer({ thoughts: ["Let me ", "think."], tokens: ["Done."] });
+    const thought = await makeChat().say("Think.");
+    expect(thought.parts.filter(({ type }) => type === "reasoning" || type === "text")).toMatchObject([
+      { text: "Let me think." },
+      { text: "Done." },
+    ]);
+  });
+
+  test.each<[boolean, string, string]>([
+    [true, "output-available", "Ordered."],
+    [false, "output-error", "Then not."],
+  ])("asks for an approval, and goes on with it: %s", async (approved, state, words) => {
+    asking.follow([callOf("order", { item: "tea" })], words);
+    const chat = makeChat({ agent: "asks" });
+    const asked = await chat.say("Order tea.");
+    const tool = asked.parts.find(isToolUIPart);
+    expect(tool).toMatchObject({ toolName: "order", state: "approval-requested", approval: { id: expect.any(String) as unknown } });
+    const parts = asked.parts.map((part) =>
+      isToolUIPart(part) && part.state === "approval-requested"
+        ? { ...part, state: "approval-responded" as const, approval: { ...part.approval, approved } }
+        : part,
+    );
+    chat.messages.splice(-1, 1, { ...asked, parts });
+    const answer = await chat.send();
+    expect(answer.id).toBe(asked.id);
+    expect(answer.parts.filter(isToolUIPart)).toMatchObject([{ toolName: "order", state }]);
+    expect(textOf(answer)).toContain(words);
+    expect(ordered).toHaveLength(approved ? 1 : 0);
+  });
+
+  test("tells an error as an error, and a wrong request as a refusal that names the field", async () => {
+    opened.model.answer({ status: 500 });
+    await expect(makeChat().say("Hello")).rejects.toThrow(/model_unavailable/);
+    await expect(makeChat({ agent: "nobody" }).say("Hello")).rejects.toThrow(/there is no agent/);
+    const chat = makeChat();
+    chat.messages.push({ id: "f", role: "user", parts: [{ type: "file", mediaType: "image/png", url: "data:image/png;base64,AAAA" }] });
+    await expect(chat.send()).rejects.toThrow(/messages\.0\.parts\.0/);
+    await makeChat()
+      .say("Hello")
+      .catch(() => undefined);
+    await expect(makeChat().send("regenerate-message")).rejects.toThrow();
+  });
+
+  test("stops when its client leaves, and what was said is kept as incomplete", async () => {
+    opened.model.answer({ tokens: ["half "], ending: "hang" });
+    const chat = makeChat();
+    const leaving = new AbortController();
+    chat.messages.push(said("Hello"));
+    const stream = await chat.transport.sendMessages({
+      chatId: chat.chatId,
+      messages: chat.messages,
+      trigger: "submit-message",
+      messageId: undefined,
+      abortSignal: leaving.signal,
+    });
+    await expect(
+      (async () => {
+        for await (const message of readUIMessageStream({ stream })) if (textOf(message) === "half ") leaving.abort();
+      })(),
+    ).resolves.toBeUndefined();
+    await waitUntil("the part is stored", async () => (await messagesOf(opened.url, "ada", chat.chatId)).length === 2);
+    expect((await messagesOf(opened.url, "ada", chat.chatId))[1]).toMatchObject({ content: "half ", completed: false });
+  });
+
+  test("is resumed from its beginning while it runs, and has nothing to resume behind its end", async () => {
+    opened.model.answer({ tokens: ["half "], ending: "hang" });
+    const chat = makeChat({ on_disconnect: "continue" });
+    chat.messages.push(said("Hello"));
+    const leaving = new AbortController();
+    const sent = { chatId: chat.chatId, messages: chat.messages, trigger: "submit-message" as const, messageId: undefined };
+    const stream = await chat.transport.sendMessages({ ...sent, abortSignal: leaving.signal });
+    for await (const message of readUIMessageStream({ stream })) {
+      if (textOf(message) !== "half ") continue;
+      leaving.abort();
+      break;
+    }
+    const again = await transportTo(opened.url, {}, { "x-user-id": "ada" }).reconnectToStream({ chatId: chat.chatId });
+    if (!again) throw new Error("there was nothing to resume");
+    let turnId = "";
+    for await (const message of readUIMessageStream({ stream: again })) {
+      turnId = message.id;
+      if (textOf(message) === "half ") break;
+    }
+    await callApi(`${opened.url}/api/v1/turns/${turnId}/cancel`, { method: "POST" });
+    const gone = async () =>
+      (await transportTo(opened.url, {}, { "x-user-id": "ada" }).reconnectToStream({ chatId: chat.chatId })) === null;
+    await waitUntil("the turn has ended", gone);
+  });
+});
+
+describe("chats of several tenants", () => {
+  const service = useTestService({ API_KEYS: "key-of-acme:acme,key-of-globex:globex" });
+
+  test("with the same id are different conversations", async () => {
+    for (const tenant of ["acme", "globex"]) {
+      const headers = { authorization: `Bearer key-of-${tenant}` };
+      const stream = await transportTo(service.url, { user_id: "ada" }, headers).sendMessages({
+        chatId: "same",
+        messages: [said(`I am of ${tenant}.`)],
+        trigger: "submit-message",
+        messageId: undefined,
+        abortSignal: undefined,
+      });
+      for await (const message of readUIMessageStream({ stream })) expect(message.role).toBe("assistant");
+      const [conversation] = await listConversations(service.url, "ada", headers);
+      expect(conversation).toMatchObject({ session_id: "same", message_count: 2, first_message: `I am of ${tenant}.` });
+    }
+    expect((await putJson(`${service.url}/api/v1/chat/ui-messages`, {})).status).toBe(401);
+  });
+});
