@@ -29,7 +29,8 @@ function readSources(context: string): Attachment[] {
 
 /**
  * Takes a message out of what Open WebUI wraps around it: its instructions, `<context>` with the text of files, and `<attached_files>`. The
- * words behind the last closing tag are the person's, so that no file can speak for them. Any other text is a message as it is.
+ * words behind the last closing tag are the person's, so that no file can speak for them; they are "" when the person sent a file alone. Any
+ * other text is a message as it is.
  */
 export function unwrapMessage(given: string): UnwrappedMessage {
   const plain = { message: given, attachments: [] };
@@ -37,9 +38,7 @@ export function unwrapMessage(given: string): UnwrappedMessage {
   const isInstructed = text.startsWith(INSTRUCTIONS) && text.includes(CONTEXT[0]);
   if (!isInstructed && !text.startsWith(FILES[0])) return plain;
   const end = endOfWrapping(text);
-  const message = text.slice(end).trim();
-  if (end === 0 || message === "") return plain;
-  return { message, attachments: readContext(text) };
+  return end === 0 ? plain : { message: text.slice(end).trim(), attachments: readContext(text) };
 }
 
 /**

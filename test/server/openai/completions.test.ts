@@ -147,6 +147,7 @@ describe("completions with the official client", () => {
     ["a system message at the end", { messages: [says("hi"), { role: "system", content: "x" }] }, "messages.1.role"],
     ["a blank answer to go on with", { messages: [says("hi"), { role: "assistant", content: null }] }, "messages.1.content"],
     ["a blank message", { messages: [says("  \n")] }, "messages.0.content"],
+    ["a file alone", { messages: [says('<attached_files>\n<file name="a.txt"/>\n</attached_files>\n\n')] }, "message"],
     ["a message without content", { messages: [{ role: "user" }] }, "messages.0.content"],
     ["audio", { messages: [{ role: "user", content: [{ type: "input_audio", input_audio: {} }] }] }, "messages.0.content"],
     ["several answers", { n: 2 }, "n"],

@@ -27,11 +27,15 @@ describe("unwrapMessage", () => {
     });
   });
 
+  test("finds no words where a file was sent alone", () => {
+    expect(unwrapMessage(FILES)).toEqual({ message: "", attachments: [] });
+    expect(unwrapMessage(wrapped("", "A fact."))).toEqual({ message: "", attachments: [{ name: "note 1.txt", text: "A fact." }] });
+  });
+
   test.each([
     ["a plain message", "What does <context> mean? </context>"],
     ["a task of one's own", "### Task:\nTranslate this.\n\nHello"],
     ["a message that quotes the files", `Why do I see this? ${FILES}`],
-    ["a wrapping without words", wrapped("", "A fact.")],
   ])("leaves %s as it is", (_what, text) => expect(unwrapMessage(text)).toEqual({ message: text, attachments: [] }));
 
   test("leaves out of a system message what the front end puts around files, and nothing else", () => {
