@@ -119,7 +119,7 @@ export function makeGenerateAgent({
           tellAnswer(runtime, resumed);
           const next = await running.calls.afterAnswer(resumed);
           if (next.question) return { answer: null, question: next.question, error: null };
-          end = next.end;
+          end = next.end ?? resumed.state.end ?? null;
           reading.steps = await retryWhileUnreachable(() => steps.ofQuestions(held, reading.questionIds), signal);
         }
         const assemble = withRoom({ makeRoom, state, runtime, signal }, (now, tokenBudget) => {

@@ -52,6 +52,8 @@ export interface WaitingState {
   pending: PendingCall[];
   /** Of a decision that the model did not ask for: about a call that repeats itself, or about the next step. */
   about?: "loop" | "step";
+  /** Why no more tools are called. */
+  end?: string | null;
   soFar: TurnSoFar;
   notices: Notice[];
   /** Of all tokens that were sent. */

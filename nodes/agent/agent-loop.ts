@@ -17,8 +17,8 @@ export interface AgentRun {
    * some have no result yet. `end`: why no more tools are called. Throws AppError.
    */
   call(answer: ModelAnswer): Promise<{ messages: BaseMessage[]; question: Question | null; end: string | null }>;
-  /** Of a turn that is stepped through: the question before the model is asked. */
-  beforeModel(): Promise<Question | null>;
+  /** Of a turn that is stepped through: the question before the model is asked. `end`: why no more tools are called. */
+  beforeModel(end: string | null): Promise<Question | null>;
   /** Tells that a limit was reached. */
   tellLimit(reached: string): void;
 }
@@ -60,7 +60,7 @@ const answerNow = (why: string): BaseMessage =>
 
 async function model(state: AgentLoopState, runtime: AgentLoopRuntime) {
   const run = runOf(runtime);
-  const question = await run.beforeModel();
+  const question = await run.beforeModel(state.end);
   if (question) return { question };
   const limit = reachedLimit(state, run);
   const isBehindCalls = state.rounds > 0;

@@ -89,13 +89,13 @@ export async function runAgent(
       const message = `The agent "${agent.name}" has reached its limit of ${reached}. It answers from what there is.`;
       emit(runtime, { status: "notice", content: { code: "agent_limit", message } });
     },
-    async beforeModel() {
+    async beforeModel(end) {
       if (!progress.isStepping || !turn.interactive || mayStep) {
         mayStep = false;
         return null;
       }
       progress.elapsedMs = elapsedMs();
-      return askQuestion(turn, agent, { question: stepQuestion(agent.name, null), about: "step", pending: [] });
+      return askQuestion(turn, agent, { question: stepQuestion(agent.name, null), about: "step", pending: [], end });
     },
     async ask(messages, { withTools }) {
       progress.askedAt = performance.now();

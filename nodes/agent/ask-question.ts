@@ -5,7 +5,7 @@ import type { Agent } from "../../turn/agent.ts";
 import { emit, type TurnRuntime } from "../../turn/context.ts";
 import type { NodeEvent } from "../../turn/events.ts";
 import type { Question } from "../../turn/question.ts";
-import type { NewQuestion, PendingCall, ResumedTurn, WaitingState } from "../../turn/resumed-turn.ts";
+import type { NewQuestion, ResumedTurn, WaitingState } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../turn-lease.ts";
 import type { AgentTurn } from "./agent-turn.ts";
 import type { Asking } from "./answered-calls.ts";
@@ -17,7 +17,7 @@ const ANSWERED = { permission: "permission_replied", clarification: "clarificati
 export async function askQuestion(
   { held, runtime, signal, questions, progress, toResume }: AgentTurn,
   agent: Agent,
-  { question, about, pending }: Pick<Asking, "question" | "about"> & { pending: PendingCall[] },
+  { question, about, pending, end }: Pick<Asking, "question" | "about"> & Pick<WaitingState, "pending" | "end">,
 ): Promise<Question> {
   const id = uuidv7();
   const seq = ++progress.steps;
@@ -31,7 +31,15 @@ export async function askQuestion(
     ...(progress.isStepping ? { isStepping: true } : {}),
   };
   const { notices = [], characters = 0 } = runtime.context?.progress?.() ?? {};
-  const resume: WaitingState = { ...toResume(agent), pending, ...(about ? { about } : {}), soFar, notices, characters };
+  const resume: WaitingState = {
+    ...toResume(agent),
+    pending,
+    ...(about ? { about } : {}),
+    ...(end ? { end } : {}),
+    soFar,
+    notices,
+    characters,
+  };
   const asked = { ...question, id, agent: agent.name, seq, resume };
   const expiresAt = await retryWhileUnreachable(() => questions.ask(held, asked), signal);
   if (!expiresAt) throw new AppError("turn_superseded", "Another turn took over the conversation before the question was stored.");

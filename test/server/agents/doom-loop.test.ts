@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
+import type { Waiting } from "../../../turn/events.ts";
 import type { ScriptedToolCall } from "../../servers/model-server.ts";
 import { contentOf, type EventStreamResponse } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
@@ -37,6 +38,12 @@ const results = ({ events }: EventStreamResponse): boolean[] =>
 const lastRead = () => opened.model.seen.at(-1)?.body;
 const readText = (): string => JSON.stringify(lastRead()?.messages);
 
+/** Ends the turn, so that the next test has the model alone. */
+async function stop(waiting: Waiting): Promise<EventStreamResponse> {
+  await client.answer(waiting, { answer: "stop" });
+  return client.rest(waiting);
+}
+
 async function untilLoop(fields: object = {}) {
   const asked = await client.ask("loops", fields);
   return { asked, waiting: contentOf(asked.events, "waiting") };
@@ -59,13 +66,12 @@ describe("the third time that a call is made", () => {
         ["skip", false],
       ],
     ]);
-    await client.answer(waiting, { answer: "stop" });
+    await stop(waiting);
   });
 
   test("stop has the model answer from what there is, without tools", async () => {
     const { waiting } = await untilLoop();
-    await client.answer(waiting, { answer: "stop" });
-    const rest = await client.rest(waiting);
+    const rest = await stop(waiting);
     expect(statuses(rest)).toEqual(["decision_answered", "tool_result", "token", "done"]);
     expect(contentOf(rest.events, "done")).toMatchObject({ answer: "From what there is.", completed: true, tool_calls: 3 });
     expect([lastRead()?.tools ?? [], ordered.length]).toEqual([[], 2]);
@@ -83,7 +89,7 @@ describe("the third time that a call is made", () => {
     await client.answer(again, { answer: "continue" });
     const third = await client.rest(again);
     expect([results(third), ordered.length]).toEqual([[true, true], 6]);
-    await client.answer(contentOf(third.events, "waiting"), { answer: "stop" });
+    await stop(contentOf(third.events, "waiting"));
   });
 
   test.each<[how: string, answer: object]>([
@@ -102,7 +108,7 @@ describe("the third time that a call is made", () => {
   test("correct without words is refused", async () => {
     const { waiting } = await untilLoop();
     expectRefusal(await client.answer(waiting, { answer: "correct" }), { status: 400, code: "invalid_request", says: /text: is missing/ });
-    await client.answer(waiting, { answer: "stop" });
+    await stop(waiting);
   });
 
   test("skip tells the model that it was skipped, and the next time is asked about again", async () => {
@@ -112,7 +118,7 @@ describe("the third time that a call is made", () => {
     expect(contentOf(rest.events, "tool_result")).toMatchObject({ ok: false, output: expect.stringContaining("The person skipped it.") });
     expect(statuses(rest).at(-1)).toBe("waiting");
     expect(ordered).toHaveLength(2);
-    await client.answer(contentOf(rest.events, "waiting"), { answer: "stop" });
+    await stop(contentOf(rest.events, "waiting"));
   });
 
   test("it stops when nobody answers, or can be asked", async () => {
@@ -134,8 +140,7 @@ test("two calls that take turns are a loop, too", async () => {
   call([tea], [milk], [tea], [milk], [tea], [milk]);
   const { asked, waiting } = await untilLoop();
   expect([contentOf(asked.events, "doom_loop_detected").count, ordered.length]).toEqual([3, 4]);
-  await client.answer(waiting, { answer: "stop" });
-  expect(contentOf((await client.rest(waiting)).events, "done").completed).toBe(true);
+  expect(contentOf((await stop(waiting)).events, "done").completed).toBe(true);
 });
 
 test("of three in one answer the third waits, and stop leaves out what waits behind it", async () => {
@@ -148,8 +153,7 @@ test("of three in one answer the third waits, and stop leaves out what waits beh
   call([tea, { ...tea, id: "b" }, { ...tea, id: "c" }, { ...callOf("look_up", {}), id: "d" }]);
   const { waiting } = await untilLoop();
   expect(ordered).toHaveLength(2);
-  await client.answer(waiting, { answer: "stop" });
-  const rest = await client.rest(waiting);
+  const rest = await stop(waiting);
   expect(results(rest)).toEqual([false, false]);
   expect(contentOf(rest.events, "done").answer).toBe("From what there is.");
 });

@@ -72,6 +72,19 @@ describe("a turn that is stepped through", () => {
     expect(contentOf((await client.rest(fourth)).events, "done").answer).toBe("Ordered.");
   });
 
+  test("keeps that no more tools are called, over the question before the last answer", async () => {
+    opened.model.answer(({ tools }) => ((tools?.length ?? 0) > 0 ? { toolCalls: [tea] } : { tokens: ["From what there is."] }));
+    let waiting = await client.untilWaiting("steps", stepping);
+    while (!waiting.question.options.some(({ label }) => label === "skip")) {
+      await client.answer(waiting, { answer: "step" });
+      waiting = contentOf((await client.rest(waiting)).events, "waiting");
+    }
+    expect(ordered).toHaveLength(2);
+    await client.answer(waiting, { answer: "stop" });
+    const { seen, last } = await stepThrough(contentOf((await client.rest(waiting)).events, "waiting"));
+    expect([seen, last]).toMatchObject([["model"], { status: "done", content: { answer: "From what there is." } }]);
+  });
+
   test.each(["stop", "nobody answers"])("ends as cancelled when %s", async (how) => {
     client.follow([tea], "Ordered.");
     const first = await client.untilWaiting("steps", stepping);
