@@ -5,6 +5,7 @@ import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
 import { makeLearnedContexts } from "../models/facts/learned-contexts.ts";
 import { makePromptLimits, type PromptLimits } from "../models/facts/prompt-limits.ts";
 import { makeTokenCounts } from "../models/facts/token-counts.ts";
+import { makeSight, type Sight } from "../models/facts/sight.ts";
 import { modelName } from "../models/model-name.ts";
 import type { ContextShares } from "../turn/context-shares.ts";
 import { makeMakeRoom } from "../nodes/prompt/make-room.ts";
@@ -33,6 +34,7 @@ import { makeRoute, type RouteParts } from "../nodes/route.ts";
 import { type KnowledgeCatalog, makeFixedKnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import { makeCoreMemoryStore } from "../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../stores/postgres/database/database.ts";
+import { makePictureStore } from "../stores/postgres/conversations/picture-store.ts";
 import { makeEpisodeStore } from "../stores/postgres/memory/episode-store.ts";
 import { makeTurnRecordStore } from "../stores/postgres/conversations/turn-record-store.ts";
 import { makeTurnStore } from "../stores/postgres/conversations/turn-store.ts";
@@ -91,6 +93,8 @@ export interface ConversationGraphParts {
   contextShares?: ContextShares | undefined;
   /** Summarises the messages before the window at once, when a prompt has no room for them. Default: only jobs summarise. */
   compact?: CompactConversation | undefined;
+  /** Which models see pictures. Default: nobody knows, so each is tried. */
+  sight?: Sight | undefined;
   /** Prices of a model by its name, for the `cost` of a turn. Default: unknown. */
   prices?: (model: string) => ModelPrices | null;
   /** Deadlines of an answer. Default 30 seconds each. */
@@ -119,9 +123,12 @@ function limitsFor({ contextTokenBudget: given, chatModel }: ConversationGraphPa
   return makePromptLimits({ known, longestAnswer: answerBound(chatModel), learned: makeLearnedContexts(), counts: makeTokenCounts() });
 }
 
-export const promptSettings = ({ instructions = "", contextShares: shares }: ConversationGraphParts): PromptSettings => ({
-  instructions,
-  shares,
+export const promptSettings = ({
+  instructions = "",
+  contextShares: shares,
+  sight = makeSight(),
+}: ConversationGraphParts): PromptSettings => ({
+  ...{ instructions, shares, sight },
 });
 
 /** What only reads: the nodes before the model, what `history` loads, and how long a prompt may be. */
@@ -138,6 +145,7 @@ export function makeReading(parts: ConversationGraphParts) {
     limits,
     loading: {
       windows: makeWindowStore(database),
+      pictures: makePictureStore(database),
       historyWindow,
       tokenBudget,
       useSummary: summary !== null,
@@ -180,11 +188,12 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   const { limits, chooseModels, loading, ...reading } = makeReading(parts);
   const makeRoom =
     parts.compact && summary ? makeMakeRoom({ compact: parts.compact, historyWindow, deadlineMs: TURN_DEFAULTS.compactionMs }) : null;
+  const settings = promptSettings(parts);
   const answering = { turns, leaseMs, timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS };
   const generateRag = makeGenerateRag({
     ...answering,
     chooseModels,
-    settings: promptSettings(parts),
+    settings,
     makeRoom,
     limits,
     prices: parts.prices ?? (() => null),
@@ -198,7 +207,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     generateAgent: makeGenerateAgent({
       ...answering,
       chooseModels,
-      settings: promptSettings(parts),
+      settings,
       makeRoom,
       steps: makeStepStore(database),
       questions,

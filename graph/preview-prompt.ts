@@ -130,11 +130,15 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
     steps: makeStepStore(database),
   };
 
-  async function promptOfAgent(state: ConversationState, budget: number, signal: AbortSignal | undefined) {
+  async function promptOfAgent(
+    state: ConversationState,
+    { budget, model }: { budget: number; model: string },
+    signal: AbortSignal | undefined,
+  ) {
     if (!state.agent) throw new Error("only an agent has a loop");
     const read = await readForAgent(agentParts, { state, agent: state.agent, signal });
     const tools = read.toolsFor(() => Promise.reject(new Error("a preview asks no agent")));
-    const { prompt, before: messages } = agentPromptOf(state, read, { tools, settings, tokenBudget: budget });
+    const { prompt, before: messages } = agentPromptOf(state, read, { tools, settings, tokenBudget: budget, model });
     const schemas = toolTokens(tools);
     const { tokens } = leaveOutOldOutputs(messages, budget - schemas);
     return { prompt, toolTokens: schemas, stepTokens: Math.max(0, tokens - prompt.tokens) };
@@ -143,14 +147,15 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
   return async function previewPrompt(request, signal) {
     const state = await reading.invoke(request, { context: { signal } });
     if (state.error) throw new AppError(state.error.code, state.error.message);
-    const limit = limits.of(firstChoice(chooseModels({ model: null, agent: state.agent })).name);
+    const { name: model } = firstChoice(chooseModels({ model: null, agent: state.agent }));
+    const limit = limits.of(model);
     const about = { routeDecision: state.routeDecision, agent: state.agent?.name ?? ASSISTANT, limit };
     const generator = chooseGenerator(state, (kbPrefix) => handlers.find(kbPrefix) !== undefined);
     if (generator === "generate_kb") return { ...about, degraded: state.degraded, leftOut: [], prompt: null };
     const { prompt, toolTokens, stepTokens } =
       generator === "generate_agent"
-        ? await promptOfAgent(state, limit, signal)
-        : { prompt: promptOf(state, settings, limit), toolTokens: 0, stepTokens: 0 };
+        ? await promptOfAgent(state, { budget: limit, model }, signal)
+        : { prompt: promptOf(state, settings, { tokenBudget: limit, model }), toolTokens: 0, stepTokens: 0 };
     const leftOut = findLeftOut(state, prompt);
     return {
       ...about,

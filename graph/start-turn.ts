@@ -6,6 +6,7 @@ import { makeEventLog } from "./event-log.ts";
 import { type LAST_STATUS, millisecondsSince, type NodeEvent, type Notice, type TurnEvent } from "../turn/events.ts";
 import type { CallerTools } from "../turn/caller-tools.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
+import type { Picture } from "../turn/picture.ts";
 import type { AgentType, Attachment, ConversationState, Usage } from "../turn/state.ts";
 import { toTurnResult, turnCancelled, turnOutcome } from "../turn/outcome.ts";
 import type { ResumedTurn } from "../turn/resumed-turn.ts";
@@ -17,7 +18,10 @@ export interface TurnInput {
   userId: string;
   /** A new id begins a new conversation. */
   sessionId: string;
+  /** Empty only beside pictures. */
   message: string;
+  /** Kept with the message, and shown to the model: see `readPicture`. Default: none. */
+  pictures?: Picture[];
   /** Text beside the message, for this turn's prompt alone. Default: none. */
   attachments?: Attachment[];
   /** What the application tells the model in this turn, behind the service's own instructions. No memory; default: nothing. */

@@ -49,7 +49,7 @@ export function makeServerCircuit(now: () => number = () => performance.now()) {
 }
 
 /**
- * Asks one model after the other until one begins to answer. Those whose server was away lately are left out while there is another.
+ * Asks one model after the other until one begins to answer, or can see the pictures of the message. Those whose server was away lately are left out while there is another.
  * `onAway` hears why each but the last did not answer. Adds the name of the one that counts.
  */
 export async function askInTurn<Asked extends { answer: ModelAnswer }>(
@@ -63,9 +63,11 @@ export async function askInTurn<Asked extends { answer: ModelAnswer }>(
     const isLast = place === order.length - 1;
     const asked = await ask(choice, { isLast });
     const { error, text, toolCalls } = asked.answer;
-    const isAway = error !== null && AWAY.has(error.code) && text === "" && toolCalls.length === 0;
+    const isSilent = error !== null && text === "" && toolCalls.length === 0;
+    const isAway = isSilent && AWAY.has(error.code);
     choice.circuit?.note(isAway);
-    if (!isAway || isLast) return { ...asked, answeredBy: choice.name };
+    const isNextAsked = isAway || (isSilent && error.code === "model_cannot_see");
+    if (!isNextAsked || isLast) return { ...asked, answeredBy: choice.name };
     onAway(error);
   }
   throw new Error("there is no model to ask");

@@ -1,7 +1,10 @@
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { BaseMessage } from "@langchain/core/messages";
 import { AppError } from "../errors/app-error.ts";
 import type { ErrorCode } from "../errors/error-codes.ts";
 import type { ModelPurpose } from "../observe/observer.ts";
+import type { ModelOptions } from "../turn/model-options.ts";
+import { hasPictures } from "./pictured-message.ts";
 import { type AnsweredError, answeredError, bodyText, serverWords, withCauses } from "./server-words.ts";
 
 /** HTTP statuses of requests that may succeed a moment later. */
@@ -47,7 +50,8 @@ function isConnectionTrouble(error: unknown): boolean {
   });
 }
 
-interface ModelSettings {
+/** Names of settings, for people. */
+export interface ModelSettings {
   model: string;
   url: string;
   key: string;
@@ -67,20 +71,57 @@ const SETTINGS: Partial<Record<ModelPurpose, ModelSettings>> = {
   memory: settingsNamed("MEMORY"),
 };
 
-export const settingsOf = (purpose: ModelPurpose): ModelSettings => SETTINGS[purpose] ?? CHAT_SETTINGS;
+const named = new WeakMap<BaseChatModel, ModelSettings>();
+
+/** This model is set elsewhere than the service's own. */
+export const nameSettings = (model: BaseChatModel, settings: ModelSettings): void => void named.set(model, settings);
+
+export const settingsOf = (purpose: ModelPurpose, model: BaseChatModel | undefined): ModelSettings =>
+  (model && named.get(model)) ?? SETTINGS[purpose] ?? CHAT_SETTINGS;
 
 /** A call that failed. `streaming`: the answer had begun. */
 export interface FailedCall {
   purpose: ModelPurpose;
+  model?: BaseChatModel | undefined;
+  /** What the turn asked for. */
+  modelOptions?: ModelOptions | undefined;
   streaming: boolean;
   /** What was sent, so that no word of it gets into the log. */
   prompt: readonly BaseMessage[];
 }
 
+/** What servers say of pictures for a model without eyes, whatever their status. */
+const BLIND =
+  /image input|image_url|multi-?modal|(?:support|accept|process|handle)s? (?:for )?(?:images?|vision|pictures)|images? (?:inputs? )?(?:is|are) not supported|0 image\(s\)|no vision|content must be a string/i;
+/** And of a picture that they cannot read or get. */
+const WRONG_PICTURE =
+  /invalid[ _](?:image|base64)|unsupported image|(?:process|decode|load|open|read|parse) (?:the )?image|image (?:is )?too (?:large|small|big)|image_parse|image exceeds|(?:download|fetch|retriev)\w* .{0,80}(?:image|url|https)/i;
+
+const REFUSED_STATUS: ReadonlySet<number> = new Set([400, 404, 415, 422, 500, 501]);
+
+/** What a server has against the pictures of a prompt; null without any, and for another reason. */
+function reasonOfPictures(answered: AnsweredError, prompt: readonly BaseMessage[]): "model_cannot_see" | "picture" | null {
+  if (!hasPictures(prompt) || !REFUSED_STATUS.has(answered.status ?? codeOf(answered))) return null;
+  const said = bodyText(answered);
+  if (WRONG_PICTURE.test(said)) return "picture";
+  return BLIND.test(said) ? "model_cannot_see" : null;
+}
+
+/** The option of the turn that a server names in its refusal. */
+function refusedOption(answered: AnsweredError, options: ModelOptions | undefined): string | null {
+  const status = answered.status ?? codeOf(answered);
+  if (options === undefined || (status !== 400 && status !== 422)) return null;
+  const { param } = (answered.error ?? {}) as { param?: unknown };
+  const said = bodyText(answered);
+  const isNamed = (name: string): boolean => param === name || new RegExp(`\\b${name}\\b`).test(said);
+  const names = Object.entries(options).flatMap(([name, value]) => (value === undefined || name === "stream" ? [] : [name]));
+  return names.find((name) => isNamed(name) || (name === "max_tokens" && isNamed("max_completion_tokens"))) ?? null;
+}
+
 /** What failed and what to do, for people; the server's own words are for the log. */
-export function toModelError(cause: unknown, { purpose, streaming, prompt }: FailedCall): AppError {
+export function toModelError(cause: unknown, { purpose, model, modelOptions, streaming, prompt }: FailedCall): AppError {
   if (cause instanceof AppError) return cause;
-  const settings = settingsOf(purpose);
+  const settings = settingsOf(purpose, model);
   const who = purpose in SETTINGS ? purpose : "chat";
   const answered = answeredError(cause);
   const said =
@@ -107,6 +148,16 @@ export function toModelError(cause: unknown, { purpose, streaming, prompt }: Fai
     case "model_rate_limited":
       return failed("model_rate_limited", "limits requests at the moment. Try again in a while.");
   }
+  const ofPictures = answered ? reasonOfPictures(answered, prompt) : null;
+  if (ofPictures === "model_cannot_see") return failed("model_cannot_see", "takes no pictures. Send words alone, or choose another model.");
+  if (ofPictures === "picture")
+    return failed(
+      "model_parameter_refused",
+      "refuses a picture: it cannot be read there, is too large or cannot be got. Send another one.",
+    );
+  const option = answered ? refusedOption(answered, modelOptions) : null;
+  if (option !== null)
+    return failed("model_parameter_refused", `refuses ${option} as the request has it. Leave it out, change it, or choose another model.`);
   const status = answered?.status;
   if (status !== undefined && TRANSIENT_STATUS.has(status))
     return failed("model_unavailable", `answered with status ${status}. Try again in a while.`);

@@ -9,6 +9,7 @@ import { makeLoopDetector } from "../text/repeats-itself.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../text/tokens.ts";
 import { abortableItems, type AnswerTimeouts, startAnswerDeadlines } from "./deadlines.ts";
 import { modelName } from "./model-name.ts";
+import { pictureTokensIn } from "./pictured-message.ts";
 import { settingsOf, toModelError } from "./model-error.ts";
 import { type AskedCall, makeCallCollector, streamChunks } from "./stream-chunks.ts";
 
@@ -37,7 +38,8 @@ function observeCall<Result>(
   if (observer === NOOP_OBSERVER) return call(() => undefined);
   return observer.watch({ work: "model_call", purpose, model: modelName(model) }, (learn) =>
     call(({ answer, usage, firstTokenMs, outcome }) => {
-      const inputTokens = usage?.input_tokens ?? prompt.reduce((sum, { text }) => sum + estimateTokens(text) + TOKENS_PER_MESSAGE, 0);
+      const inputTokens =
+        usage?.input_tokens ?? prompt.reduce((sum, { text }) => sum + estimateTokens(text) + TOKENS_PER_MESSAGE, pictureTokensIn(prompt));
       learn({
         inputTokens,
         outputTokens: usage?.output_tokens ?? estimateTokens(answer),
@@ -51,10 +53,10 @@ function observeCall<Result>(
 }
 
 /** Only the finish reason tells a complete answer from a connection that closed early. A page at a wrong address has no chunk. */
-function incomplete(purpose: ModelPurpose, hasChunks: boolean): AppError {
+function incomplete(purpose: ModelPurpose, model: BaseChatModel, hasChunks: boolean): AppError {
   const what = hasChunks
     ? "model ended its answer without saying that it was complete. Try again."
-    : `model's server sent nothing that is part of an answer. Check ${settingsOf(purpose).url}, or try again.`;
+    : `model's server sent nothing that is part of an answer. Check ${settingsOf(purpose, model).url}, or try again.`;
   return new AppError("model_incomplete", `The ${purpose} ${what}`);
 }
 
@@ -99,10 +101,15 @@ export function wholeAnswer({ model, bound, prompt, signal, watched, onChunk }: 
         break;
       }
     } catch (error) {
-      throw toModelError(signal.aborted ? signal.reason : error, { purpose: watched.purpose, streaming: whole !== undefined, prompt });
+      throw toModelError(signal.aborted ? signal.reason : error, {
+        purpose: watched.purpose,
+        model,
+        streaming: whole !== undefined,
+        prompt,
+      });
     }
     // LangChain closes the braces of arguments that were cut: half an answer would be read as a whole one.
-    if (!whole?.response_metadata["finish_reason"]) throw incomplete(watched.purpose, whole !== undefined);
+    if (!whole?.response_metadata["finish_reason"]) throw incomplete(watched.purpose, model, whole !== undefined);
     learn({ answer: whole.text + JSON.stringify(whole.tool_calls), usage: whole.usage_metadata });
     return whole;
   });
@@ -175,12 +182,12 @@ async function attemptAnswer(request: AnswerRequest, purpose: ModelPurpose): Pro
     }
     if (finishReason === "length") answer.cut = "length";
     else if (finishReason) answer.toolCalls = calls.collected(); // a call that was cut off is none
-    if (!finishReason) answer.error = incomplete(purpose, hasChunks);
+    if (!finishReason) answer.error = incomplete(purpose, model, hasChunks);
     else if (!answer.text && answer.toolCalls.length === 0) answer.error = empty(purpose, answer.cut);
   } catch (error) {
     // The SDK reports an abort in words of its own.
     const thrown: unknown = deadlines.signal.aborted ? deadlines.signal.reason : error;
-    answer.error = toModelError(thrown, { purpose, streaming: answer.text !== "", prompt });
+    answer.error = toModelError(thrown, { purpose, model, modelOptions, streaming: answer.text !== "", prompt });
   } finally {
     deadlines.clear();
   }

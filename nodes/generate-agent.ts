@@ -103,7 +103,7 @@ export function makeGenerateAgent({
         const modelOptions = state.modelOptions ?? undefined;
         const mayStep = resumed?.state.about === "step" && resumed.state.pending.length === 0;
         const about = { mayStep, held, messageId: currentMessageId, runtime, signal, earlier, progress, interactive, toResume };
-        const turn: AgentTurn = { ...shared, ...about, choicesOf };
+        const turn: AgentTurn = { ...shared, ...about, sight: settings.sight, choicesOf };
         const runSubagent: RunSubagent = async (subagent, { prompt, tools }) => {
           const alone = { ...turn, interactive: false };
           return (await runAgent(alone, startAgent(alone, subagent, tools), { prompt }, { onToken: () => undefined })).answer;
@@ -122,25 +122,27 @@ export function makeGenerateAgent({
           end = next.end ?? resumed.state.end ?? null;
           reading.steps = await retryWhileUnreachable(() => steps.ofQuestions(held, reading.questionIds), signal);
         }
+        const { name: model } = firstChoice(choicesOf(agent));
+        const mustSee = state.pictures.length > 0;
         const assemble = withRoom({ makeRoom, state, runtime, signal }, (now, tokenBudget) => {
-          const { prompt, before } = agentPromptOf(now, reading, { tools, settings, tokenBudget });
+          const { prompt, before } = agentPromptOf(now, reading, { tools, settings, tokenBudget, model });
           return { ...prompt, before };
         });
         const prompt = async (tokenBudget: number): Promise<BaseMessage[]> => {
-          const assembled = await assemble(tokenBudget);
+          const assembled = await assemble(tokenBudget, model);
           for (const content of promptNotices(assembled, tokenBudget)) emit(runtime, { status: "notice", content });
           last.prompt = assembled;
           return assembled.before;
         };
         if (callerTools?.mustCall) {
-          const answer = await callAsForced(turn, agent, { prompt, tools }, { answerId, modelOptions });
+          const answer = await callAsForced(turn, agent, { prompt, mustSee, tools }, { answerId, modelOptions });
           await retryWhileUnreachable(() => steps.begin(held, [modelStep(turn, agent, answer)]), signal);
           progress.steps++;
           return { answer, question: null, error: answer.error };
         }
         const answers = { answerId, modelOptions, onToken };
         const soFar = { ...roundsSoFar(agent, reading.steps, resumed), end };
-        const { answer, question } = await runAgent(turn, running, { prompt, soFar }, answers);
+        const { answer, question } = await runAgent(turn, running, { prompt, mustSee, soFar }, answers);
         if (question) return { answer, question, error: null };
         await retryWhileUnreachable(() => steps.begin(held, [modelStep(turn, agent, answer)]), signal); // its text is the message
         progress.steps++;

@@ -8,6 +8,7 @@ import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { costOf, shareOf } from "../models/facts/prompt-budget.ts";
 import type { PromptLimits } from "../models/facts/prompt-limits.ts";
 import type { AnswerTimeouts } from "../models/deadlines.ts";
+import type { Sight } from "../models/facts/sight.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import { askInTurn, type ChooseModels } from "../models/model-choice.ts";
 import { formedAnswer } from "../models/formed-answer.ts";
@@ -108,16 +109,16 @@ export interface PromptSettings {
   instructions: string;
   /** How the room is divided. Default: as `DEFAULT_SHARES`. */
   shares?: ContextShares | undefined;
+  sight: Sight;
 }
 
-/** The prompt of a turn. An agent's instructions stand in it, and layers of memory that it switches off do not. */
+/** The prompt of a turn for a model, by its name. An agent's instructions stand in it, and layers of memory that it switches off do not. */
 export function promptOf(
   state: ConversationState,
-  { instructions, shares }: PromptSettings,
-  tokenBudget: number,
-  aboutSkills = "",
+  { instructions, shares, sight }: PromptSettings,
+  { tokenBudget, model, aboutSkills = "" }: { tokenBudget: number; model: string; aboutSkills?: string },
 ): TurnPrompt {
-  const { message, attachments, continued, agent } = state;
+  const { message, pictures, attachments, continued, agent } = state;
   const { summary: usesSummary = true, core_memory: usesCoreMemory = true } = agent?.memory ?? {};
   const usesDocuments = state.useRetrieval && !(looksOnly(state) && state.retrievalResults.length === 0);
   const prompt = assemblePrompt({
@@ -129,6 +130,8 @@ export function promptOf(
     documents: usesDocuments ? { passages: state.retrievalResults, isIncomplete: state.degraded.includes("knowledge") } : null,
     attachments,
     message,
+    pictures,
+    countPictures: (some) => sight.tokensOf(model, some),
     continued: continued?.text ?? "",
     tokenBudget,
     shares,
@@ -170,16 +173,23 @@ export function makeGenerateRag(parts: GenerateRagParts): Node {
         });
       const within = {
         ...{ limits, runtime },
-        assemble: withRoom({ makeRoom, state, runtime, signal }, (now, budget) => promptOf(now, settings, budget)),
+        ...{ sight: settings.sight, mustSee: state.pictures.length > 0 },
         onPrompt(prompt: TurnPrompt, tokenBudget: number) {
           for (const content of promptNotices(prompt, tokenBudget)) emit(runtime, { status: "notice", content });
         },
         strategy: "truncate",
       } as const;
+      const assemble = withRoom({ makeRoom, state, runtime, signal }, (now, tokenBudget, model) =>
+        promptOf(now, settings, { tokenBudget, model }),
+      );
       return askInTurn(
         choices,
         ({ name, model }, { isLast }) =>
-          askWithinLimit({ ...within, model: name, ask: (prompt, maxTokens) => ask(model, prompt, maxTokens, isLast) }),
+          askWithinLimit({
+            ...{ ...within, model: name },
+            assemble: (budget) => assemble(budget, name),
+            ask: (prompt, maxTokens) => ask(model, prompt, maxTokens, isLast),
+          }),
         runtime.context?.onError,
       );
     });

@@ -5,6 +5,7 @@ import { emit, type TurnRuntime } from "../turn/context.ts";
 import { failedTurnOutcome } from "../turn/outcome.ts";
 import { shareOf } from "../models/facts/prompt-budget.ts";
 import { estimateTokens } from "../text/tokens.ts";
+import { wordsWithPictures } from "../turn/picture.ts";
 import type { QuestionStore } from "../stores/postgres/agents/question-store.ts";
 import type { TurnRecordStore } from "../stores/postgres/conversations/turn-record-store.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
@@ -36,7 +37,7 @@ export function makeHistory(parts: HistoryParts): Node {
   const line = makeKeyedQueue();
 
   return async function history(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { tenantId, userId, sessionId, message, continues, remember } = state;
+    const { tenantId, userId, sessionId, message, pictures, continues, remember } = state;
     const { context } = runtime;
     const turnId = context?.turnId ?? uuidv7();
     const owner = { tenantId, userId };
@@ -48,7 +49,8 @@ export function makeHistory(parts: HistoryParts): Node {
       turnId,
       leaseMs,
       message,
-      tokenCount: estimateTokens(message),
+      pictures,
+      tokenCount: estimateTokens(wordsWithPictures(message, pictures.length)),
       key: context?.key,
       continues: continues ?? undefined,
       remember,
@@ -63,11 +65,13 @@ export function makeHistory(parts: HistoryParts): Node {
     const loadOnce = (): Promise<LoadedHistory> => {
       const look = isRetry ? loader.lookForEpisodes(state, context?.signal) : looking;
       isRetry = true;
-      return loader.load({ ...conversation, exceptMessageId: messageId, model: state.requestedModel }, look, newest ?? undefined);
+      const isStored = context?.resumed !== undefined || continued !== undefined;
+      return loader.load({ ...conversation, exceptMessageId: messageId, model: state.requestedModel, isStored }, look, newest ?? undefined);
     };
     try {
       const loaded = await withLease({ turns, leaseMs }, held, context?.signal, (signal) => retryWhileUnreachable(loadOnce, signal));
       const { summary, messages, isWhole, hasOtherEpisodes } = loaded;
+      const ofMessage = loaded.pictures.get(messageId);
       runtime.note?.({
         window_messages: messages.length,
         window_is_whole: isWhole,
@@ -81,6 +85,7 @@ export function makeHistory(parts: HistoryParts): Node {
         currentMessageId: messageId,
         lastUsageRatio: lastPrompt ? shareOf(lastPrompt.tokens, lastPrompt.limit) : 0,
         ...(continued ? { message: continued.question, continued: toContinued(continued) } : {}),
+        ...(ofMessage ? { pictures: ofMessage } : {}),
         ...toHistory(loaded, episodes !== null, continued?.answerId),
       };
     } catch (error) {

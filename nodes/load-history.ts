@@ -3,13 +3,16 @@ import type { Recall } from "../memory/recall/recall-episodes.ts";
 import type { OwnedConversation } from "../stores/owner.ts";
 import type { PromptMessage } from "../stores/postgres/conversations/message-store.ts";
 import type { LoadedWindow, NewestMessages, WindowStore } from "../stores/postgres/conversations/window-store.ts";
+import type { PictureStore } from "../stores/postgres/conversations/picture-store.ts";
 import type { EpisodeStore } from "../stores/postgres/memory/episode-store.ts";
 import type { StoredSummary } from "../stores/postgres/memory/summary-store.ts";
+import type { Picture } from "../turn/picture.ts";
 import type { ConversationState, ConversationSummary, ConversationUpdate, WindowMessage } from "../turn/state.ts";
 import type { Node } from "./node.ts";
 
 export interface LoadHistoryParts {
   windows: WindowStore;
+  pictures: Pick<PictureStore, "ofMessages">;
   /** Least number of completed messages in the window; those that no summary covers come on top. */
   historyWindow: number;
   /** The most tokens of a prompt; null: of the service's own model. */
@@ -24,11 +27,25 @@ export interface LoadHistoryParts {
 }
 
 export interface LoadedHistory extends LoadedWindow {
+  /** By message: of the last turns in the window, and of the current one when they were not given. */
+  pictures: ReadonlyMap<string, Picture[]>;
   hasOtherEpisodes: boolean;
 }
 
-function toWindowMessage({ id, role, content, tokenCount, createdAt }: PromptMessage): WindowMessage {
-  return { id, role, content, tokenCount, createdAt: createdAt.toISOString() };
+function toWindowMessage({ id, role, content, tokenCount, createdAt }: PromptMessage, pictures: LoadedHistory["pictures"]): WindowMessage {
+  const shown = pictures.get(id);
+  return { id, role, content, tokenCount, createdAt: createdAt.toISOString(), ...(shown ? { pictures: shown } : {}) };
+}
+
+/** Of the window: their pictures are sent again. */
+const TURNS_WITH_PICTURES = 2;
+/** Of all pictures of a prompt together. Servers of models take little more in one request. */
+const MOST_BYTES = 20 * 1024 * 1024;
+
+/** Messages whose pictures the model sees again. */
+function withPictures(messages: readonly PromptMessage[]): string[] {
+  const asked = messages.filter(({ role }) => role === "user").slice(-TURNS_WITH_PICTURES);
+  return asked.filter(({ pictureCount }) => pictureCount > 0).map(({ id }) => id);
 }
 
 export function toConversationSummary({ text, version, coveredMessageCount, coveredThrough, parts }: StoredSummary): ConversationSummary {
@@ -38,38 +55,46 @@ export function toConversationSummary({ text, version, coveredMessageCount, cove
 
 /** Loads what a turn knows of its conversation. */
 export function makeLoadHistory(parts: LoadHistoryParts) {
-  const { windows, historyWindow: atLeast, tokenBudget, useSummary, episodes, scope, foresee } = parts;
+  const { windows, pictures, historyWindow: atLeast, tokenBudget, useSummary, episodes, scope, foresee } = parts;
   return {
     /** Whether other conversations have episodes to recall. Runs beside the begin of the turn, so that the embedder starts early. */
     async lookForEpisodes({ tenantId, userId, sessionId, message }: ConversationState, signal?: AbortSignal): Promise<boolean> {
       if (!episodes) return false;
       const look = await episodes.checkRecallable({ tenantId, userId }, sessionId);
       const elsewhere = look.elsewhere && scope === "user";
-      if (elsewhere || (useSummary && look.isSummarised)) foresee?.(message, signal);
+      if (message !== "" && (elsewhere || (useSummary && look.isSummarised))) foresee?.(message, signal);
       return elsewhere;
     },
 
-    /** `newest` is what is known of the window already. */
+    /**
+     * `newest` is what is known of the window already. `isStored`: the current message was there before this turn, and so were its pictures.
+     */
     async load(
-      { model, ...conversation }: OwnedConversation & { exceptMessageId: string; model: string | null },
+      {
+        model,
+        isStored = false,
+        ...conversation
+      }: OwnedConversation & { exceptMessageId: string; model: string | null; isStored?: boolean },
       look: Promise<boolean>,
       newest?: NewestMessages,
     ): Promise<LoadedHistory> {
       const request = { ...conversation, atLeast, maxTokens: tokenBudget(model), useSummary };
       const [window, hasOtherEpisodes] = await Promise.all([windows.load(request, newest), look]);
-      return { ...window, hasOtherEpisodes };
+      const shown = [...withPictures(window.messages), ...(isStored ? [conversation.exceptMessageId] : [])];
+      const loaded = shown.length === 0 ? new Map<string, Picture[]>() : await pictures.ofMessages(conversation, shown, MOST_BYTES);
+      return { ...window, hasOtherEpisodes, pictures: loaded };
     },
   };
 }
 
 /** The fields of the state; the answer that is continued is not in the window. */
 export function toHistory(
-  { summary, messages, isWhole, lastErasure, hasOtherEpisodes }: LoadedHistory,
+  { summary, messages, isWhole, lastErasure, hasOtherEpisodes, pictures }: LoadedHistory,
   usesEpisodes: boolean,
   continuedId?: string,
 ) {
   return {
-    recentMessages: messages.filter(({ id }) => id !== continuedId).map(toWindowMessage),
+    recentMessages: messages.filter(({ id }) => id !== continuedId).map((message) => toWindowMessage(message, pictures)),
     windowIsWhole: isWhole,
     lastErasure,
     conversationSummary: summary && toConversationSummary(summary),

@@ -46,9 +46,9 @@ export function toPassage({ id, documentId, title, heading, text, score }: Passa
  */
 export function makeRetrieve({ recall, findPassages, rewrite, topK, passages, timeoutMs, scope }: RetrieveParts): Node {
   return async function retrieve(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    // A new user's first turns cost no embedding.
+    // A new user's first turns cost no embedding, and a picture without words asks for nothing.
     const usesEpisodes = state.hasEpisodes && state.agent?.memory.episodic !== false;
-    if (state.error || !(usesEpisodes || state.useRetrieval)) {
+    if (state.error || state.message === "" || !(usesEpisodes || state.useRetrieval)) {
       runtime.note?.({ searched: false });
       return { episodicMemory: [], retrievalResults: [], retrievalMs: 0 };
     }

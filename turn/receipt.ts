@@ -10,6 +10,10 @@ export const PromptTokens = z.object({
   episodes: z.number(),
   passages: z.number(),
   message: z.number(),
+  pictures: z
+    .number()
+    .optional()
+    .describe("Of this message and of the last turns, by the rules of the model's maker. Left out without any."),
 });
 export type PromptTokens = z.infer<typeof PromptTokens>;
 

@@ -4,6 +4,7 @@ import { Agent } from "./agent.ts";
 import { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
 import { CallerTools } from "./caller-tools.ts";
 import { ModelOptions } from "./model-options.ts";
+import { Picture } from "./picture.ts";
 import { Question } from "./question.ts";
 import { Receipt } from "./receipt.ts";
 import { SummaryParts } from "./summary-parts.ts";
@@ -27,13 +28,14 @@ export type AgentType = z.infer<typeof AgentType>;
 /** Of a turn for which neither the caller nor its knowledge base names another. */
 export const DEFAULT_AGENT = "hybrid_agent" satisfies AgentType;
 
-/** `createdAt` is ISO 8601. */
+/** `createdAt` is ISO 8601. The content of a message with pictures has a mark for them; `pictures` are those that the model sees again. */
 export const WindowMessage = z.object({
   id: z.string(),
   role: z.enum(["user", "assistant"]),
   content: z.string(),
   tokenCount: z.number(),
   createdAt: z.string(),
+  pictures: z.array(Picture).optional(),
 });
 export type WindowMessage = z.infer<typeof WindowMessage>;
 
@@ -152,6 +154,7 @@ export const ConversationState = new StateSchema({
   userId: z.string(), // caller
   sessionId: z.string(), // caller
   message: z.string(), // caller; history: of a continued answer the question
+  pictures: z.array(Picture).default(() => []), // caller; history: those of a message that is stored already
   attachments: z.array(Attachment).default(() => []), // caller: what stands beside the message in this prompt alone
   instructions: z.string().default(""), // caller: of the application that asks, for this prompt alone
   callerTools: CallerTools.nullable().default(null), // caller: tools that it runs itself

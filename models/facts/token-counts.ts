@@ -1,6 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { addFeatures, ESTIMATED_TOKENS, noFeatures } from "../../text/token-features.ts";
 import { TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
+import { hasPictures, pictureTokensIn } from "../pictured-message.ts";
 
 /** What a request has of each kind: of its texts, then its messages, then the estimated tokens of its tools. */
 const PARTS = ESTIMATED_TOKENS.length + 2;
@@ -154,8 +155,12 @@ export function makeTokenCounts({ stored = [], save = () => undefined }: TokenCo
 
   return {
     knows: (model) => (models.get(model)?.factors ?? null) !== null,
-    count: (model, request) => Math.ceil(sumOf(estimatedParts(request), models.get(model)?.factors ?? null)),
+    count(model, request) {
+      const words = Math.ceil(sumOf(estimatedParts(request), models.get(model)?.factors ?? null));
+      return words + pictureTokensIn(request.messages);
+    },
     learn(model, request, tokens) {
+      if (hasPictures(request.messages)) return; // which part of them is of words nobody knows
       const parts = estimatedParts(request);
       let learned = models.get(model) ?? learnedFrom(nothing());
       const belief = tokens > 0 ? beliefIn(learned, parts, tokens) : 0;

@@ -70,10 +70,10 @@ export interface AgentPrompt {
 export function agentPromptOf(
   state: ConversationState,
   { aboutSkills, questionIds, steps }: AgentReading,
-  { tools, settings, tokenBudget }: { tools: readonly AgentTool[]; settings: PromptSettings; tokenBudget: number },
+  { tools, settings, tokenBudget, model }: { tools: readonly AgentTool[]; settings: PromptSettings; tokenBudget: number; model: string },
 ): AgentPrompt {
   const schemas = toolTokens(tools);
-  const prompt = promptOf(state, settings, Math.max(0, tokenBudget - schemas), aboutSkills);
+  const prompt = promptOf(state, settings, { tokenBudget: Math.max(0, tokenBudget - schemas), model, aboutSkills });
   const room = tokenBudget - schemas - prompt.tokens;
   const { currentMessageId } = state;
   return { prompt, before: withSteps(prompt.messages, groupByQuestion(steps, questionIds), { currentMessageId, room }) };

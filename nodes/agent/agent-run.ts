@@ -64,6 +64,8 @@ export interface LoopSoFar {
 /** `prompt` makes what stands before the loop for so many tokens, with those of the tools. */
 export interface AgentTask {
   prompt: (tokenBudget: number) => Promise<BaseMessage[]>;
+  /** The message has pictures. Default false. */
+  mustSee?: boolean;
   soFar?: LoopSoFar;
 }
 
@@ -71,7 +73,7 @@ export interface AgentTask {
 export async function runAgent(
   turn: AgentTurn,
   { agent, tools, calls, elapsedMs }: RunningAgent,
-  { prompt, soFar = { rounds: 0, toolCalls: 0, end: null } }: AgentTask,
+  { prompt, mustSee = false, soFar = { rounds: 0, toolCalls: 0, end: null } }: AgentTask,
   { answerId, modelOptions, onToken }: AgentAnswers,
 ): Promise<{ answer: ModelAnswer; question: Question | null }> {
   const { runtime, signal, progress } = turn;
@@ -111,6 +113,7 @@ export async function runAgent(
         ({ name, model }, { isLast }) =>
           askWithinLimit({
             limits: turn.limits,
+            ...{ sight: turn.sight, mustSee },
             model: name,
             runtime,
             assemble: (budget) => fitLoop({ start, again: prompt, behind }, budget, withSchemas),

@@ -1,4 +1,5 @@
 import type { ToolHooks } from "../../agents/run-tool-call.ts";
+import type { Sight } from "../../models/facts/sight.ts";
 import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
 import type { ModelChoice } from "../../models/model-choice.ts";
 import type { AnswerTimeouts } from "../../models/deadlines.ts";
@@ -25,6 +26,7 @@ export interface AgentTurn {
   hooks: ToolHooks;
   timeouts: AnswerTimeouts;
   limits: PromptLimits;
+  sight: Sight;
   toolTimeoutMs: number;
   observer: Observer;
   /** Of earlier attempts at this message, and of this turn before its question. */

@@ -1,6 +1,7 @@
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { offeredTool } from "../../agents/offered-tool.ts";
 import type { AgentTool } from "../../agents/tool.ts";
+import { pictureTokensIn } from "../../models/pictured-message.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 import type { FittingPrompt } from "../prompt/ask-within-limit.ts";
 
@@ -24,7 +25,7 @@ export function toolTokens(tools: readonly AgentTool[]): number {
 function tokensOf(message: BaseMessage): number {
   const calls =
     "tool_calls" in message && Array.isArray(message.tool_calls) && message.tool_calls.length > 0 ? JSON.stringify(message.tool_calls) : "";
-  return estimateTokens(message.text + calls) + TOKENS_PER_MESSAGE;
+  return estimateTokens(message.text + calls) + pictureTokensIn([message]) + TOKENS_PER_MESSAGE;
 }
 
 export const tokensOfMessages = (messages: readonly BaseMessage[]): number => messages.reduce((sum, message) => sum + tokensOf(message), 0);

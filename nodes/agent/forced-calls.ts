@@ -67,10 +67,10 @@ export function callsAsText(calls: readonly AskedCall[]): string {
 export async function callAsForced(
   turn: AgentTurn,
   agent: Agent,
-  { prompt, tools }: Pick<AgentTask, "prompt"> & { tools: readonly AgentTool[] },
+  { prompt, mustSee = false, tools }: Pick<AgentTask, "prompt" | "mustSee"> & { tools: readonly AgentTool[] },
   { answerId, modelOptions }: { answerId: string; modelOptions: ModelOptions | undefined },
 ): Promise<ModelAnswer> {
-  const { limits, runtime, signal, progress, timeouts, observer } = turn;
+  const { limits, sight, runtime, signal, progress, timeouts, observer } = turn;
   const shared = {
     ...{ timeouts, signal, callbacks: runtime.callbacks, messageId: answerId },
     watched: { observer, purpose: "chat" as const },
@@ -81,7 +81,7 @@ export async function callAsForced(
     turn.choicesOf(agent),
     ({ name, model }, { isLast }) =>
       askWithinLimit({
-        ...{ limits, model: name, runtime, strategy: "truncate" as const },
+        ...{ limits, sight, mustSee, model: name, runtime, strategy: "truncate" as const },
         toolTokens: toolTokens(tools),
         async assemble(budget) {
           const messages = await prompt(budget);

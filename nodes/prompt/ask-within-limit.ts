@@ -1,6 +1,8 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
 import { type Refusal, refusalOf } from "../../models/facts/refusal.ts";
+import { cannotSee, type Sight } from "../../models/facts/sight.ts";
+import { hasPictures, withoutPictures } from "../../models/pictured-message.ts";
 import type { ModelAnswer } from "../../models/stream-answer.ts";
 import { emit, type TurnRuntime } from "../../turn/context.ts";
 import type { ContextCompressed } from "../../turn/events.ts";
@@ -29,6 +31,9 @@ export interface AskWithinLimitParts<Prompt> {
   ask: (prompt: Prompt, maxTokens: number | undefined) => Promise<ModelAnswer>;
   /** How a prompt that was made anew is shorter. */
   strategy: ContextCompressed["strategy"];
+  sight: Sight;
+  /** The message itself has pictures: a model that cannot see is not asked. It may answer beside pictures of earlier turns, and reads their marks. */
+  mustSee: boolean;
 }
 
 export interface AnswerWithinLimit<Prompt> {
@@ -74,17 +79,24 @@ async function fitCounted<Prompt extends FittingPrompt>(
   return prompt;
 }
 
+const unseen = (model: string): ModelAnswer => ({ text: "", toolCalls: [], usage: undefined, error: cannotSee(model), cut: null });
+
 /** Asks the model. When its server refuses the length of the prompt, learns from that and asks once more with one that fits. */
 export async function askWithinLimit<Prompt extends FittingPrompt>(parts: AskWithinLimitParts<Prompt>): Promise<AnswerWithinLimit<Prompt>> {
-  const { limits, model, runtime, toolTokens = 0, onPrompt, ask, strategy } = parts;
+  const { limits, model, runtime, toolTokens = 0, onPrompt, ask, strategy, sight, mustSee } = parts;
 
   async function attempt(budget: number, refused?: Prompt): Promise<{ prompt: Prompt; answer: ModelAnswer }> {
-    const prompt = await fitCounted(parts, budget);
+    const whole = await fitCounted(parts, budget);
+    const isBlind = sight.sees(model) === false;
+    if (isBlind && mustSee) return { prompt: whole, answer: unseen(model) };
+    const prompt = isBlind && hasPictures(whole.messages) ? { ...whole, messages: withoutPictures(whole.messages) } : whole;
     if (refused) emit(runtime, { status: "context_compressed", content: compressed(strategy, refused, prompt, budget) });
     onPrompt?.(prompt, budget);
     const answer = await ask(prompt, limits.answerTokens(model, prompt.tokens));
     if (answer.usage) limits.counts.learn(model, { messages: prompt.messages, toolTokens }, answer.usage.input_tokens);
-    return { prompt, answer };
+    if (answer.error?.code !== "model_cannot_see" || isBlind) return { prompt, answer };
+    sight.learnBlind(model);
+    return mustSee ? { prompt, answer: { ...answer, error: cannotSee(model, answer.error) } } : attempt(budget);
   }
 
   const first = await attempt(limits.of(model));

@@ -10,6 +10,9 @@ import {
 } from "../../turn/state.ts";
 import { partLines } from "../../turn/summary-parts.ts";
 import { uncoveredMessages } from "../../turn/uncovered-messages.ts";
+import { pictureTokens } from "../../models/facts/picture-tokens.ts";
+import { picturedMessage } from "../../models/pictured-message.ts";
+import type { Picture } from "../../turn/picture.ts";
 import { estimateTokens, messageTokens, shortenQuoted, shortenText, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 import { fence } from "../../text/fence.ts";
 import type { ContextShares } from "../../turn/context-shares.ts";
@@ -37,6 +40,10 @@ export interface PromptParts {
   documents?: SearchedDocuments | null;
   attachments?: readonly Attachment[];
   message: string;
+  /** Of the message. Those of the window stand with their messages. */
+  pictures?: readonly Picture[];
+  /** Their tokens. Default: what is safe for any model. */
+  countPictures?: (pictures: readonly Picture[]) => number;
   /** The beginning of the answer, which the model goes on with. Default: none. */
   continued?: string;
   tokenBudget: number;
@@ -99,6 +106,26 @@ const PARTS = [
   ...["attachments", "episodes", "passages", "window"],
 ] as (keyof PromptNeeds)[];
 
+/** Pictures of earlier turns are sent again while all together have no more of a prompt. */
+const MOST_FOR_PICTURES = 0.5;
+/** What words have room for beside the message's own pictures, however many these are. */
+const LEAST_FOR_WORDS = 0.25;
+
+/** The messages of the window whose pictures are sent again, from the newest on; the message's own are always sent. */
+function choosePictures({ window, pictures = [], countPictures, tokenBudget }: PromptParts) {
+  const tokensOf = countPictures ?? ((some: readonly Picture[]) => some.reduce((sum, picture) => sum + pictureTokens("", picture), 0));
+  const shown = new Set<string>();
+  let tokens = pictures.length === 0 ? 0 : tokensOf(pictures);
+  for (const { id, pictures: again } of window.toReversed()) {
+    if (!again?.length) continue;
+    const more = tokensOf(again);
+    if (tokens + more > tokenBudget * MOST_FOR_PICTURES) break;
+    tokens += more;
+    shown.add(id);
+  }
+  return { shown, tokens, tokensOf };
+}
+
 /** Tokens of the messages around the texts: the system's and the current one. */
 const FIXED_TOKENS = SYSTEM_PROMPT_TOKENS + 2 * TOKENS_PER_MESSAGE;
 
@@ -116,10 +143,12 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
     documents = null,
     attachments = [],
     message,
+    pictures = [],
     continued = "",
-    tokenBudget,
     shares,
   } = parts;
+  const { shown, tokens: ofPictures, tokensOf } = choosePictures(parts);
+  const tokenBudget = Math.max(parts.tokenBudget - ofPictures, Math.floor(parts.tokenBudget * LEAST_FOR_WORDS));
   const whole = {
     told: fitInstructions(instructions, Infinity),
     known: fitCoreMemory(coreMemory, Infinity),
@@ -154,7 +183,11 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
 
   const filled = (texts: string[]): string[] => texts.filter((text) => text !== "");
   const system = filled([SYSTEM_PROMPT, told.text, known.text, summarised.text]).join("\n\n");
-  const current = [...filled([recalled.text, found.text, attached.text]), asked].join("\n\n");
+  const current = filled([recalled.text, found.text, attached.text, asked]).join("\n\n");
+  const toMessage = ({ id, role, content, pictures: again = [] }: WindowMessage): BaseMessage => {
+    if (role !== "user") return new AIMessage(content);
+    return shown.has(id) ? picturedMessage(content, again, { id, tokens: tokensOf(again) }) : new HumanMessage({ id, content });
+  };
   const begunTokens = begun === "" ? 0 : estimateTokens(begun) + TOKENS_PER_MESSAGE;
   const promptTokens = {
     system: SYSTEM_PROMPT_TOKENS + TOKENS_PER_MESSAGE,
@@ -165,12 +198,13 @@ export function assemblePrompt(parts: PromptParts): AssembledPrompt {
     episodes: partTokens(recalled.text),
     passages: partTokens(found.text),
     message: estimateTokens(asked) + begunTokens + partTokens(attached.text) + TOKENS_PER_MESSAGE,
+    ...(ofPictures === 0 ? {} : { pictures: ofPictures }),
   };
   return {
     messages: [
       new SystemMessage(system),
-      ...fitting.messages.map(({ id, role, content }) => (role === "user" ? new HumanMessage({ id, content }) : new AIMessage(content))),
-      new HumanMessage(current),
+      ...fitting.messages.map(toMessage),
+      pictures.length === 0 ? new HumanMessage(current) : picturedMessage(current, pictures, { tokens: tokensOf(pictures) }),
       ...(begun === "" ? [] : [new AIMessage(begun)]),
     ],
     receipt: {

@@ -71,17 +71,17 @@ interface WithRoomParts {
 /** Assembles prompts of a turn. The first that has no room for older messages has them summarised, and is made anew. */
 export function withRoom<Prompt extends AssembledPrompt>(
   { makeRoom, state, runtime, signal }: WithRoomParts,
-  assemble: (state: ConversationState, tokenBudget: number) => Prompt,
-): (tokenBudget: number) => Promise<Prompt> {
+  assemble: (state: ConversationState, tokenBudget: number, model: string) => Prompt,
+): (tokenBudget: number, model: string) => Promise<Prompt> {
   let now = state;
   let isMade = makeRoom === null;
-  return async function assembleWithRoom(tokenBudget) {
-    const prompt = assemble(now, tokenBudget);
+  return async function assembleWithRoom(tokenBudget, model) {
+    const prompt = assemble(now, tokenBudget, model);
     const compacted = isMade ? null : await makeRoom?.(now, prompt, runtime, signal);
     if (!compacted) return prompt;
     isMade = true;
     now = { ...now, ...compacted };
-    const after = assemble(now, tokenBudget);
+    const after = assemble(now, tokenBudget, model);
     emit(runtime, { status: "context_compressed", content: compressed("summarize", prompt, after, tokenBudget) });
     return after;
   };

@@ -3,14 +3,17 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { makeFindMessages } from "../../memory/recall/find-messages.ts";
 import type { Rating, StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
+import type { StoredAttachment } from "../../stores/postgres/conversations/picture-store.ts";
+import { PICTURE_TYPES } from "../../turn/measure-picture.ts";
 import { toTurnStep, TurnStep } from "../agents/turn-step.ts";
 import { callerOf, tenantOf, userInPath } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
-import { jsonBody, makeRouter, next, operationGroup, route, time } from "../http/openapi/operation.ts";
+import { file, jsonBody, makeRouter, next, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { callerId, pageQuery, parseRequest, parseUuid, storableText, toPageRequest } from "../http/parse-request.ts";
 import { findConversation } from "./conversation-routes.ts";
 
 const MAX_COMMENT_CHARACTERS = 2_000;
+const POSITION = /^\d{1,4}$/;
 
 const MessagesQuery = z.object({
   ...pageQuery,
@@ -42,6 +45,16 @@ const RatingRequest = z.strictObject(
 
 const Rated = z.object({ value: z.union([z.literal(1), z.literal(-1)]), comment: z.string().nullable(), rated_at: time });
 
+const Attachment = z.object({
+  type: z.literal("image"),
+  url: z.string().describe("Where its bytes are: a path of this service, or the address that the message gave."),
+  media_type: z.string().nullable().describe("As its bytes tell. Null, as are the sizes, for an address, which is never opened here."),
+  width: z.int().nullable(),
+  height: z.int().nullable(),
+  bytes: z.int().nullable(),
+  detail: z.enum(["auto", "low", "high"]).nullable().describe("How closely the model looks at it, as the message said."),
+});
+
 export const Message = z.object({
   id: z.uuid(),
   role: z.enum(["user", "assistant"]),
@@ -50,6 +63,7 @@ export const Message = z.object({
   created_at: time,
   metadata: z.record(z.string(), z.unknown()),
   rating: Rated.nullable().describe("What the user thinks of an answer."),
+  attachments: z.array(Attachment).optional().describe("Its pictures, in their order. Left out without any."),
 });
 const MessageList = z.object({ messages: z.array(Message.extend({ steps: z.array(TurnStep).optional() })), next });
 const FoundMessage = z.object({ message: Message, conversation_id: z.uuid(), user_id: z.string() });
@@ -58,8 +72,15 @@ const RatingAnswer = z.object({ rating: Rated.nullable() });
 
 const toRated = ({ value, comment, ratedAt }: Rating) => ({ value, comment, rated_at: ratedAt });
 
-export const toMessage = ({ id, role, content, completed, createdAt, metadata, rating }: StoredMessage) => {
-  return { id, role, content, completed, created_at: createdAt, metadata, rating: rating && toRated(rating) };
+function toAttachment(messageId: string, { position, url, file: kept, detail }: StoredAttachment) {
+  const { mediaType = null, width = null, height = null, byteCount = null } = kept ?? {};
+  const about = { media_type: mediaType, width, height, bytes: byteCount, detail };
+  return { type: "image" as const, url: url ?? `/api/v1/messages/${messageId}/attachments/${position}`, ...about };
+}
+
+export const toMessage = ({ id, role, content, completed, createdAt, metadata, rating, attachments }: StoredMessage) => {
+  const shown = attachments.length === 0 ? {} : { attachments: attachments.map((one) => toAttachment(id, one)) };
+  return { id, role, content, completed, created_at: createdAt, metadata, rating: rating && toRated(rating), ...shown };
 };
 
 export const messageOperations = operationGroup({
@@ -73,6 +94,11 @@ export const messageOperations = operationGroup({
     ),
     getMessage: route("GET /api/v1/messages/:id", "One message, and the conversation it belongs to", {
       answer: FoundMessage,
+      errors: ["not_found"],
+    }),
+    getAttachment: route("GET /api/v1/messages/:id/attachments/:position", "The bytes of a picture in a message", {
+      params: { position: z.string().regex(POSITION).describe("From 0.") },
+      answers: { 200: { what: "The picture as it was sent.", content: Object.fromEntries(PICTURE_TYPES.map((type) => [type, file])) } },
       errors: ["not_found"],
     }),
     findMessages: route("GET /api/v1/users/:id/messages", "Finds exchanges with all the words of `query`, the newest first", {
@@ -94,6 +120,9 @@ export const messageOperations = operationGroup({
     }),
   },
 });
+
+/** How long a browser of the user may keep a picture; its bytes never change. */
+const KEPT_SECONDS = 3_600;
 
 const messageNotFound = (id: string): AppError => new AppError("not_found", `There is no message ${id}.`);
 
@@ -121,6 +150,23 @@ export function messageRoutes({ stores, memory, observing }: AppParts): Router {
       const found = await messages.find(callerOf(response), id);
       if (!found) throw messageNotFound(id);
       response.json({ message: toMessage(found.message), conversation_id: found.conversationId, user_id: found.userId });
+    },
+    async getAttachment(request, response) {
+      const id = parseUuid("message id", request.params["id"]);
+      const position = String(request.params["position"]);
+      const found = POSITION.test(position) ? await stores.pictures.find(callerOf(response), id, Number(position)) : null;
+      if (!found) throw new AppError("not_found", `Message ${id} has no picture ${position.slice(0, 80)}.`);
+      if (found.url !== null)
+        throw new AppError("not_found", `Picture ${position} of message ${id} is not kept here. Open its own address.`);
+      const { mediaType, hash, bytes } = found;
+      const name = `picture-${Number(position) + 1}.${mediaType.replace("image/", "").replace("jpeg", "jpg")}`;
+      response.set({
+        "cache-control": `private, max-age=${KEPT_SECONDS}`,
+        "content-disposition": `inline; filename="${name}"`,
+        etag: `"${hash}"`,
+      });
+      if (request.fresh) return void response.status(304).end();
+      response.type(mediaType).send(bytes);
     },
     async findMessages(request, response) {
       const owner = { tenantId: tenantOf(response), userId: userInPath(request, response) };

@@ -17,6 +17,7 @@ import type { Models } from "../start/open-models.ts";
 import type { Stores } from "../start/open-stores.ts";
 import type { Turns } from "../turns/open-turn.ts";
 import type { IdleDetector } from "./idle-detector.ts";
+import type { ReadLargeJson } from "./read-body.ts";
 
 /** What routes are made of. */
 export interface AppParts {
@@ -39,6 +40,7 @@ export interface AppParts {
   identity: IdentityParts;
   health: HealthChecks;
   idle: IdleDetector;
+  readLargeJson: ReadLargeJson;
   heartbeatMs: number;
   log: Logger;
 }

@@ -1,4 +1,4 @@
-import express, { type Express } from "express";
+import express, { type Express, type RequestHandler } from "express";
 import { agentRoutes } from "../agents/agent-routes.ts";
 import { skillRoutes } from "../agents/skill-routes.ts";
 import { stepRoutes } from "../agents/step-routes.ts";
@@ -36,6 +36,7 @@ import { pageRoutes } from "../page/page-routes.ts";
 import { chatRoutes } from "../turns/chat-routes.ts";
 import { decisionRoutes } from "../turns/decision-routes.ts";
 import { questionRoutes } from "../turns/question-routes.ts";
+import { bytesOfPictures } from "../turns/message-parts.ts";
 import { turnRoutes } from "../turns/turn-routes.ts";
 import type { AppParts } from "./app-parts.ts";
 import { LONGEST_INSTRUCTIONS } from "../../turn/context.ts";
@@ -51,11 +52,18 @@ import { buildDescription } from "./openapi/build-description.ts";
 const BYTES_PER_CHARACTER = 12;
 const OTHER_FIELDS_BYTES = 16 * 1024;
 
+/** Below /api/v1. */
+const TAKE_PICTURES: ReadonlySet<string> = new Set(["/chat", "/chat/stream"]);
+
 export function makeApp(parts: AppParts): Express {
   const { config, stores, memory, limits, observing, identity, log } = parts;
   const { CORS_ORIGINS: corsOrigins, MAX_MESSAGE_CHARS: maxMessageChars } = config;
   const maxBodyBytes = (maxMessageChars + LONGEST_INSTRUCTIONS) * BYTES_PER_CHARACTER + OTHER_FIELDS_BYTES;
   const needsKey = needsIdentity(identity);
+  const readOrdinary = readJson(maxBodyBytes);
+  const readChat = parts.readLargeJson({ limitBytes: maxBodyBytes + bytesOfPictures(config), ordinaryBytes: maxBodyBytes });
+  const readBody: RequestHandler = (request, response, proceed) =>
+    (TAKE_PICTURES.has(request.path) ? readChat : readOrdinary)(request, response, proceed);
   return express()
     .disable("x-powered-by")
     .disable("etag")
@@ -74,7 +82,7 @@ export function makeApp(parts: AppParts): Express {
     .use(openaiRoutes(parts), embeddingRoutes(parts), responseRoutes(parts), openaiConversationRoutes(parts))
     .use(langGraphRoutes(parts))
     .use(importRoutes(parts), knowledgeRoutes(parts), documentRoutes(parts), skillRoutes(parts)) // with body limits of their own
-    .use("/api/v1", requireJson, readJson(maxBodyBytes), limits.rates.ofUser(userInBody))
+    .use("/api/v1", requireJson, readBody, limits.rates.ofUser(userInBody))
     .use(
       chatRoutes(parts),
       uiMessageRoutes(parts),

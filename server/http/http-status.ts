@@ -3,6 +3,8 @@ import type { ErrorCode } from "../../errors/error-codes.ts";
 export const HTTP_STATUS = {
   invalid_request: 400,
   previous_response_not_found: 400,
+  model_cannot_see: 400,
+  model_parameter_refused: 400,
   unauthorized: 401,
   forbidden: 403,
   not_found: 404,
@@ -17,6 +19,7 @@ export const HTTP_STATUS = {
   turn_gone: 410,
   question_expired: 410,
   message_too_long: 413,
+  picture_too_large: 413,
   context_too_long: 413,
   body_too_large: 413,
   unsupported_media_type: 415,

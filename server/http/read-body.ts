@@ -66,3 +66,33 @@ export function limitBody(limitBytes: number, parser: RequestHandler): RequestHa
 
 export const readJson = (limitBytes: number): RequestHandler =>
   limitBody(limitBytes, express.json({ limit: limitBytes, verify: assertUtf8 }));
+
+/** Of all large bodies together, in a process. */
+const ROOM_BYTES = 256 * 1024 * 1024;
+const RETRY_AFTER_SECONDS = 2;
+
+/** Reads JSON that may hold files. What is larger than `ordinaryBytes` shares ROOM_BYTES with others until its answer has ended. */
+export type ReadLargeJson = (limits: { limitBytes: number; ordinaryBytes: number }) => RequestHandler;
+
+/** Throws AppError `overloaded` when there is no room at the moment, and what `readJson` throws. */
+export function makeReadLargeJson(roomBytes = ROOM_BYTES): ReadLargeJson {
+  let taken = 0;
+  return function readLargeJson({ limitBytes, ordinaryBytes }) {
+    const [readLarge, readOrdinary] = [readJson(limitBytes), readJson(ordinaryBytes)];
+    return function readBody(request, response, next) {
+      const told = Number(request.headers["content-length"] ?? Infinity);
+      const isPacked = request.headers["content-encoding"] !== undefined;
+      if (told <= ordinaryBytes && !isPacked) return readOrdinary(request, response, next);
+      if (told > limitBytes && told !== Infinity) return readLarge(request, response, next); // refused
+      const bytes = isPacked ? limitBytes : Math.min(told, limitBytes);
+      if (taken + bytes > roomBytes) {
+        answerEarly(request, response);
+        const message = `So many large bodies are being read that there is no room for this one. Send it again in ${RETRY_AFTER_SECONDS} s.`;
+        return next(new AppError("overloaded", message, { retryAfterSeconds: RETRY_AFTER_SECONDS }));
+      }
+      taken += bytes;
+      response.once("close", () => void (taken -= bytes));
+      return readLarge(request, response, next);
+    };
+  };
+}

@@ -39,7 +39,7 @@ function toMessage({ role, text }: CompletionMessage): BaseMessage {
 function messagesToModel({ messages, structured }: Pick<TaskRequest, "messages" | "structured">): CompletionMessage[] {
   if (!structured) return messages;
   const demand = `Answer with one JSON object and nothing else. Its JSON schema:\n${JSON.stringify(structured.schema)}`;
-  return [{ role: "system", text: demand, otherParts: [] }, ...messages];
+  return [{ role: "system", text: demand, images: [], otherParts: [] }, ...messages];
 }
 
 /** Throws AppError `message_too_long`. */

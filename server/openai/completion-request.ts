@@ -1,6 +1,8 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
+import { pictureMark } from "../../turn/picture.ts";
 import { isTooDeep, TOO_DEEP } from "../http/parse-request.ts";
+import { type GivenPicture, toGivenPicture } from "../turns/message-parts.ts";
 import { responseFormatField, samplingFields } from "./sampling.ts";
 
 /** Front ends send far less. */
@@ -12,10 +14,13 @@ const MAX_QUOTED = 80;
 const ROLES = ["system", "developer", "user", "assistant", "tool", "function"] as const;
 
 const ContentPart = z
-  .looseObject({ type: z.string("must be a string"), text: z.string("must be a string").optional() }, "must be a part like a text")
+  .looseObject(
+    { type: z.string("must be a string"), text: z.string("must be a string").optional(), image_url: z.unknown().optional() },
+    "must be a part like a text",
+  )
   .refine(({ type, text }) => type !== "text" || text !== undefined, "has no text");
 
-/** Of parts that are no text only the type is kept. */
+/** Of parts that are neither text nor picture only the type is kept. */
 const CompletionMessage = z
   .looseObject(
     {
@@ -29,13 +34,15 @@ const CompletionMessage = z
     "must be an object with role and content",
   )
   .transform(({ role, content, tool_call_id, tool_calls }) => {
-    const parts = typeof content === "string" ? [{ type: "text", text: content }] : (content ?? []);
+    const parts: z.infer<typeof ContentPart>[] =
+      typeof content === "string" ? [{ type: "text", text: content, image_url: undefined }] : (content ?? []);
     return {
       role,
       text: parts.flatMap(({ type, text }) => (type === "text" && text !== undefined ? [text] : [])).join("\n"),
       ...(tool_call_id ? { tool_call_id } : {}),
       ...(tool_calls?.length ? { callIds: tool_calls.map(({ id }) => id ?? "") } : {}),
-      otherParts: parts.map(({ type }) => type).filter((type) => type !== "text"),
+      images: parts.flatMap(({ type, image_url }, place) => (type === "image_url" ? [{ place, image_url }] : [])),
+      otherParts: parts.map(({ type }) => type).filter((type) => type !== "text" && type !== "image_url"),
     };
   });
 export type CompletionMessage = z.infer<typeof CompletionMessage>;
@@ -87,8 +94,9 @@ export const CompletionBody = z.looseObject(
 export type CompletionRequest = z.infer<typeof CompletionBody>;
 
 export interface AskedTurn {
-  /** The last one of the user. */
+  /** The last one of the user. Empty only beside pictures. */
   message: string;
+  pictures: GivenPicture[];
   /** The answer to go on with, when it is the last message. */
   continues?: string;
   /** Of the last message. */
@@ -97,7 +105,7 @@ export interface AskedTurn {
 
 /**
  * What the last message asks for. Throws AppError `invalid_request` when it is neither the user's nor the assistant's behind one of the
- * user, is more than text, or wants calls of tools.
+ * user, has other parts than text and pictures, or wants calls of tools.
  */
 export function readAsked({ messages, function_call, response_format }: CompletionRequest): AskedTurn {
   const refuse = (field: string, problem: string): never => {
@@ -111,16 +119,20 @@ export function readAsked({ messages, function_call, response_format }: Completi
   if (last?.role !== "user" && last?.role !== "assistant")
     return refuse(`${place}.role`, `is ${last?.role}; the last message must be the user's, or the answer to go on with`);
   const types = [...new Set(last.otherParts)].join(", ").slice(0, MAX_QUOTED);
-  if (types) refuse(field, `has parts of type ${types}; only text is read here, remove them`);
+  if (types) refuse(field, `has parts of type ${types}; only text and image_url are read here, remove them`);
   if (last.callIds)
     refuse(`${place}.tool_calls`, `wait for results: send a message of role tool behind it for each call (${last.callIds.join(", ")})`);
-  if (last.text.trim() === "") refuse(field, "is blank; send what the user said");
-  if (last.role === "user") return { message: last.text, field };
+  const hasWords = last.text.trim() !== "";
+  if (!hasWords && (last.role !== "user" || last.images.length === 0)) refuse(field, "is blank; send what the user said");
+  if (last.role === "user") {
+    const pictures = last.images.map(({ place: part, image_url }) => toGivenPicture(`${field}.${part}.image_url`, image_url));
+    return { message: hasWords ? last.text : "", pictures, field };
+  }
   if ((response_format?.type ?? "text") !== "text")
     refuse("response_format", "is of no use for an answer that is gone on with; leave it out");
-  const asked = messages.findLast(({ role, text }) => role === "user" && text.trim() !== "");
+  const asked = messages.findLast(({ role, text, images }) => role === "user" && (text.trim() !== "" || images.length > 0));
   if (!asked) return refuse("messages", "has an answer to go on with, and nothing of the user before it; send the user's message, too");
-  return { message: asked.text, continues: last.text, field };
+  return { message: asked.text.trim() === "" ? pictureMark(asked.images.length) : asked.text, pictures: [], continues: last.text, field };
 }
 
 /** An answer as JSON: its text, or the arguments of a tool that must be called. */

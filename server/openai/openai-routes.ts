@@ -1,10 +1,10 @@
-import type { Request, Response, Router } from "express";
+import type { Request, RequestHandler, Response, Router } from "express";
 import { v7 as uuidv7 } from "uuid";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { combineObservers } from "../../observe/observer.ts";
 import type { AppParts } from "../http/app-parts.ts";
-import { readJson, requireJson } from "../http/read-body.ts";
+import { requireJson } from "../http/read-body.ts";
 import { callerOf } from "../auth/caller.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import { answerTask, assertTaskFits, type TaskModel } from "./answer-task.ts";
@@ -56,6 +56,11 @@ export const openaiOperations = operationGroup({
 
 /** Clients send the whole chat with every message. */
 export const MAX_BODY_BYTES = 10 * 1024 * 1024;
+/** And all its pictures. */
+const MAX_BYTES_WITH_PICTURES = 64 * 1024 * 1024;
+
+export const readTurnJson = ({ config, readLargeJson }: Pick<AppParts, "config" | "readLargeJson">): RequestHandler =>
+  readLargeJson({ limitBytes: config.MAX_PICTURES === 0 ? MAX_BODY_BYTES : MAX_BYTES_WITH_PICTURES, ordinaryBytes: MAX_BODY_BYTES });
 
 interface Answering {
   id: string;
@@ -113,7 +118,7 @@ export function openaiRoutes(parts: AppParts): Router {
     },
     createCompletion: [
       requireJson,
-      readJson(MAX_BODY_BYTES),
+      readTurnJson(parts),
       limits.rates.ofUser(claimedUser),
       async (request, response) => {
         const body = parseRequest(CompletionBody, request.body);

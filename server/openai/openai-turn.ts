@@ -3,6 +3,7 @@ import { toAppError } from "../../errors/app-error.ts";
 import { v7 as uuidv7 } from "uuid";
 import type { AppParts } from "../http/app-parts.ts";
 import { assertNotTooLong, parseChatRequest } from "../turns/chat-request.ts";
+import { readPictures } from "../turns/message-parts.ts";
 import type { TurnSource } from "../turns/turn-source.ts";
 import { type CompletionRequest, readAsked } from "./completion-request.ts";
 import type { OfferedModel } from "./offered-models.ts";
@@ -80,7 +81,8 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
         language,
       };
     }
-    const { field, continues, message: said } = readAsked(completion);
+    const { field, continues, message: said, pictures: shown } = readAsked(completion);
+    const pictures = readPictures(shown, field, config.MAX_PICTURES);
     const { message, attachments: ofMessage } = unwrapMessage(said);
     const wrapped = [...systemAttachments(completion.messages), ...ofMessage];
     const texts = [message, ...wrapped.map(({ text }) => text)];
@@ -93,6 +95,7 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
     const form = response_format ? { response_format, stream: completion.stream === true } : {};
     const modelOptions = { ...toSampling(completion), ...form };
     const beside = {
+      ...(pictures.length > 0 ? { pictures } : {}),
       ...(attachments.length > 0 ? { attachments } : {}),
       ...(instructions === "" ? {} : { instructions }),
       ...(Object.keys(modelOptions).length === 0 ? {} : { modelOptions }),
@@ -114,7 +117,7 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
         remember: store,
         on_disconnect: isDetached ? "continue" : "cancel",
       };
-      return turns.open(request, response, parseChatRequest(body, maxMessageChars), beside);
+      return turns.open(request, response, parseChatRequest(body, maxMessageChars, pictures.length > 0), beside);
     };
     const begin = async (): Promise<ResumedSource> => {
       if (session === null) return { source: await open(null, "enqueue"), leg: 1 };

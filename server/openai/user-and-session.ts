@@ -82,8 +82,10 @@ export function namedSession(request: Request, metadata: Record<string, unknown>
 /** Derived from the user's first message, which clients repeat in every request. */
 export function derivedSession({ messages }: Pick<CompletionRequest, "messages">): Session {
   const said = messages.filter((message) => !isSystem(message));
-  const { message: first } = unwrapMessage(said.find(({ role }) => role === "user")?.text ?? "");
-  const sessionId = `chat-${createHash("sha256").update(first).digest("base64url")}`;
+  const { text = "", images = [] } = said.find(({ role }) => role === "user") ?? {};
+  const hash = createHash("sha256").update(unwrapMessage(text).message);
+  for (const { image_url } of images) hash.update("\0").update(JSON.stringify(image_url ?? null));
+  const sessionId = `chat-${hash.digest("base64url")}`;
   return { sessionId, whenBusy: said.length > 1 ? "enqueue" : "another" };
 }
 

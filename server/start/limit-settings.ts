@@ -3,6 +3,9 @@ import { decimalNumber, headers, httpUrl, wholeNumber } from "./setting-types.ts
 
 export const limitsAndLogs = {
   MAX_MESSAGE_CHARS: wholeNumber(1, 1_000_000).default(32_000).describe("Longest message, in characters."),
+  MAX_PICTURES: wholeNumber(0, 100)
+    .default(10)
+    .describe("Most pictures of a message, each of at most 10 MiB, all together of 20 MiB. 0: pictures are refused."),
   JOB_CONCURRENCY: wholeNumber(1, 1_000)
     .default(8)
     .describe(

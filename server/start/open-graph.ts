@@ -7,6 +7,7 @@ import { type MemoryJobsParts, runMemoryJobs, summaryParts } from "../../memory/
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
 import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
 import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
+import { makeSight } from "../../models/facts/sight.ts";
 import type { KnowledgeHandlers } from "../../nodes/generate-kb.ts";
 import { combineObservers, NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { makeUsageMeter, type UsageMeter } from "../limits/usage-meter.ts";
@@ -16,7 +17,7 @@ import { openHandlers } from "./load-handlers.ts";
 import { type Memory, openMemory } from "./open-memory.ts";
 import { type Mcp, type McpOptions, openMcp } from "./open-mcp.ts";
 import { openMeasures, openModelFacts, openPromptLimits } from "./open-model-facts.ts";
-import { createModels, type Models } from "./open-models.ts";
+import { createModels, type Models, OFFLINE } from "./open-models.ts";
 import { openTellQuestion } from "../turns/tell-question.ts";
 import { openStores, type Stores } from "./open-stores.ts";
 
@@ -88,6 +89,7 @@ function partsOfGraph(
     ...(config.CONTEXT_SHARES ? { contextShares: config.CONTEXT_SHARES } : {}),
     ...(compact ? { compact } : {}),
     prices: (name) => facts.of(name).prices,
+    sight: makeSight({ capabilitiesOf: (name) => (name === OFFLINE ? [] : facts.of(name).capabilities), servedAs: models.servedAs }),
     leaseMs: config.TURN_LEASE_MS,
   };
 }

@@ -2,6 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { Embedder } from "../../models/embedder.ts";
 import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
 import { type ChooseModels, makeServerCircuit, type ModelChoice, type ServerCircuit } from "../../models/model-choice.ts";
+import { type ModelSettings, nameSettings } from "../../models/model-error.ts";
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
 import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
@@ -14,7 +15,7 @@ const OPENAI_URL = "https://api.openai.com/v1";
 /** Chooses the built-in embedder also beside a model's server. */
 const BUILT_IN = "built-in";
 /** The name of the built-in model. */
-const OFFLINE = "offline";
+export const OFFLINE = "offline";
 const DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small";
 
 /** A summary, or a section of core memory with its reasons, is never cut because answers are kept short. */
@@ -89,6 +90,7 @@ function makeChooseModels(config: Config, list: ModelList): ChooseModels {
     const key = JSON.stringify([name, temperature, maxTokens]);
     const model = made.get(key) ?? createOpenAIChatModel({ model: listed?.model ?? name, baseUrl: url, apiKey, temperature, maxTokens });
     made.set(key, model);
+    if (listed) nameSettings(model, settingsInList(name, listed));
     const circuit = circuits.get(url ?? "") ?? makeServerCircuit();
     circuits.set(url ?? "", circuit);
     return { name, model, circuit };
@@ -97,6 +99,17 @@ function makeChooseModels(config: Config, list: ModelList): ChooseModels {
   return function chooseModels({ model, agent }) {
     const name = model ?? agent?.model ?? own;
     return [name, ...(list[name]?.fallback ?? [])].map((one) => choice(one, agent));
+  };
+}
+
+/** Where a model of MODELS is set: what its entry leaves out, it has of the service. */
+function settingsInList(name: string, { base_url, api_key }: ListedModel): ModelSettings {
+  const inEntry = (field: string): string => `${field} of "${name}" in MODELS`;
+  const isElsewhere = base_url !== undefined;
+  return {
+    model: inEntry("model"),
+    url: isElsewhere ? inEntry("base_url") : "OPENAI_BASE_URL",
+    key: isElsewhere || api_key !== undefined ? inEntry("api_key") : "OPENAI_API_KEY",
   };
 }
 
@@ -137,6 +150,8 @@ export function createModels(config: Config) {
     /** Those that callers may name. */
     listed: Object.keys(list),
     list,
+    /** What a model's server calls it. */
+    servedAs: (name: string): string => list[name]?.model ?? name,
     choose: makeChooseModels(config, list),
     chat: create("chat", longest),
     router: create("router", unseen),

@@ -11,6 +11,7 @@ import { ANYBODY } from "../auth/caller.ts";
 import { makeVerifyToken } from "../auth/verify-token.ts";
 import { makeApp } from "../http/app.ts";
 import { makeIdleDetector } from "../http/idle-detector.ts";
+import { makeReadLargeJson } from "../http/read-body.ts";
 import { closeServer, CONNECTION_LIMITS, type ConnectionLimits, listen, portOf } from "../http/listen.ts";
 import { openLimits } from "../limits/open-limits.ts";
 import { checkModelServer, checkPostgres, type HealthChecks, withTimeout } from "../observe/health-routes.ts";
@@ -160,6 +161,7 @@ export async function openApp(
     identity: { apiKeys: config.API_KEYS, verifyToken },
     health: makeHealth(config, opened, () => stopping),
     idle,
+    readLargeJson: makeReadLargeJson(),
     heartbeatMs,
     log,
   });

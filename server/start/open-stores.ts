@@ -10,6 +10,7 @@ import { makeConversationStore } from "../../stores/postgres/conversations/conve
 import { makeMessageStore } from "../../stores/postgres/conversations/message-store.ts";
 import { makeImportStore } from "../../stores/postgres/conversations/import-store.ts";
 import { releaseDeadLeases } from "../../stores/postgres/conversations/recover-turn.ts";
+import { makePictureStore } from "../../stores/postgres/conversations/picture-store.ts";
 import { makeTurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
 import { makeWindowStore } from "../../stores/postgres/conversations/window-store.ts";
 import { watchedDatabase } from "../../stores/postgres/database/database-decorators.ts";
@@ -46,6 +47,7 @@ export async function openStores(config: Config, observer: Observer) {
     database,
     conversations: makeConversationStore(database),
     messages: makeMessageStore(database),
+    pictures: makePictureStore(database),
     windows: makeWindowStore(database),
     imports: makeImportStore(database),
     turns: makeTurnRecordStore(database),

@@ -3,9 +3,12 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { AGENT_NAME } from "../../turn/agent.ts";
 import { OnBusy } from "../../turn/context.ts";
+import type { Picture } from "../../turn/picture.ts";
 import { ONCE } from "../../turn/outcome.ts";
 import { AgentType } from "../../turn/state.ts";
+import { MessageParts, readParts } from "./message-parts.ts";
 import { callerId, instructionsText, parseRequest, storableText } from "../http/parse-request.ts";
+import type { Config } from "../start/config.ts";
 
 const oneOf = (values: readonly string[]): string => `must be one of ${values.join(", ")}`;
 
@@ -70,6 +73,9 @@ export type ChatRequest = z.infer<typeof ChatRequest>;
 
 /** What clients send. */
 export const ChatBody = ChatRequest.extend({
+  message: z
+    .union([chatMessage, MessageParts])
+    .describe("What the user says: a text, or parts of text and pictures. Pictures need no text."),
   session_id: callerId.optional().describe("May be left out with `remember: false`: the turn then has a conversation of its own."),
 });
 
@@ -95,15 +101,30 @@ export function assertNotTooLong(field: string, texts: readonly string[], maxMes
   throw new AppError("message_too_long", `${field}: ${problem}`, { details: [{ field, problem }] });
 }
 
-/** Throws AppError `invalid_request` or `message_too_long`. */
-export function parseChatRequest(body: unknown, maxMessageChars: number): ChatRequest {
-  const request = parseRequest(ChatRequest, wantsOwnConversation(body) ? { ...body, session_id: `${ONCE}${uuidv7()}` } : body);
+/** Beside pictures there need be no words. */
+const WordlessRequest = ChatRequest.extend({ message: storableText });
+
+/** `hasPictures`: they stand beside the message. Throws AppError `invalid_request` or `message_too_long`. */
+export function parseChatRequest(body: unknown, maxMessageChars: number, hasPictures = false): ChatRequest {
+  const given = wantsOwnConversation(body) ? { ...body, session_id: `${ONCE}${uuidv7()}` } : body;
+  const request = parseRequest(hasPictures ? WordlessRequest : ChatRequest, given);
   if (request.execution === "stepping" && !request.interactive)
     throw AppError.invalid([
       { field: "execution", problem: "cannot be stepping with interactive false, as nobody could say how to go on" },
     ]);
   assertNotTooLong("message", [request.message], maxMessageChars);
   return request;
+}
+
+/** What a client sends, with the pictures of its message. Throws what `parseChatRequest` and `readParts` throw. */
+export function parseChatBody(
+  body: unknown,
+  { MAX_MESSAGE_CHARS, MAX_PICTURES }: Pick<Config, "MAX_MESSAGE_CHARS" | "MAX_PICTURES">,
+): { body: ChatRequest; pictures: Picture[] } {
+  const parts = readParts(body, MAX_PICTURES);
+  if (!parts) return { body: parseChatRequest(body, MAX_MESSAGE_CHARS), pictures: [] };
+  const { words, pictures } = parts;
+  return { body: parseChatRequest({ ...(body as object), message: words }, MAX_MESSAGE_CHARS, pictures.length > 0), pictures };
 }
 
 /** For the key of a request: without what a retry has another value of, or another version does not know. */

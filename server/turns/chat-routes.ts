@@ -2,7 +2,7 @@ import type { Request, Response, Router } from "express";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
 import { assertKnown } from "./assert-known.ts";
-import { ChatBody, parseChatRequest } from "./chat-request.ts";
+import { ChatBody, parseChatBody } from "./chat-request.ts";
 import { BEGINNING, parseLastEventId, sendTurnStream, turnStream } from "./turn-stream.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
@@ -20,6 +20,8 @@ export const MODEL_ERRORS = [
   "model_unauthorized",
   "model_not_found",
   "model_refused",
+  "model_parameter_refused",
+  "model_cannot_see",
   "model_first_token_timeout",
   "model_stalled",
   "model_interrupted",
@@ -30,6 +32,7 @@ export const MODEL_ERRORS = [
 
 export const START_ERRORS = [
   "message_too_long",
+  "picture_too_large",
   "conversation_busy",
   "conversation_waiting",
   "idempotency_mismatch",
@@ -93,10 +96,10 @@ export function chatRoutes({ config, stores, agents, models, turns, heartbeatMs 
 
   /** What can be refused is refused before the stream begins. */
   async function begin(request: Request, response: Response): Promise<TurnSource> {
-    const body = parseChatRequest(withCallersUser(response, request.body), config.MAX_MESSAGE_CHARS);
+    const { body, pictures } = parseChatBody(withCallersUser(response, request.body), config);
     assertModel(body.model);
     await assertKnown({ stores, agents }, tenantOf(response), body);
-    return turns.open(request, response, body);
+    return turns.open(request, response, body, pictures.length > 0 ? { pictures } : {});
   }
 
   return makeRouter(chatOperations, {

@@ -7,6 +7,7 @@ import type { Owner } from "../../stores/owner.ts";
 import { KeyTaken } from "../../turn/context.ts";
 import type { CallerTools } from "../../turn/caller-tools.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
+import type { Picture } from "../../turn/picture.ts";
 import type { Attachment, Usage } from "../../turn/state.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { UsageMeter } from "../limits/usage-meter.ts";
@@ -19,6 +20,7 @@ import type { Observing } from "../observe/open-observing.ts";
 import type { Stores } from "../start/open-stores.ts";
 import { hashBody, hashIdempotencyKey, makeOpenIdempotent } from "./idempotent-turns.ts";
 import { type ChatRequest, whatIsAsked } from "./chat-request.ts";
+import { whichPictures } from "./message-parts.ts";
 import { makeRecentTurns } from "./recent-turns.ts";
 import { makeAnswerQuestion } from "./answer-question.ts";
 import { makeTurnRegistry } from "./turn-registry.ts";
@@ -27,6 +29,7 @@ import { makeWaitingTurns } from "./waiting-turns.ts";
 
 /** What a turn may have that is no field of a ChatRequest. */
 interface Beside {
+  pictures?: Picture[];
   attachments?: Attachment[];
   /** Longer than a field of a ChatRequest may be. */
   instructions?: string;
@@ -39,7 +42,8 @@ interface Beside {
 }
 
 /** A retry may read along or not. */
-function whatIsBeside({ modelOptions, ...beside }: Beside): object {
+function whatIsBeside({ modelOptions, pictures, ...others }: Beside): object {
+  const beside = { ...others, ...(pictures ? { pictures: whichPictures(pictures) } : {}) };
   if (modelOptions === undefined) return beside;
   return { ...beside, modelOptions: { ...modelOptions, stream: undefined } };
 }

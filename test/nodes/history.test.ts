@@ -14,7 +14,13 @@ import type { ConversationState } from "../../turn/state.ts";
 import { sampleTurn } from "../support/samples/sample-turns.ts";
 import { makeFakeTurnStore } from "./fake-turn-store.ts";
 
-const STATE = { tenantId: "tenant", userId: "ada", sessionId: "s", message: "Where did I park?" } as ConversationState;
+const STATE = {
+  tenantId: "tenant",
+  userId: "ada",
+  sessionId: "s",
+  message: "Where did I park?",
+  pictures: [] as unknown[],
+} as ConversationState;
 
 const NOTHING_WAITS: HistoryParts["questions"] = { waitingIn: async () => null, cancel: async () => null };
 
@@ -33,6 +39,7 @@ function waitingTurn(checkRecallable: () => Promise<Recallable>, parts: Partial<
     }),
     records: { interrupt: async () => undefined },
     questions: NOTHING_WAITS,
+    pictures: { ofMessages: async () => new Map() },
     windows: { load: async () => ({ summary: null, messages: [], isWhole: true, lastErasure: null }) },
     historyWindow: 6,
     tokenBudget: () => 1_000,

@@ -28,6 +28,7 @@ export const enInspector = {
     episodes: "Episodes",
     passages: "Passages",
     message: "Message",
+    pictures: "Pictures",
   },
   windowMessages: (count: number) => (count === 1 ? "1 recent message, verbatim" : `${count} recent messages, verbatim`),
   summary: (version: number, covered: number) => `Summary, version ${version}, covers ${covered} messages`,

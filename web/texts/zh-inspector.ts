@@ -27,6 +27,7 @@ export const zhInspector: Texts["inspector"] = {
     episodes: "往事",
     passages: "文档段落",
     message: "消息",
+    pictures: "图片",
   },
   windowMessages: (count) => `${count} 条最近消息原文`,
   summary: (version, covered) => `摘要第 ${version} 版，涵盖 ${covered} 条消息`,

@@ -7,13 +7,13 @@ import type { AppParts } from "../../http/app-parts.ts";
 import { abortSignalOnClose } from "../../http/event-stream.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../../http/openapi/operation.ts";
 import { parseRequest } from "../../http/parse-request.ts";
-import { readJson, requireJson } from "../../http/read-body.ts";
+import { requireJson } from "../../http/read-body.ts";
 import { MODEL_ERRORS, START_ERRORS } from "../../turns/chat-routes.ts";
 import { cancelTurn, findTurn, type FoundTurn, sourceOf, turnState } from "../../turns/turn-routes.ts";
 import { storedOutcome } from "../../turns/turn-source.ts";
 import { toCompletionEvents } from "../completion-stream.ts";
 import { makeOfferedModels, SERVICE } from "../offered-models.ts";
-import { MAX_BODY_BYTES } from "../openai-routes.ts";
+import { readTurnJson } from "../openai-routes.ts";
 import { makeOpenTurn } from "../openai-turn.ts";
 import { claimedUser, isTemporary, namedUser } from "../user-and-session.ts";
 import { findPlace } from "./find-place.ts";
@@ -136,7 +136,7 @@ export function responseRoutes(parts: AppParts): Router {
   return makeRouter(responseOperations, {
     createResponse: [
       requireJson,
-      readJson(MAX_BODY_BYTES),
+      readTurnJson(parts),
       limits.rates.ofUser(claimedUser),
       async (request, response) => {
         const body = parseRequest(ResponseBody, request.body);

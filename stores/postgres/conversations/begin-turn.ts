@@ -2,12 +2,13 @@ import { v7 as uuidv7 } from "uuid";
 import { NOT_REMEMBERED } from "../../../turn/outcome.ts";
 import { KeyTaken } from "../../../turn/context.ts";
 import { ownerKey } from "../../search/index-keys.ts";
-import type { Database } from "../database/database.ts";
+import type { Database, Queryable } from "../database/database.ts";
 import { isUniqueViolation } from "../database/storage-errors.ts";
 import { lastErasureSql } from "../memory/core-memory-store.ts";
 import { continueAnswer } from "./continue-answer.ts";
 import { ownerLock, shareOwner } from "./locks.ts";
 import { type BeginTurn, type BegunTurn, refuseTakenKey, retryTurn } from "./recover-turn.ts";
+import { storePictures } from "./picture-store.ts";
 import { firstPage, newestSql, type WindowRequest } from "./window-store.ts";
 
 const NEWEST = newestSql("(select id from before)", { useSummary: "$13", except: "$7", limit: "$14", ownerKey: "$15" });
@@ -56,7 +57,7 @@ export async function beginTurn(
   turn: BeginTurn,
   window: Pick<WindowRequest, "atLeast" | "useSummary"> | undefined,
 ): Promise<BegunTurn | null> {
-  const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key, continues, remember = true } = turn;
+  const { tenantId, userId, sessionId, turnId, leaseMs, message, pictures = [], tokenCount, key, continues, remember = true } = turn;
   if (key?.earlier && continues === undefined) return retryTurn(database, turn, { ...key, earlier: key.earlier });
   const messageId = uuidv7();
   const stored = [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount];
@@ -74,7 +75,14 @@ export async function beginTurn(
       const begun = await database.transaction((transaction) => continueAnswer(transaction, { ...turn, continues }));
       if (begun) return begun;
     } else {
-      const [row] = await database.query<Omit<BegunTurn, "messageId">>({ name: "turn-begin", text: BEGIN, values });
+      const begin = async (where: Queryable) =>
+        (await where.query<Omit<BegunTurn, "messageId">>({ name: "turn-begin", text: BEGIN, values }))[0];
+      const beginWithPictures = async (transaction: Queryable) => {
+        const row = await begin(transaction);
+        if (row) await storePictures(transaction, turn, { ...row, messageId }, pictures);
+        return row;
+      };
+      const row = await (pictures.length === 0 ? begin(database) : database.transaction(beginWithPictures));
       if (row) return { ...row, messageId };
     }
   } catch (error) {

@@ -3,6 +3,7 @@ import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
 import { storableJson } from "../../../text/storable-text.ts";
 import { ownerLock, shareOwner } from "./locks.ts";
+import { wordsSql } from "./picture-store.ts";
 import { isBeforeCursor, ownedValues, pageValues } from "../database/sql-parts.ts";
 
 /** A conversation without its messages. */
@@ -59,7 +60,7 @@ const CONVERSATION = `id, user_id as "userId", session_id as "sessionId", messag
 
 /** SQL: the beginning of the first or last message of a conversation. */
 export const beginningSql = (order: "asc" | "desc", condition = ""): string => `(
-  select left(content, 120) from messages where conversation_id = conversations.id ${condition}
+  select left(${wordsSql("messages")}, 120) from messages where conversation_id = conversations.id ${condition}
   order by messages.created_at ${order}, messages.id ${order} limit 1
 )`;
 

@@ -1,5 +1,6 @@
 import type { Cursor } from "../../page.ts";
 import type { Role } from "./message-store.ts";
+import { wordsSql } from "./picture-store.ts";
 
 export interface ExchangeMessage extends Cursor {
   content: string;
@@ -53,10 +54,10 @@ export const exchangeIdSql = (messages: string): string =>
 
 /** SQL: the JSON array of `MessageRow` for a query of completed messages with `is_known`, in order. */
 export const messageRowsSql = (messages: string): string => `(
-  select coalesce(json_agg(json_build_object('id', said.id, 'role', said.role, 'content', said.content, 'createdAt', said.created_at,
+  select coalesce(json_agg(json_build_object('id', said.id, 'role', said.role, 'content', ${wordsSql("said")}, 'createdAt', said.created_at,
       'imported', not ${isLiveSql("said")}, 'importNumber', said.import_number, 'isKnown', said.is_known,
       'isCut', ${isLiveSql("said")} and said.metadata ? 'cut',
-      'partner', case when partner.id is not null then json_build_object('id', partner.id, 'content', partner.content,
+      'partner', case when partner.id is not null then json_build_object('id', partner.id, 'content', ${wordsSql("partner")},
         'createdAt', partner.created_at, 'importNumber', partner.import_number) end)
     order by said.created_at, said.id), '[]')
   from (${messages}) said

@@ -2,6 +2,7 @@ import type { OwnedConversation, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
 import { isBeforeCursor, OWNED_ID, ownedValues, pageValues, placeOrStart } from "../database/sql-parts.ts";
+import { attachmentsSql, type StoredAttachment, wordsSql } from "./picture-store.ts";
 
 export type Role = "user" | "assistant";
 
@@ -23,6 +24,8 @@ export interface StoredMessage {
   tokenCount: number;
   metadata: Record<string, unknown>;
   rating: Rating | null;
+  /** Its pictures, in their order. */
+  attachments: StoredAttachment[];
   createdAt: Date;
 }
 
@@ -51,13 +54,15 @@ export interface MessageStore {
 }
 
 const MESSAGE = `messages.id, role, content, completed, token_count as "tokenCount", messages.metadata, messages.created_at as "createdAt",
-  value, comment, rated_at as "ratedAt"`;
+  value, comment, rated_at as "ratedAt", ${attachmentsSql("messages")} as attachments`;
 const RATED_MESSAGES = "messages left join message_ratings on message_id = messages.id";
 
-type MessageRow = Omit<StoredMessage, "rating"> & { [Field in keyof Rating]: Rating[Field] | null };
+type MessageRow = Omit<StoredMessage, "rating" | "attachments"> & { attachments: StoredAttachment[] | null } & {
+  [Field in keyof Rating]: Rating[Field] | null;
+};
 
-function toMessage<Row extends MessageRow>({ value, comment, ratedAt, ...message }: Row) {
-  return { ...message, rating: value === null || ratedAt === null ? null : { value, comment, ratedAt } };
+function toMessage<Row extends MessageRow>({ value, comment, ratedAt, attachments, ...message }: Row) {
+  return { ...message, rating: value === null || ratedAt === null ? null : { value, comment, ratedAt }, attachments: attachments ?? [] };
 }
 
 type FoundRow = MessageRow & { conversationId: string; userId: string };
@@ -150,9 +155,11 @@ export function makeMessageStore(database: Database): MessageStore {
   };
 }
 
-export type PromptMessage = Omit<StoredMessage, "completed" | "metadata" | "rating">;
+/** Its content has a mark for its pictures: see `wordsWithPictures`. */
+export type PromptMessage = Omit<StoredMessage, "completed" | "metadata" | "rating" | "attachments"> & { pictureCount: number };
 
-export const PROMPT_MESSAGE = `id, role, content, token_count as "tokenCount", created_at as "createdAt"`;
+export const PROMPT_MESSAGE = `id, role, ${wordsSql("messages")} as content, token_count as "tokenCount", created_at as "createdAt",
+  picture_count as "pictureCount"`;
 
 export const toPromptMessage = (row: Omit<PromptMessage, "createdAt"> & { createdAt: Date | string }): PromptMessage => {
   return { ...row, createdAt: new Date(row.createdAt) };

@@ -1,6 +1,7 @@
 import { AppError } from "../../../errors/app-error.ts";
 import { KeyTaken, type TurnKey } from "../../../turn/context.ts";
 import { ONCE } from "../../../turn/outcome.ts";
+import type { Picture } from "../../../turn/picture.ts";
 import type { Citation } from "../../../turn/state.ts";
 import type { Owner } from "../../owner.ts";
 import type { Database, Queryable } from "../database/database.ts";
@@ -14,6 +15,8 @@ export interface BeginTurn extends Owner {
   /** Milliseconds that the turn holds the conversation. */
   leaseMs: number;
   message: string;
+  /** Default: none. */
+  pictures?: readonly Picture[];
   tokenCount: number;
   /** False: no memory uses the message. Default true. */
   remember?: boolean;

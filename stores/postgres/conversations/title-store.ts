@@ -2,6 +2,7 @@ import type { OwnedConversation } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
 import { lockConversation } from "./locks.ts";
+import { wordsSql } from "./picture-store.ts";
 
 export interface FirstExchange {
   questionId: string;
@@ -25,7 +26,7 @@ select asked.id as "questionId", asked.content as question, (
   order by answer.created_at, answer.id limit 1
 ) as answer
 from conversations cross join lateral (
-  select id, content from messages where conversation_id = conversations.id and role = 'user' order by messages.created_at, messages.id limit 1
+  select id, ${wordsSql("messages")} as content from messages where conversation_id = conversations.id and role = 'user' order by messages.created_at, messages.id limit 1
 ) asked
 where conversations.id = $1 and tenant_id = $2 and user_id = $3 and title is null`;
 

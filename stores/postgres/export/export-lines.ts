@@ -40,10 +40,14 @@ async function setScope(snapshot: Queryable, { tenantId = "", userId = "" }: Exp
 const ERASED_CONVERSATIONS = `(select id from conversations where tenant_id = '${ERASED_TENANT}')`;
 const ERASED_DOCUMENTS = `(select id from knowledge_documents where tenant_id = '${ERASED_TENANT}')`;
 
+/** A picture of messages that are erased in parts may be theirs alone. */
+const shownIn = (condition: string): string => `id in (select picture_id from message_pictures where ${condition})`;
+
 /** Without soft-deleted rows and turns that never began. */
 function notErased(table: ExportedTable, columns: TableColumns["columns"]): string {
   if (table.belongs === "by its document") return `document_id not in ${ERASED_DOCUMENTS}`;
   const ofConversation = `conversation_id not in ${ERASED_CONVERSATIONS}`;
+  if (table.belongs === "by its messages") return shownIn(ofConversation);
   if (table.belongs === "by its question") return `question_id is not null and ${ofConversation}`;
   return columns.some(({ name }) => name === "tenant_id") ? `tenant_id <> '${ERASED_TENANT}'` : ofConversation;
 }
@@ -52,6 +56,7 @@ function conditionFor({ table, columns }: TableColumns, { tenantId, userId }: Ex
   if (tenantId === undefined) return notErased(table, columns);
   const owner = userId === undefined ? OF_TENANT : OF_USER;
   const conversation = `conversation_id in (select id from conversations where ${owner})`;
+  if (table.belongs === "by its messages") return shownIn(conversation);
   if (table.belongs === "by its question") return `question_id in (select id from messages where ${conversation})`;
   if (table.belongs === "by its document") {
     return userId === undefined ? `document_id in (select id from knowledge_documents where ${OF_TENANT})` : "false";

@@ -11,7 +11,7 @@ export interface ExportScope {
 export interface ExportedTable {
   name: string;
   /** Where no column names the owner. */
-  belongs?: "by its question" | "by its document";
+  belongs?: "by its question" | "by its document" | "by its messages";
   /** Columns without export, with the reason. Restored rows have their defaults. */
   omitted?: Readonly<Record<string, string>>;
 }
@@ -24,6 +24,8 @@ export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: "conversations", omitted: { turn_id: OF_A_PROCESS, turn_lease_until: OF_A_PROCESS } },
   { name: "messages" },
   { name: "message_ratings" },
+  { name: "pictures", belongs: "by its messages" },
+  { name: "message_pictures" },
   { name: "conversation_summaries" },
   { name: "conversation_summary_versions" },
   { name: "memory_cursors" }, // else the memory agent would read every turn again

@@ -1,6 +1,7 @@
 import type { Owner } from "../../owner.ts";
 import type { Role } from "../conversations/message-store.ts";
 import { isLiveSql } from "../conversations/exchanges.ts";
+import { wordsSql } from "../conversations/picture-store.ts";
 import type { Database } from "../database/database.ts";
 
 /** The text of an episode or of an archived memory. */
@@ -35,7 +36,7 @@ export interface StoredNeighbour {
 /** SQL: the two messages beside a loaded exchange, in their order. */
 const neighboursSql = (condition: string, order: "asc" | "desc"): string => `(
   select coalesce(json_agg(beside order by beside."createdAt", beside.id), '[]') from (
-    select id, role, content, created_at as "createdAt", metadata->>'external_id' as "externalId", ${isLiveSql("messages")} as "isLive"
+    select id, role, ${wordsSql("messages")} as content, created_at as "createdAt", metadata->>'external_id' as "externalId", ${isLiveSql("messages")} as "isLive"
     from messages
     where conversation_id = loaded."conversationId" and completed and ${condition}
     order by created_at ${order}, id ${order} limit 2
@@ -44,7 +45,7 @@ const neighboursSql = (condition: string, order: "asc" | "desc"): string => `(
 
 const LOAD = `
 with loaded as (
-select asked.id, asked.conversation_id as "conversationId", asked.content as "userMessage", answer.content as "assistantMessage",
+select asked.id, asked.conversation_id as "conversationId", ${wordsSql("asked")} as "userMessage", answer.content as "assistantMessage",
   array[asked.id, answer.id] as "messageIds",
   array_remove(array[asked.metadata->>'external_id', answer.metadata->>'external_id'], null) as "externalIds", asked.created_at as "createdAt",
   answer.created_at as "lastAt", answer.id as "lastId"
@@ -54,7 +55,7 @@ join messages answer on answer.id = answer_id and answer.conversation_id = asked
 join conversations on conversations.id = asked.conversation_id
 where tenant_id = $1 and user_id = $2 and asked.completed and answer.completed and asked.id <> answer.id
 union all
-select said.id, conversation_id, case role when 'user' then content else '' end, case role when 'assistant' then content else '' end, array[said.id],
+select said.id, conversation_id, case role when 'user' then ${wordsSql("said")} else '' end, case role when 'assistant' then content else '' end, array[said.id],
   array_remove(array[said.metadata->>'external_id'], null), said.created_at, said.created_at, said.id
 from unnest($3::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
 join messages said on said.id = asked_id and asked_id = answer_id

@@ -11,7 +11,7 @@ test("a front end's task that throws ends its answer with an error, and gives it
   };
   const request = {
     task: "title" as const,
-    messages: [{ role: "user" as const, text: "x", otherParts: [] }],
+    messages: [{ role: "user" as const, text: "x", images: [], otherParts: [] }],
     structured: { schema, properties: [], tool: null },
     modelOptions: {},
     signal: new AbortController().signal,

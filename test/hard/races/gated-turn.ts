@@ -5,6 +5,7 @@ import { uncoveredMessages } from "../../../turn/uncovered-messages.ts";
 import type { SummarySettings } from "../../../memory/summary/summarise-conversation.ts";
 import { makeHistory } from "../../../nodes/history.ts";
 import { makeQuestionStore } from "../../../stores/postgres/agents/question-store.ts";
+import { makePictureStore } from "../../../stores/postgres/conversations/picture-store.ts";
 import { jobsAfterTurn } from "../../../memory/jobs/run-memory-jobs.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
@@ -68,13 +69,14 @@ export function makeGatedTurnSlot(database: Database) {
       records,
       questions: makeQuestionStore(gated),
       windows,
+      pictures: makePictureStore(gated),
       historyWindow,
       tokenBudget: () => 1e6,
       useSummary: true,
       leaseMs: NO_RENEWAL_MS,
     };
     const history = makeHistory({ ...parts, episodes: null, scope: "user" });
-    const asked = { ...talk, message: told.question } as ConversationState;
+    const asked = { ...talk, message: told.question, pictures: [] as unknown[] } as ConversationState;
     const state = { ...asked, ...(await history(asked, {})) } as ConversationState;
     told.read = true;
     // Another turn began between two reads: the window is of neither moment, and this answer is not stored as complete.

@@ -20,6 +20,10 @@ export const READS: Record<string, ReadRoute> = {
   "GET /api/v1/conversations/:id/context": { address: (person) => `${conversation(person)}/context?message=town`, holds: "nothing" },
   "GET /api/v1/conversations/:id/jobs": { address: (person) => `${conversation(person)}/jobs`, holds: "nothing" },
   "GET /api/v1/messages/:id": { address: ({ questionId }) => `/api/v1/messages/${questionId}`, holds: "own" },
+  "GET /api/v1/messages/:id/attachments/:position": {
+    address: ({ questionId }) => `/api/v1/messages/${questionId}/attachments/0`,
+    holds: "own",
+  },
   "GET /api/v1/turns/:id": { address: ({ turn }) => `/api/v1/turns/${turn.turnId}`, holds: "nothing" },
   "GET /api/v1/turns/:id/stream": { address: ({ turn }) => `/api/v1/turns/${turn.turnId}/stream`, holds: "nothing" },
   "GET /api/v1/users/:id/episodes": { address: (person) => `${user(person)}/episodes?query=town&limit=100`, holds: "own" },
@@ -175,6 +179,7 @@ export const FOREIGN_IDS: { method: string; address: (person: Person) => string;
   { method: "PUT", address: ({ questionId }) => `/api/v1/messages/${questionId}/rating`, body: { value: 1 } },
   { method: "DELETE", address: ({ questionId }) => `/api/v1/messages/${questionId}/rating` },
   { method: "GET", address: ({ questionId }) => `/api/v1/messages/${questionId}` },
+  { method: "GET", address: ({ questionId }) => `/api/v1/messages/${questionId}/attachments/0` },
   { method: "GET", address: ({ turn }) => `/api/v1/turns/${turn.turnId}` },
   { method: "GET", address: ({ turn }) => `/api/v1/turns/${turn.turnId}/steps` },
   { method: "GET", address: (person) => `${conversation(person)}/agents` },

@@ -24,6 +24,8 @@ const OWNER_OF: Record<string, RowOwner> = {
   memory_cursors: OF_CONVERSATION,
   turns_to_read_again: OF_CONVERSATION,
   message_ratings: OF_CONVERSATION,
+  message_pictures: OF_CONVERSATION,
+  pictures: OWN,
   turn_steps: OF_CONVERSATION,
   questions: OF_CONVERSATION,
   permissions: OWN,

@@ -1,10 +1,12 @@
 import type { Database } from "../../../stores/postgres/database/database.ts";
+import { storePictures } from "../../../stores/postgres/conversations/picture-store.ts";
 import { indexOfPart } from "../../../stores/search/milvus/parted-index.ts";
 import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, listMessages, postJson, putJson, type ApiResponse } from "../../support/clients/api-client.ts";
 import { openPostgresAndMilvus } from "../../support/databases/postgres-and-milvus.ts";
 import { conversationApi } from "../../support/services/service-with-episodes.ts";
 import { openTestService } from "../../support/services/service.ts";
+import { pictureWithNote } from "../../support/samples/sample-pictures.ts";
 import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
@@ -150,6 +152,10 @@ export async function openTenantStage() {
   const passageOf = async (documentId: string): Promise<string> =>
     (await database.query<{ id: string }>({ text, values: [documentId] }))[0]?.id ?? "none";
   const world = await buildTenantWorld(service.url, passageOf);
+  for (const { tenantId, userId, secret, turn, questionId: messageId } of world.people) {
+    const shown = { messageId, conversationId: turn.conversation_id };
+    await database.transaction((transaction) => storePictures(transaction, { tenantId, userId }, shown, [pictureWithNote(secret)]));
+  }
   const close = () => service.close().then(() => servers.close());
   return { url: service.url, database, store, ...world, entities: () => readEntities(database, milvus.address), close };
 }

@@ -1,6 +1,7 @@
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
 import { makeConversationStore } from "../../../stores/postgres/conversations/conversation-store.ts";
 import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
+import { makePictureStore } from "../../../stores/postgres/conversations/picture-store.ts";
 import { makeTurnRecordStore } from "../../../stores/postgres/conversations/turn-record-store.ts";
 import type { AnswerToStore } from "../../../stores/postgres/conversations/recover-turn.ts";
 import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
@@ -32,6 +33,7 @@ export function storesOf(database: Database) {
     erases: makeEraseStore(database),
     imports: makeImportStore(database),
     operations: makeOperationStore(database),
+    pictures: makePictureStore(database),
     records: makeTurnRecordStore(database),
     summaries: makeSummaryStore(database),
     turns,

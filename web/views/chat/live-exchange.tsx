@@ -1,5 +1,6 @@
 import { retryTurn } from "../../state/turns.ts";
 import { isAsking, isOver, type LiveTurn } from "../../state/live-turn.ts";
+import { wordsOf } from "../../state/message-parts.ts";
 import { texts } from "../../texts/texts.ts";
 import { PrimaryButton } from "../button.tsx";
 import { ErrorNote } from "../error-note.tsx";
@@ -74,7 +75,7 @@ function Notes({ turn }: { turn: LiveTurn }) {
 export function LiveExchange({ turn }: { turn: LiveTurn }) {
   return (
     <>
-      <UserMessage text={turn.body.message} time={turn.sentAt} />
+      <UserMessage text={wordsOf(turn.body.message)} time={turn.sentAt} />
       <Answer
         turnId={turn.turnId.value}
         time={null}

@@ -22,7 +22,7 @@ describeStores("the turn store", ({ database, turns, messagesOf, messageCountOf,
       const begun = await begin({ message: "你好 😀 \u202Eabc", tokenCount: 7 });
       const message = { id: begun.messageId, role: "user", content: "你好 😀 \u202Eabc", completed: true, tokenCount: 7 };
       expect(await messagesOf(begun)).toEqual([
-        { ...message, metadata: { turn_id: begun.turnId }, rating: null, createdAt: expect.any(Date) },
+        { ...message, metadata: { turn_id: begun.turnId }, rating: null, attachments: [], createdAt: expect.any(Date) },
       ]);
       expect(await messageCountOf(begun)).toBe(1);
     });
@@ -83,7 +83,7 @@ describeStores("the turn store", ({ database, turns, messagesOf, messageCountOf,
       const [question, found] = await messagesOf(held);
       expect(question?.id).toBe(held.messageId);
       const metadata = { ...stored.metadata, turn_id: held.turnId };
-      expect(found).toEqual({ id, role: "assistant", ...stored, metadata, rating: null, createdAt: expect.any(Date) });
+      expect(found).toEqual({ id, role: "assistant", ...stored, metadata, rating: null, attachments: [], createdAt: expect.any(Date) });
       expect(found?.createdAt.getTime()).toBeGreaterThan(question?.createdAt.getTime() ?? Infinity);
       expect(await messageCountOf(held)).toBe(2);
       expect(await jobsOf(conversationId)).toEqual(isQuestionNamed ? [job] : []);

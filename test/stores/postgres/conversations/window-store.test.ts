@@ -29,7 +29,7 @@ describeStores("the window store", ({ database, summaries, begin, complete }) =>
       expect(window).toMatchObject(WHOLE_WITHOUT_SUMMARY);
       expect(contents(window)).toEqual(messagesFromTo(1, 9));
       const place = await placeOf(database, conversation, 9);
-      expect(window.messages[8]).toEqual({ ...place, role: "user", content: "message 9", tokenCount: 7 });
+      expect(window.messages[8]).toEqual({ ...place, role: "user", content: "message 9", tokenCount: 7, pictureCount: 0 });
       expect(window.messages[7]?.role).toBe("assistant");
     });
 

@@ -30,6 +30,7 @@ import { openTestEmbedded, openTestPostgres } from "../../../support/databases/d
 import { createExportFolder, readRows, rowLines, type ExportFolder } from "./export-files.ts";
 import { storesOf } from "../../../support/databases/describe-stores.ts";
 import { useOpened } from "../../../support/use-opened.ts";
+import { linkedPicture, samplePicture } from "../../../support/samples/sample-pictures.ts";
 import { rememberConversation } from "../../../support/samples/user-with-memory.ts";
 
 const ADA = { tenantId: "acme", userId: "艾达 🦊" };
@@ -64,6 +65,8 @@ async function fill(database: Database): Promise<{ running: string; pending: str
   await imports.import({ ...ADA, sessionId: "imported", messages, jobKinds: [] });
   await findBegunTurn(database, { ...BOB, turnId: uuidv7() }); // a turn that never began
   const running = await begin({ ...BOB, sessionId: "running", message: "still open" });
+  for (const owner of [ADA, BOB, EVE])
+    await begin({ ...owner, sessionId: "pictures", message: "", pictures: [samplePicture(), linkedPicture()] });
   await makeKnowledgeBaseStore(database).put("acme", { prefix: "travel", description: "旅行", keywords: ["tram", "电车"] });
   const documents = makeDocumentStore(database);
   const place = { tenantId: "acme", prefix: "travel" };
@@ -206,8 +209,8 @@ describe.each([
 
   const tables = EXPORTED_TABLES.map(({ name }) => name);
   test.each([
-    ["one user", BOB, tables.filter((name) => !/^knowledge_|^token_|^agent|^skills$/.test(name)), /figs|索拉里斯/, 3],
-    ["one tenant", { tenantId: "acme" }, tables, /figs/, 6],
+    ["one user", BOB, tables.filter((name) => !/^knowledge_|^token_|^agent|^skills$/.test(name)), /figs|索拉里斯/, 4],
+    ["one tenant", { tenantId: "acme" }, tables, /figs/, 8],
     ["nobody", { tenantId: "acme", userId: uuidv7() }, [], /./, 0],
   ])("of %s holds what belongs to it in every table, and nothing else", async (_whose, scope, expected, foreign, conversations) => {
     const part = await folder.save(source, scope);
