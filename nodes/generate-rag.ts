@@ -1,15 +1,14 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
-import type { ConversationState, ConversationUpdate, TurnUsage, WindowMessage } from "../turn/state.ts";
+import type { ConversationState, ConversationUpdate, WindowMessage } from "../turn/state.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince, type Notice } from "../turn/events.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
-import { costOf, shareOf } from "../models/facts/prompt-budget.ts";
+import { costOf } from "../models/facts/prompt-budget.ts";
 import type { PromptLimits } from "../models/facts/prompt-limits.ts";
 import type { AnswerTimeouts } from "../models/deadlines.ts";
 import type { Sight } from "../models/facts/sight.ts";
-import { estimateTokens } from "../text/tokens.ts";
 import { askInTurn, type ChooseModels } from "../models/model-choice.ts";
 import { formedAnswer } from "../models/formed-answer.ts";
 import type { ModelAnswer } from "../models/stream-answer.ts";
@@ -19,6 +18,7 @@ import { type AssembledPrompt, assemblePrompt } from "./prompt/assemble-prompt.t
 import type { ContextShares } from "../turn/context-shares.ts";
 import { type MakeRoom, withRoom } from "./prompt/make-room.ts";
 import { tellNearLimit } from "./prompt/near-limit.ts";
+import { toUsage } from "./prompt/turn-usage.ts";
 import { askWithinLimit, boundedOptions } from "./prompt/ask-within-limit.ts";
 import { usableCoreMemory } from "./core-memory.ts";
 import { type Instructions, instructionsNotice } from "./prompt/instructions.ts";
@@ -59,20 +59,6 @@ export interface GenerateRagParts {
   /** Null: unknown. */
   prices: (model: string) => ModelPrices | null;
   observer: Observer;
-}
-
-function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt, tokenBudget: number): TurnUsage {
-  const prompt_tokens = usage?.input_tokens ?? prompt.tokens;
-  const completion_tokens = usage?.output_tokens ?? estimateTokens(text);
-  return {
-    prompt_tokens,
-    completion_tokens,
-    total_tokens: usage?.total_tokens ?? prompt_tokens + completion_tokens,
-    estimated: !usage,
-    cached_tokens: usage?.input_token_details?.cache_read ?? null,
-    context_limit: tokenBudget,
-    usage_ratio: shareOf(prompt_tokens, tokenBudget),
-  };
 }
 
 /** What the prompt of a turn could not hold, to be told. */

@@ -3,9 +3,9 @@ import { v7 as uuidv7 } from "uuid";
 import { OPERATIONS } from "../../../server/http/openapi/operations.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
 import { makeDescribedClient, type DescribedClient, type DescribedRequest } from "../../support/clients/described-call.ts";
+import { askForPicture } from "../../support/clients/described-picture.ts";
 import type { Waiting } from "../../../turn/events.ts";
 import { askingClient, callOf, ORDER_TOOLS } from "../../support/services/asking-agent.ts";
-import { pngUrl } from "../../support/samples/sample-pictures.ts";
 import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -77,15 +77,7 @@ describe("answers are what the description says", () => {
     await ask("getPassage", { params: { kb: "travel", passage: receipt.passages[0]?.id ?? "none" } });
     await ask("resumeTurn", last);
     await ask("cancelTurn", last);
-  });
-
-  test("about pictures", async () => {
-    const message = [{ type: "image_url", image_url: pngUrl(2, 2) }];
-    const { status, headers } = await client.call("runTurn", { body: { ...turn(""), message } });
-    expect(status).toBe(400); // the built-in model cannot see
-    const { message_id: id } = await ask<{ message_id: string }>("getTurn", { params: { id: headers.get("x-turn-id") ?? "" } });
-    await ask("getMessage", { params: { id } });
-    await ask("getAttachment", { params: { id, position: "0" } });
+    await askForPicture(client, turn(""));
   });
 
   test("about agents", async () => {
@@ -96,9 +88,7 @@ describe("answers are what the description says", () => {
     await ask("getAgent", helper);
     await ask("listAgents");
     await ask("listAgentVersions", helper);
-    const { values, headers } = await client.call("runTurn", {
-      body: { ...turn("Who are you?"), agent: "helper" },
-    });
+    const { values, headers } = await client.call("runTurn", { body: { ...turn("Who are you?"), agent: "helper" } });
     await ask("listSteps", { params: { id: headers.get("x-turn-id") ?? "" } });
     await ask("listConversationAgents", { params: { id: String(values[0]?.["conversation_id"]) } });
     await ask("listMessages", { params: { id: String(values[0]?.["conversation_id"]) }, query: { include: "steps" } });
