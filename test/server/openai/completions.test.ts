@@ -50,13 +50,14 @@ describe("completions with the official client", () => {
     expect(await messagesOf(running.url, "ada", "forged")).toHaveLength(4);
   });
 
-  test("read the text parts of a message and nothing else", async () => {
+  test("read the texts and pictures of a message and nothing else", async () => {
     const text = (words: string) => ({ type: "text", text: words });
     await create("parts", { messages: [{ role: "user", content: [text("one"), text("two")] }] });
     expect(prompt()).toEqual([says("one\ntwo")]);
     const image = { type: "image_url", image_url: { url: "data:image/png;base64,AAAA" } };
-    const refusal = { status: 400, param: "messages.0.content", message: expect.stringContaining("image_url") };
-    expect(await failureOf(create("parts", { messages: [{ role: "user", content: [text("x"), image] }] }))).toMatchObject(refusal);
+    const sound = { type: "input_audio", input_audio: { data: "AAAA", format: "wav" } };
+    const refusal = { status: 400, param: "messages.0.content", message: expect.stringContaining("input_audio") };
+    expect(await failureOf(create("parts", { messages: [{ role: "user", content: [text("x"), sound] }] }))).toMatchObject(refusal);
     const history = [{ role: "user", content: [image] }, { role: "assistant", content: "a cat" }, says("and now?")];
     expect((await create("parts", { messages: history })).choices[0]?.finish_reason).toBe("stop");
   });
@@ -182,7 +183,7 @@ describe("completions with the official client", () => {
   test("of a whole chat may be larger than a message, but not endless", async () => {
     const history = [says("x".repeat(500_000)), { role: "assistant" as const, content: "long" }, says("and now?")];
     expect((await create("large", { messages: history })).choices[0]?.message.content).toBe("Porto is lovely");
-    const endless = await failureOf(create("large", { messages: [says("x".repeat(11 * 1024 * 1024))] }));
+    const endless = await failureOf(create("large", { messages: [says("x".repeat(65 * 1024 * 1024))] }));
     expect(endless).toMatchObject({ status: 413, code: "body_too_large" });
   });
 
