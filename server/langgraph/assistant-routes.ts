@@ -3,7 +3,7 @@ import { z } from "zod";
 import { tenantOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
-import { parseRequest, storableText } from "../http/parse-request.ts";
+import { givenMetadata, parseRequest, storableText } from "../http/parse-request.ts";
 import { Assistant, GRAPH_ID } from "./assistants.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
 import { RunContext } from "./run-request.ts";
@@ -12,7 +12,7 @@ import { ThreadValues } from "./thread-values.ts";
 export const limit = (most = 1_000) => z.int("must be a whole number").min(1).max(most).nullish();
 export const offset = z.int("must be a whole number").min(0).max(1_000_000).nullish();
 /** Filters by what the answer holds at least. */
-export const holding = z.record(z.string(), z.unknown()).nullish();
+export const holding = givenMetadata.nullish();
 
 const AssistantFilter = z.looseObject({
   graph_id: storableText.nullish(),

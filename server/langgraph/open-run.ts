@@ -1,10 +1,12 @@
 import type { Request, Response } from "express";
 import { v7 as uuidv7 } from "uuid";
+import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
 import type { Question } from "../../turn/question.ts";
 import { callerOf, tenantOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
+import { parseRequest, storableText } from "../http/parse-request.ts";
 import type { Reply } from "../turns/answer-question.ts";
 import { assertKnown } from "../turns/assert-known.ts";
 import { parseChatRequest } from "../turns/chat-request.ts";
@@ -36,7 +38,7 @@ function toReply(question: Pick<Question, "id" | "type" | "options">, resume: un
     const byId = resume as Record<string, unknown>;
     if (id in byId) return toReply(question, byId[id]);
     const { answer, text, results } = resume as { answer?: unknown; text?: unknown; results?: unknown };
-    if (Array.isArray(results)) return { results: results as NonNullable<Reply["results"]> };
+    if (results !== undefined) return parseRequest(CallResults, { results });
     return { ...(answer === undefined ? {} : toReply(question, answer)), ...(typeof text === "string" ? { text } : {}) };
   }
   const labels = options.map(({ label }) => label);
@@ -46,6 +48,8 @@ function toReply(question: Pick<Question, "id" | "type" | "options">, resume: un
   const problem = `must be one of ${labels.join(", ")}, words of the person, or {"answer", "text"}`;
   throw AppError.invalid([{ field: "command.resume", problem }]);
 }
+
+const CallResults = z.object({ results: z.array(z.object({ call_id: storableText, output: storableText })).max(1_000) });
 
 interface OpenRunParts extends Pick<AppParts, "config" | "stores" | "agents" | "turns"> {
   threads: Threads;

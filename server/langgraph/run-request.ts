@@ -97,11 +97,23 @@ export const contextOf = ({ config, context }: Pick<RunBody, "config" | "context
 
 const Input = z.looseObject({ messages: z.union([z.array(anything), z.looseObject({}), z.string()]).optional() });
 
+/** LangChain takes any content, and fails when it reads it. */
+function readHuman(messages: unknown, problem: string): { id: string | undefined; text: string } | null {
+  try {
+    const human = lastHuman(messages);
+    return human ? { id: typeof human.id === "string" ? human.id : undefined, text: human.text } : null;
+  } catch (error) {
+    throw error instanceof AppError
+      ? error
+      : new AppError("invalid_request", `input: ${problem}`, { details: [{ field: "input", problem }], cause: error });
+  }
+}
+
 /** The message of the user. Throws AppError `invalid_request`. */
 export function messageOf(input: unknown): { id: string | undefined; text: string } {
   const parsed = Input.safeParse(input);
   const problem = 'must be {"messages": […]} with a message of the human, the last one of which is answered';
-  const human = parsed.success && parsed.data.messages !== undefined ? lastHuman(parsed.data.messages) : undefined;
+  const human = parsed.success && parsed.data.messages !== undefined ? readHuman(parsed.data.messages, problem) : null;
   if (!human) throw AppError.invalid([{ field: "input", problem }]);
   const text = chatMessage.safeParse(human.text);
   if (!text.success) throw AppError.invalid([{ field: "input.messages", problem: text.error.issues[0]?.message ?? problem }]);

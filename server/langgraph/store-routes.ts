@@ -4,7 +4,7 @@ import { MemoryStore } from "../../memory/store/memory-store.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { jsonBody, makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
-import { parseRequest, storableText } from "../http/parse-request.ts";
+import { isTooDeep, parseRequest, storableText, TOO_DEEP } from "../http/parse-request.ts";
 import { holding, limit, offset } from "./assistant-routes.ts";
 
 const label = storableText.max(200);
@@ -16,6 +16,7 @@ const ItemToPut = z.looseObject({
   key,
   value: z
     .record(z.string(), z.unknown(), "must be an object with content")
+    .refine((value) => !isTooDeep(value), TOO_DEEP)
     .describe("`content`, and of a section the `version` that may be replaced."),
 });
 const ItemToDelete = z.looseObject({ namespace, key });
@@ -57,8 +58,8 @@ export const storeOperations = operationGroup({
     }),
     getStoreItem: route("GET /langgraph/store/items", "One item; null when there is none", {
       query: z.object({
-        namespace: z.string("must be given once").describe("`USER.core` or `USER.archive`."),
-        key: z.string("must be given once"),
+        namespace: storableText.describe("`USER.core` or `USER.archive`."),
+        key: storableText,
       }),
       answer: FoundItem,
       errors: ["not_found"],

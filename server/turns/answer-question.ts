@@ -5,6 +5,7 @@ import type { GivenAnswer, QuestionStore, StoredQuestion } from "../../stores/po
 import type { OwnerScope } from "../../stores/owner.ts";
 import { type AnswerValue, isAnsweredBy, LOOP_ANSWERS, type Question, STEP_ANSWERS } from "../../turn/question.ts";
 import type { ResumedTurn } from "../../turn/resumed-turn.ts";
+import { storableText } from "../http/parse-request.ts";
 import type { Permit } from "../limits/admission.ts";
 import type { Limits } from "../limits/open-limits.ts";
 
@@ -37,6 +38,8 @@ export function toGivenAnswer(question: Question, reply: Reply): GivenAnswer {
   const labels = options.map(({ label }) => label);
   const chosen = [reply.answer ?? []].flat();
   const text = reply.text?.trim() || null;
+  if (text !== null && !storableText.safeParse(text).success)
+    throw invalid("text", "holds a NUL character or half of a surrogate pair; remove it");
   const unknown = chosen.filter((label) => !labels.includes(label));
   if (unknown.length > 0) throw invalid("answer", `"${unknown[0]?.slice(0, 80)}" is none of the options: ${labels.join(", ")}`);
   if (chosen.length > 1 && !allowMultiple) throw invalid("answer", "has several labels; this question takes one");
