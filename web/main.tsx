@@ -2,10 +2,12 @@ import { render } from "preact";
 import { watchQuestions } from "./state/questions.ts";
 import { followPlace } from "./state/thread.ts";
 import { resumeKeptTurns } from "./state/turns.ts";
+import { loadTexts } from "./texts/texts.ts";
 import { App } from "./views/app.tsx";
 
 const page = document.getElementById("page");
 if (!page) throw new Error("index.html has no element with the id page");
+await loadTexts();
 resumeKeptTurns();
 followPlace();
 watchQuestions();

@@ -139,7 +139,7 @@ async function takeAll(browser: Browser, url: string, conversation: string): Pro
   await dark.locator(".inspector .card").first().waitFor();
   await shoot(dark, "chat-dark");
   await dark.goto(`${url}/#/service`);
-  await dark.locator(".plot canvas").waitFor();
+  await dark.locator(".plot .plot-bar").first().waitFor();
   await shoot(dark, "service-dark");
   await dark.close();
 

@@ -2,11 +2,21 @@ import express, { type Request, type RequestHandler, type Router } from "express
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { assertLooksReadable } from "../../memory/parsing/parse-document.ts";
+import type { StoredPassage } from "../../stores/postgres/knowledge/chunk-store.ts";
 import type { DocumentToAdd, StoredDocument } from "../../stores/postgres/knowledge/document-store.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { limitBody, readJson } from "../http/read-body.ts";
 import { requireWholeTenant } from "../auth/caller.ts";
-import { externalId, metadata, PageQuery, parseRequest, parseUuid, storableText, toPageRequest } from "../http/parse-request.ts";
+import {
+  externalId,
+  metadata,
+  PageQuery,
+  parseRequest,
+  parseUuid,
+  storableText,
+  toPageRequest,
+  wholeNumberField,
+} from "../http/parse-request.ts";
 import { file, jsonAnswer, jsonBody, makeRouter, next, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { DOCUMENT_TYPES } from "../../memory/parsing/document.ts";
 import { DeletedDocuments, loadBase, params, placeOf, shortText } from "./knowledge-routes.ts";
@@ -41,11 +51,23 @@ const Passage = z.object({
   position: z.int().describe("0 for the first of its document."),
   text: z.string(),
 });
+const MAX_QUERY_CHARACTERS = 4_000;
+const PassageQuery = z.object({
+  query: storableText
+    .refine((text) => text.trim() !== "", "is blank; say what to look for")
+    .refine((text) => text.length <= MAX_QUERY_CHARACTERS, `has more than ${MAX_QUERY_CHARACTERS} characters`)
+    .meta({ minLength: 1, maxLength: MAX_QUERY_CHARACTERS }),
+  limit: wholeNumberField(1, 50).default(10),
+});
+const FoundPassages = z.object({
+  passages: z.array(Passage.extend({ score: z.number().describe("Comparable within one answer only.") })),
+  degraded: z.boolean().describe("Part of the index could not be asked: there may be more."),
+});
 const files = Object.fromEntries(Object.keys(DOCUMENT_TYPES).map((type) => [type, file]));
 
 export const documentOperations = operationGroup({
   tag: "knowledge",
-  schemas: { DocumentBody, Document, DocumentList, Passage },
+  schemas: { DocumentBody, Document, DocumentList, Passage, FoundPassages },
   routes: {
     listDocuments: route("GET /api/v1/knowledge/:kb/documents", "The documents of a knowledge base, newest first", {
       params,
@@ -61,6 +83,12 @@ export const documentOperations = operationGroup({
       body: { ...jsonBody(DocumentBody), ...files },
       answers: { 202: jsonAnswer(Document, "Taken; `status` in the list tells when it is indexed.") },
       errors: ["not_found", "document_unreadable", "index_unavailable"],
+    }),
+    findPassages: route("GET /api/v1/knowledge/:kb/passages", "Finds passages of a knowledge base, ranked as in a turn", {
+      params,
+      query: PassageQuery,
+      answer: FoundPassages,
+      errors: ["not_found", "index_unavailable"],
     }),
     getPassage: route("GET /api/v1/knowledge/:kb/passages/:passage", "A piece of a document, as a receipt names it", {
       params,
@@ -106,6 +134,13 @@ const toDocument = ({ id, title, status, chunkCount, error, externalId, metadata
   return { id, title, status, chunk_count: chunkCount, error, external_id: externalId, metadata, created_at: createdAt };
 };
 
+const toPassage = ({ id, documentId, title, heading, position, text }: StoredPassage) => {
+  return { id, document_id: documentId, title, heading, position, text };
+};
+
+const searchIsOff = (): AppError =>
+  new AppError("index_unavailable", "Documents need the search index, which is switched off. Set ENABLE_EPISODIC_MEMORY=true.");
+
 export function documentRoutes({ stores, memory }: AppParts): Router {
   const { knowledgeBases, documents, chunks } = stores;
   return makeRouter(documentOperations, {
@@ -121,15 +156,20 @@ export function documentRoutes({ stores, memory }: AppParts): Router {
       readDocumentBody,
       async (request, response) => {
         const place = placeOf(request, response);
-        if (!memory.episodes) {
-          const problem = "Documents need the search index, which is switched off. Set ENABLE_EPISODIC_MEMORY=true.";
-          throw new AppError("index_unavailable", problem);
-        }
+        if (!memory.episodes) throw searchIsOff();
         const document = parseDocumentRequest(request);
         assertLooksReadable(document);
         response.status(202).json(toDocument(await documents.add(place, document)));
       },
     ],
+    async findPassages(request, response) {
+      const place = placeOf(request, response);
+      const { query: question, limit } = parseRequest(PassageQuery, request.query);
+      await loadBase(knowledgeBases, place);
+      if (!memory.episodes) throw searchIsOff();
+      const { passages, degraded } = await memory.episodes.memory.findPassages({ ...place, question, by: "hybrid", limit });
+      response.json({ passages: passages.map((passage) => ({ ...toPassage(passage), score: passage.score })), degraded });
+    },
     async getPassage(request, response) {
       const place = placeOf(request, response);
       const passageId = parseUuid("passage id", request.params["passage"]);
@@ -138,8 +178,7 @@ export function documentRoutes({ stores, memory }: AppParts): Router {
         const problem = `There is no passage ${passageId} in the knowledge base "${place.prefix}"; its document may have been replaced or deleted.`;
         throw new AppError("not_found", problem);
       }
-      const { id, documentId, title, heading, position, text } = passage;
-      response.json({ id, document_id: documentId, title, heading, position, text });
+      response.json(toPassage(passage));
     },
     deleteDocument: [
       requireWholeTenant,

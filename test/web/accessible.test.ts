@@ -34,7 +34,7 @@ describePage("the page for everybody", startService, (on) => {
       found[tab] = await findingsOn(page);
     }
     await page.goto(`${on.url}/#/service`);
-    await page.locator(".plot canvas").waitFor();
+    await page.locator(".plot .plot-bar").first().waitFor();
     found["service"] = await findingsOn(page);
     expect(found).toEqual(Object.fromEntries(Object.keys(found).map((view) => [view, []])));
     expect(await page.evaluate<string>("document.documentElement.dataset.theme")).toBe(colorScheme);
@@ -50,9 +50,12 @@ describePage("the page for everybody", startService, (on) => {
     const tested = await on.open({ user: null });
     const { page } = tested;
     const focused = (): Promise<string> => page.evaluate<string>("document.activeElement?.id || document.activeElement?.textContent || ''");
-    await page.keyboard.press("Tab");
+    await page.getByLabel(texts.who.label).waitFor();
+    await page.keyboard.press("Shift+Tab");
+    await page.keyboard.press("Shift+Tab");
     expect(await focused()).toBe(texts.skip);
-    await page.getByLabel(texts.who.label).focus();
+    await page.keyboard.press("Tab");
+    await page.keyboard.press("Tab");
     await page.keyboard.type("keyboard");
     await page.keyboard.press("Enter");
     await page.locator("#message").waitFor();

@@ -35,7 +35,8 @@ describePage("hostile and huge texts on the page", startService, (on) => {
     await answer.getByText("window.ran = 'fence'").waitFor();
     expect(await answer.innerText()).toContain("<script>window.ran = 'script'</script>");
     const tags = "script img svg iframe style form link base math [style] [onerror] [onmouseover]".split(" ");
-    for (const tag of tags) expect([tag, await page.locator(`.message ${tag}`).count()]).toEqual([tag, 0]);
+    for (const tag of tags)
+      expect([tag, await page.locator(`.message .markdown ${tag}, .message .as-written ${tag}`).count()]).toEqual([tag, 0]);
     const attributes = async (name: string) => Promise.all((await page.locator(".message a").all()).map((link) => link.getAttribute(name)));
     const links = await attributes("href");
     expect(links.filter((href) => !href?.startsWith("https://"))).toEqual([]);
@@ -55,10 +56,12 @@ describePage("hostile and huge texts on the page", startService, (on) => {
     await tested.say("Markdown, please");
     await tested.settled();
     await tested.answer.getByText("End.").waitFor();
+    await tested.answer.locator(".hljs-keyword").nth(1).waitFor();
     const streamed = await shapeOf(tested);
     await tested.page.reload();
     await tested.follow(/Markdown, please/);
     await tested.answer.getByText("End.").waitFor();
+    await tested.answer.locator(".hljs-keyword").nth(1).waitFor();
     expect(await shapeOf(tested)).toBe(streamed);
     expect(streamed).toContain("<h1");
     expect(streamed).toContain("<table");

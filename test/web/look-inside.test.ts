@@ -57,6 +57,7 @@ describePage("looking inside an answer", startService, (on) => {
     await knowledge.add("travel", handbook(140));
     await knowledge.settled("travel");
     const tested = await on.open({ refusals: [404] });
+    await tested.page.locator(".composer-options summary").click();
     await tested.page.getByRole("combobox", { name: texts.chat.knowledge }).selectOption("travel");
     await tested.say("What is the limit for a hotel night in Lisbon?");
     await tested.settled();

@@ -139,15 +139,4 @@ describePage("the memory of a user on the page", startService, (on) => {
     expect(await page.locator("article").count()).toBe(100);
     await waitUntil("the list names it", () => page.getByRole("link", { name: /imported 0/ }).count());
   });
-
-  test("a conversation is erased after a question", async () => {
-    await say("Short lived.");
-    const tested = await on.open();
-    const { page } = tested;
-    await page.getByRole("link", { name: /Short lived/ }).hover();
-    await tested.press(`${texts.conversations.erase}: Short lived.`);
-    await page.getByRole("dialog").getByRole("button", { name: texts.conversations.eraseGo, exact: true }).click();
-    await page.getByText(texts.conversations.none).waitFor();
-    expect(await listConversations(on.url, on.user)).toEqual([]);
-  });
 });

@@ -143,6 +143,42 @@ describePage("questions on the page", startService, (on) => {
     await answer.getByText(texts.chat.stopped).waitFor();
   });
 
+  test("a decision shows what is recommended, takes several answers and own words, and the model reads them", async () => {
+    await client.makeAgent("planner", { keywords: ["plan"] });
+    const options = [
+      { label: "Train", description: "2:50 h, 31 €", is_recommended: true },
+      { label: "骑自行车", description: "two days" },
+      { label: "Bus", description: "" },
+    ];
+    const ask = { decision_type: "custom", context: "How shall we travel?", options, allow_multiple: true };
+    client.follow(
+      [callOf("ask_decision", ask)],
+      [callOf("ask_clarification", { question_type: "scope", question: "For how long?", options: [] })],
+      "Planned.",
+    );
+    const tested = await on.open();
+    const { page, answer } = tested;
+    await tested.say("Please plan");
+    const card = cardOf(answer);
+    await card.getByText("How shall we travel?").waitFor();
+    expect(await optionOf(card, "Train").locator("input").isChecked()).toBe(true);
+    await optionOf(card, "Train").getByText(t.recommended).waitFor();
+    expect(await findingsOn(page)).toEqual([]);
+    await optionOf(card, "骑自行车").locator("input").focus();
+    await page.keyboard.press("Space");
+    await card.getByLabel(t.ownWords).fill("Back by bus.");
+    await tested.press(t.answer, card);
+    await card.getByText("For how long?").waitFor();
+    expect(JSON.stringify(on.model.seen.at(-1)?.body.messages.at(-1))).toMatch(/Train.*骑自行车.*Back by bus/);
+    expect(await card.getByRole("button", { name: t.answer }).isDisabled()).toBe(true);
+    await card.getByLabel(t.ownWords).fill("一个周末");
+    await tested.press(t.answer, card);
+    await answer.getByText("Planned.").waitFor();
+    expect(JSON.stringify(on.model.seen.at(-1)?.body.messages.at(-1))).toContain("一个周末");
+    const closed = answer.locator("[data-closed=person]");
+    expect(await closed.allInnerTexts()).toEqual([expect.stringContaining("Train, 骑自行车"), expect.stringContaining(t.ownWords)]);
+  });
+
   test("asked, the page closed, the service killed and started again, answered on a phone, and finished there", async () => {
     client.follow([multiply], "It is 42.");
     const desk = await on.open();

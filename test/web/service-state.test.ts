@@ -3,6 +3,7 @@ import { callApi, postJson } from "../support/clients/api-client.ts";
 import { openTestPostgres } from "../support/databases/databases.ts";
 import { openServiceWithSummaries } from "../support/services/service-with-summaries.ts";
 import { waitUntil } from "../support/wait-until.ts";
+import { findingsOn } from "./findings.ts";
 import { describePage, texts, type TestedPage } from "./tested-page.ts";
 
 async function startService() {
@@ -21,11 +22,16 @@ describePage("the state of the service on the page", startService, (on) => {
     for (const message of ["one", "two", "three"]) await on.say(on.user, message);
     const tested = await on.open({ at: "/#/service" });
     const { page } = tested;
-    await page.locator(".plot canvas").waitFor();
+    await page.locator(".plot .plot-bar").first().waitFor();
     expect(await rowOf(tested, texts.layers.summary).innerText()).toContain(texts.service.on);
     expect(await rowOf(tested, texts.layers.episodic).innerText()).toContain(texts.service.off);
     expect(await page.locator(".figure strong").first().innerText()).toMatch(/^[\d.,]+ m?s$/);
     await page.locator("table.data").getByText(summarise).waitFor();
+    const spending = page.getByRole("region", { name: texts.service.spending });
+    const today = new Date().toISOString().slice(0, 10);
+    expect(await spending.getByRole("row", { name: today }).locator("td").first().innerText()).toMatch(/^[1-9]/);
+    await page.getByLabel(texts.service.spendingBy).selectOption("model");
+    await spending.getByRole("row", { name: "test-chat" }).waitFor();
     await page.goto(`${on.url}/#/memory/jobs`);
     const job = page.locator(".card", { hasText: summarise });
     await job.waitFor();
@@ -41,8 +47,13 @@ describePage("the state of the service on the page", startService, (on) => {
       const { json } = await callApi<{ jobs: { state: string }[] }>(`${on.url}/api/v1/conversations/${id}/jobs`);
       return json.jobs.some(({ state }) => state === "dead");
     });
-    const tested = await on.open({ at: "/#/memory/jobs" });
+    const tested = await on.open({ at: "/#/service" });
     const { page } = tested;
+    const dead = page.locator("[data-job=summarise]", { hasText: on.user });
+    await dead.getByText(texts.errors["model_unauthorized"] ?? "").waitFor();
+    await dead.getByRole("button", { name: texts.service.retryKind(summarise) }).waitFor();
+    expect(await findingsOn(page)).toEqual([]);
+    await page.goto(`${on.url}/#/memory/jobs`);
     const job = page.locator(".card", { hasText: summarise });
     await job.getByText(texts.jobs.states["dead"] ?? "", { exact: true }).waitFor();
     await job.getByText(texts.errors["model_unauthorized"] ?? "").waitFor();
@@ -57,10 +68,14 @@ describePage("the state of the service on the page", startService, (on) => {
 
   test("shows what is down, and how many turns failed, while the page stays open", async () => {
     const tested = await on.open({ at: "/#/service" });
-    await rowOf(tested, "chat_model").getByText(texts.service.up, { exact: true }).waitFor();
+    await rowOf(tested, texts.service.names["chat_model"] ?? "")
+      .getByText(texts.service.up, { exact: true })
+      .waitFor();
     await on.model.close();
     await postJson(`${on.url}/api/v1/chat`, { user_id: on.user, session_id: "s", message: "four" });
-    await rowOf(tested, "chat_model").getByText(texts.service.down, { exact: true }).waitFor();
+    await rowOf(tested, texts.service.names["chat_model"] ?? "")
+      .getByText(texts.service.down, { exact: true })
+      .waitFor();
     await tested.page.getByText(texts.service.failedTurns(1, 6)).waitFor();
   });
 });

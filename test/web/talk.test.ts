@@ -112,6 +112,7 @@ describePage("talking on the page", startModelService, (on) => {
   test("says which layer an answer was given without, for a knowledge base that was chosen by hand", async () => {
     await putJson(`${on.url}/api/v1/knowledge/travel`, { description: "Hotels and trains" });
     const tested = await on.open();
+    await tested.page.locator(".composer-options summary").click();
     await tested.page.getByRole("combobox", { name: texts.chat.knowledge }).selectOption("travel");
     await tested.page.getByRole("combobox", { name: texts.chat.agent }).selectOption("naive_rag_agent");
     await tested.say("Which hotel?");

@@ -2,24 +2,30 @@ import { apiKey, whenKeyIsGiven } from "../state/api-key.ts";
 import { errorOf, toApiError } from "./api-error.ts";
 
 export interface ApiRequest {
-  method?: "GET" | "POST" | "PUT" | "DELETE";
+  method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
+  /** It is sent although the page is left. */
+  keepalive?: boolean;
 }
 
 /** Sends a request to the page's service. When a key is needed, the page asks for it and sends the request again. Throws ApiError. */
-export async function send(path: string, { method = "GET", body, headers = {}, signal }: ApiRequest = {}): Promise<Response> {
+export async function send(
+  path: string,
+  { method = "GET", body, headers = {}, signal, keepalive = false }: ApiRequest = {},
+): Promise<Response> {
   for (;;) {
     const key = apiKey.value;
     const response = await fetch(path, {
       method,
+      keepalive,
       headers: {
         ...(key === null ? {} : { authorization: `Bearer ${key}` }),
-        ...(body === undefined ? {} : { "content-type": "application/json" }),
+        ...(body === undefined || body instanceof Blob ? {} : { "content-type": "application/json" }),
         ...headers,
       },
-      ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }),
+      ...(body === undefined ? {} : { body: typeof body === "string" || body instanceof Blob ? body : JSON.stringify(body) }),
       ...(signal ? { signal } : {}),
     }).catch((error: unknown) => {
       throw toApiError(error);

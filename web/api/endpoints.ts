@@ -23,18 +23,35 @@ export const answerQuestion = (turnId: string, body: Api.Answer) =>
 export const listQuestions = (userId: string) => call<Api.OpenQuestions>(`${API}/questions${query({ user_id: userId, limit: 200 })}`);
 export const readTurn = (turnId: string) => call<Api.Turn>(`${API}/turns/${turnId}`);
 
-export const listConversations = (userId: string, after: string | null) =>
-  call<Api.ConversationList>(`${API}/conversations${query({ user_id: userId, limit: 50, after })}`);
+interface ConversationPage {
+  after?: string | null;
+  archived?: boolean | "any";
+  /** Only pinned ones. */
+  pinned?: boolean;
+  limit?: number;
+}
+export const listConversations = (userId: string, { after, archived = false, pinned = false, limit = 50 }: ConversationPage) =>
+  call<Api.ConversationList>(
+    `${API}/conversations${query({ user_id: userId, limit, archived: String(archived), pinned: pinned ? "true" : null, after })}`,
+  );
+export const changeConversation = (conversationId: string, changes: Api.ConversationChanges) =>
+  call<Api.Conversation>(`${API}/conversations/${conversationId}`, { method: "PATCH", body: changes });
+export const findMessages = (userId: string, words: string) =>
+  call<Api.FoundMessages>(`${user(userId)}/messages${query({ query: words, limit: 20 })}`);
 export const readContext = (conversationId: string) => call<Api.Context>(`${API}/conversations/${conversationId}/context`);
+export const listAgents = () => call<Api.AgentList>(`${API}/agents`);
 export const readModels = () => call<Api.ModelList>(`${API}/models`);
 /** Newest first, each answer with what its turn did; `after` lists older ones. */
 export const listMessages = (conversationId: string, page: { after: string | null; limit: number }) =>
   call<Api.MessageList>(`${API}/conversations/${conversationId}/messages${query({ order: "newest_first", include: "steps", ...page })}`);
 export const readMessage = (messageId: string) => call<Api.FoundMessage>(`${API}/messages/${messageId}`);
-export const eraseConversation = (conversationId: string) =>
-  call<Api.EraseAnswer>(`${API}/conversations/${conversationId}`, { method: "DELETE" });
+export const eraseConversation = (conversationId: string, keepalive: boolean) =>
+  call<Api.EraseAnswer>(`${API}/conversations/${conversationId}`, { method: "DELETE", keepalive });
 export const readSummary = (conversationId: string, version: number) =>
   call<Api.SummaryAnswer>(`${API}/conversations/${conversationId}/summary${query({ version })}`);
+export const rateMessage = (messageId: string, rating: Api.RatingRequest) =>
+  call<Api.RatingAnswer>(`${API}/messages/${messageId}/rating`, { method: "PUT", body: rating });
+export const removeRating = (messageId: string) => call<Api.RatingAnswer>(`${API}/messages/${messageId}/rating`, { method: "DELETE" });
 export const listJobs = (conversationId: string) => call<Api.ConversationJobs>(`${API}/conversations/${conversationId}/jobs`);
 export const retryJobs = (which: { kind?: string; conversation_id?: string }) =>
   call<Api.RetriedJobs>(`${API}/jobs/retry`, { method: "POST", body: which });
@@ -64,6 +81,22 @@ export const revokePermission = (userId: string, permissionId: string) =>
   call<Api.RevokedPermission>(`${user(userId)}/permissions/${permissionId}`, { method: "DELETE" });
 
 export const listKnowledge = () => call<Api.KnowledgeList>(`${API}/knowledge`);
+const base = (prefix: string): string => `${API}/knowledge/${part(prefix)}`;
+export const putKnowledge = (prefix: string, body: Api.KnowledgeBody) => call<Api.KnowledgeBase>(base(prefix), { method: "PUT", body });
+export const removeKnowledge = (prefix: string) => call<Api.DeletedDocuments>(base(prefix), { method: "DELETE" });
+export const listDocuments = (prefix: string, after: string | null) =>
+  call<Api.DocumentList>(`${base(prefix)}/documents${query({ limit: 50, after })}`);
+export const addFile = (prefix: string, file: File, type: string) =>
+  call<Api.Document>(`${base(prefix)}/documents${query({ title: file.name })}`, {
+    method: "POST",
+    body: file,
+    headers: { "content-type": type },
+  });
+export const removeDocument = (prefix: string, documentId: string) =>
+  call<Api.DeletedDocuments>(`${base(prefix)}/documents/${documentId}`, { method: "DELETE" });
+export const findPassages = (prefix: string, text: string) => call<Api.FoundPassages>(`${base(prefix)}/passages${query({ query: text })}`);
 export const readPassage = (prefix: string, passageId: string) =>
   call<Api.Passage>(`${API}/knowledge/${part(prefix)}/passages/${passageId}`);
+export const readJobs = () => call<Api.JobsAnswer>(`${API}/jobs`);
+export const listUsage = (by: "day" | "model" | "user") => call<Api.UsageList>(`${API}/usage${query({ by, limit: 60 })}`);
 export const readStatus = () => call<Api.Status>(`${API}/status`);

@@ -4,7 +4,6 @@ import type * as Described from "./described.ts";
 export type * from "./described.ts";
 export type AgentType = NonNullable<Described.ChatRequest["agent_type"]>;
 export type AnswerValue = Described.StoredAnswer["answer"];
-export type Conversation = Described.ConversationList["conversations"][number];
 export type ContextCompressed = Extract<Described.TurnEvent, { status: "context_compressed" }>["content"];
 export type Episode = Described.EpisodeList["episodes"][number];
 /** An error of the service or of the page. */
@@ -17,6 +16,7 @@ export type Operation = Described.OperationList["operations"][number];
 export type Permission = Described.Permissions["permissions"][number];
 export type PlanItem = Extract<Described.TurnEvent, { status: "plan" }>["content"]["items"][number];
 export type Problem = NonNullable<Described.ErrorAnswer["error"]["details"]>[number];
+export type Rating = NonNullable<Described.RatingAnswer["rating"]>;
 export type Section = Described.CoreMemory["sections"][number];
 export type PromptTokens = NonNullable<Described.Receipt["prompt_tokens"]>;
 export type ToolCallEvent = Extract<Described.TurnEvent, { status: "tool_call" }>["content"];

@@ -20,6 +20,9 @@ export interface GrowingMarkdown {
   close(): void;
 }
 
+/** Called once for each block when it is as it will stay. */
+export type FinishBlock = (element: HTMLElement, block: Token) => void;
+
 interface Unsettled {
   block: Token;
   element: HTMLElement;
@@ -32,7 +35,7 @@ interface Waiting {
 }
 
 /** Renders settled blocks once; only the last ones change as the text grows. Works in slices of 10 ms. */
-export function makeGrowingMarkdown(element: HTMLElement): GrowingMarkdown {
+export function makeGrowingMarkdown(element: HTMLElement, finish: FinishBlock): GrowingMarkdown {
   let wanted = { text: "", isWhole: false };
   let lexed = wanted;
   let settledLength = 0;
@@ -71,6 +74,7 @@ export function makeGrowingMarkdown(element: HTMLElement): GrowingMarkdown {
     settledLength = firstOpen ? settledLength + settling.reduce((length, { raw }) => length + raw.length, 0) : lexed.text.length;
     const settled = new Set(settling);
     const grown = growUnsettled(solid, Object.keys(links).length === linkCount);
+    for (const { block, element: shown } of grown) if (settled.has(block)) finish(shown, block);
     unsettled = grown.filter(({ block }) => !settled.has(block));
     waiting = solid.slice(grown.length).map((block) => ({ block, stays: settled.has(block) }));
   }
@@ -80,7 +84,8 @@ export function makeGrowingMarkdown(element: HTMLElement): GrowingMarkdown {
       const { block, stays } = next;
       const shown = showBlock(block);
       element.append(shown);
-      if (!stays) unsettled.push({ block, element: shown });
+      if (stays) finish(shown, block);
+      else unsettled.push({ block, element: shown });
     }
   }
 

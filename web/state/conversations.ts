@@ -1,21 +1,41 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import { toApiError, type ApiError } from "../api/api-error.ts";
-import { listConversations } from "../api/endpoints.ts";
-import type { Conversation } from "../api/types.ts";
+import * as api from "../api/endpoints.ts";
+import type { Conversation, ConversationChanges } from "../api/types.ts";
 import { userId } from "./settings.ts";
 
-export const conversations = signal<Conversation[]>([]);
+/** Conversations read at most for one that an address names. */
+const SEARCHED = 2_000;
+
+const listed = signal<Conversation[]>([]);
+/** Pinned ones; those of later pages are read on their own. */
+const pinned = signal<Conversation[]>([]);
+/** One that is about to be erased. */
+export const hiddenConversation = signal<string | null>(null);
+/** Pinned ones first, then the newest. */
+export const conversations = computed(() => {
+  const isPinned = new Set(pinned.value.map(({ id }) => id));
+  const inOrder = [...pinned.value, ...listed.value.filter(({ id }) => !isPinned.has(id))];
+  return inOrder.filter(({ id }) => id !== hiddenConversation.value);
+});
 export const nextConversations = signal<string | null>(null);
 export const conversationsError = signal<ApiError | null>(null);
 export const conversationsLoaded = signal(false);
+/** The list shows the archived ones instead of the others. */
+export const showsArchived = signal(false);
+
+export const titleOf = ({ title, session_id }: Conversation): string => title ?? session_id;
 
 export async function loadConversations(): Promise<void> {
   const owner = userId.value;
+  const archived = showsArchived.value;
   if (owner === null) return;
   try {
-    const page = await listConversations(owner, null);
-    if (userId.value !== owner) return;
-    conversations.value = page.conversations;
+    const page = await api.listConversations(owner, { archived });
+    const all = page.next === null ? page : await api.listConversations(owner, { archived, pinned: true, limit: 200 });
+    if (userId.value !== owner || showsArchived.value !== archived) return;
+    pinned.value = all.conversations.filter((conversation) => conversation.pinned);
+    listed.value = page.conversations;
     nextConversations.value = page.next;
     conversationsError.value = null;
     conversationsLoaded.value = true;
@@ -29,9 +49,9 @@ export async function loadMoreConversations(): Promise<void> {
   const after = nextConversations.value;
   if (owner === null || after === null) return;
   try {
-    const page = await listConversations(owner, after);
+    const page = await api.listConversations(owner, { after, archived: showsArchived.value });
     if (userId.value !== owner || nextConversations.value !== after) return;
-    conversations.value = [...conversations.value, ...page.conversations];
+    listed.value = [...listed.value, ...page.conversations];
     nextConversations.value = page.next;
   } catch (error) {
     conversationsError.value = toApiError(error);
@@ -39,19 +59,44 @@ export async function loadMoreConversations(): Promise<void> {
 }
 
 export function clearConversations(): void {
-  conversations.value = [];
+  listed.value = [];
+  pinned.value = [];
   nextConversations.value = null;
   conversationsLoaded.value = false;
+  showsArchived.value = false;
 }
 
-/** Reads page by page until it is found; null when the user has no such conversation. */
+export function showArchived(shows: boolean): void {
+  listed.value = [];
+  pinned.value = [];
+  nextConversations.value = null;
+  showsArchived.value = shows;
+  void loadConversations();
+}
+
+/** Throws ApiError. */
+export async function changeConversation({ id }: Conversation, changes: ConversationChanges): Promise<void> {
+  await api.changeConversation(id, changes);
+  await loadConversations();
+}
+
+/** Reads page by page until it is found, archived or not; null when the user has no such conversation. Throws ApiError. */
 export async function findConversation(id: string): Promise<Conversation | null> {
-  const found = (): Conversation | undefined => conversations.value.find((listed) => listed.id === id);
-  if (!conversationsLoaded.value || !found()) await loadConversations();
-  if (conversationsError.value) throw conversationsError.value;
-  while (!found() && nextConversations.value !== null) {
-    await loadMoreConversations();
-    if (conversationsError.value) throw conversationsError.value;
+  const owner = userId.value;
+  const isIt = (conversation: Conversation): boolean => conversation.id === id;
+  const known = conversations.value.find(isIt);
+  if (known || owner === null) return known ?? null;
+  let after: string | null = null;
+  for (let read = 0; read < SEARCHED;) {
+    const page: Awaited<ReturnType<typeof api.listConversations>> = await api.listConversations(owner, {
+      after,
+      archived: "any",
+      limit: 200,
+    });
+    const found = page.conversations.find(isIt);
+    if (found || page.next === null) return found ?? null;
+    after = page.next;
+    read += page.conversations.length;
   }
-  return found() ?? null;
+  return null;
 }

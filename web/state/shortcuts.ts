@@ -1,4 +1,4 @@
-import { inspected } from "./inspected.ts";
+import { cited, closePanel, inspected } from "./side-panel.ts";
 import { isAsking, isOver } from "./live-turn.ts";
 import { chatAddress, goTo, place } from "./route.ts";
 import { stopTurn } from "./run-turn.ts";
@@ -7,10 +7,10 @@ import { beginConversation, conversationId, turnsHere } from "./thread.ts";
 const isWriting = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 
-/** Closes the inspector, else stops the answer. A turn that asks is not ended by a slip. */
+/** Closes the panel beside the thread, else stops the answer. A turn that asks is not ended by a slip. */
 function escape(): void {
   const running = turnsHere.value.find((turn) => !isOver(turn) && !isAsking(turn));
-  if (inspected.value !== null) inspected.value = null;
+  if (inspected.value !== null || cited.value !== null) closePanel();
   else if (running) void stopTurn(running);
 }
 

@@ -1,5 +1,5 @@
 import { batch, computed, effect, signal } from "@preact/signals";
-import { toApiError, type ApiError } from "../api/api-error.ts";
+import { ApiError, toApiError } from "../api/api-error.ts";
 import { readTurn } from "../api/endpoints.ts";
 import { randomId } from "../random-id.ts";
 import { findConversation } from "./conversations.ts";
@@ -8,6 +8,7 @@ import { chatAddress, goTo, place, renamePlace } from "./route.ts";
 import { userId } from "./settings.ts";
 import { clearMessages, isStored, readNewest, showMessages, storedMessages } from "./stored-messages.ts";
 import { readTab, writeTab } from "./tab-storage.ts";
+import { texts } from "../texts/texts.ts";
 import { dropStoredTurns, followTurn, liveTurns } from "./turns.ts";
 
 const DRAFT = "session";
@@ -61,7 +62,9 @@ async function open(id: string): Promise<void> {
     const conversation = await findConversation(id);
     if (!isWanted()) return;
     if (!conversation) {
-      goTo(chatAddress());
+      openDraft();
+      threadError.value = new ApiError(404, "not_found", texts.value.conversations.unknown);
+      renamePlace(chatAddress());
       return;
     }
     const newest = await readNewest(id, sought, isWanted);

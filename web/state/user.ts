@@ -1,5 +1,5 @@
 import { clearConversations, loadConversations } from "./conversations.ts";
-import { inspected } from "./inspected.ts";
+import { closePanel } from "./side-panel.ts";
 import { chatAddress, goTo } from "./route.ts";
 import { chooseUser } from "./settings.ts";
 import { beginConversation } from "./thread.ts";
@@ -7,7 +7,7 @@ import { beginConversation } from "./thread.ts";
 export function switchUser(name: string | null): void {
   chooseUser(name);
   clearConversations();
-  inspected.value = null;
+  closePanel();
   goTo(chatAddress());
   beginConversation();
   void loadConversations();

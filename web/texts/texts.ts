@@ -1,10 +1,16 @@
-import { computed, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import { readChoice, writeChoice } from "../state/tab-storage.ts";
-import { en, type Texts } from "./en.ts";
-import { zh } from "./zh.ts";
+import type { Texts } from "./en.ts";
 
-export const LANGUAGES = { en, zh } satisfies Record<string, Texts>;
+/** Each in itself. */
+export const LANGUAGES = { en: "English", zh: "中文" };
 export type Language = keyof typeof LANGUAGES;
+
+/** Only the language that is shown is loaded. */
+const LOADERS: Record<Language, () => Promise<Texts>> = {
+  en: () => import("./en.ts").then((script) => script.en),
+  zh: () => import("./zh.ts").then((script) => script.zh),
+};
 
 const isLanguage = (name: string | null | undefined): name is Language => name === "en" || name === "zh";
 
@@ -15,11 +21,25 @@ function firstLanguage(): Language {
 }
 
 export const language = signal<Language>(firstLanguage());
-export const texts = computed<Texts>(() => LANGUAGES[language.value]);
+const loaded = signal<Texts | null>(null);
+
+/** Nothing is shown before they are loaded. */
+export const texts = computed<Texts>(() => {
+  if (loaded.value === null) throw new Error("the texts are not loaded yet");
+  return loaded.value;
+});
+
+export async function loadTexts(name: Language = language.value): Promise<void> {
+  const found = await LOADERS[name]();
+  batch(() => {
+    loaded.value = found;
+    language.value = name;
+  });
+}
 
 export function chooseLanguage(name: Language): void {
-  language.value = name;
   writeChoice("language", name);
+  void loadTexts(name);
 }
 
 const locale = (): string => (language.value === "zh" ? "zh-CN" : "en-GB");

@@ -8,14 +8,20 @@ import { listenForShortcuts } from "../state/shortcuts.ts";
 import { texts } from "../texts/texts.ts";
 import { ChatView } from "./chat/chat-view.tsx";
 import { KeyDialog } from "./key-dialog.tsx";
+import { UndoToast } from "./chat/undo-toast.tsx";
+import { lazy } from "./lazy.tsx";
 import { submitting } from "./loaded.tsx";
-import { MemoryView } from "./memory/memory-view.tsx";
-import { ServiceView } from "./service/service-view.tsx";
-import { SettingsDialog } from "./settings-dialog.tsx";
 import { TopBar } from "./top-bar.tsx";
 import { WhoIsTalking } from "./who-is-talking.tsx";
 
-const VIEWS = { chat: ChatView, memory: MemoryView, service: ServiceView };
+/** What is not needed to talk is loaded when it is shown. */
+const VIEWS = {
+  chat: ChatView,
+  memory: lazy(() => import("./memory/memory-view.tsx").then((script) => script.MemoryView)),
+  documents: lazy(() => import("./documents/documents-view.tsx").then((script) => script.DocumentsView)),
+  service: lazy(() => import("./service/service-view.tsx").then((script) => script.ServiceView)),
+};
+const SettingsDialog = lazy(() => import("./settings-dialog.tsx").then((script) => script.SettingsDialog));
 
 export function App() {
   const settingsAreOpen = useSignal(false);
@@ -32,6 +38,7 @@ export function App() {
         {userId.value === null ? <WhoIsTalking /> : <Shown />}
       </main>
       {settingsAreOpen.value && <SettingsDialog onClose={() => (settingsAreOpen.value = false)} />}
+      <UndoToast />
       {keyDialog.value && <KeyDialog />}
     </>
   );

@@ -34,7 +34,7 @@ export function SettingsDialog({ onClose }: { onClose: () => void }) {
         <label class="setting">
           <span>{t.language}</span>
           <select value={language} onChange={({ currentTarget }) => chooseLanguage(currentTarget.value as Language)}>
-            {Object.entries(LANGUAGES).map(([name, { name: shown }]) => (
+            {Object.entries(LANGUAGES).map(([name, shown]) => (
               <option key={name} value={name}>
                 {shown}
               </option>

@@ -1,14 +1,25 @@
 import { chatAddress, place, type View } from "../state/route.ts";
 import { conversationId } from "../state/thread.ts";
-import { userId } from "../state/settings.ts";
+import { isNarrow, userId } from "../state/settings.ts";
+import { listIsOpen } from "../state/side-panel.ts";
 import { texts } from "../texts/texts.ts";
 import { Bell } from "./questions/bell.tsx";
 
 export function TopBar({ onSettings }: { onSettings: () => void }) {
   const t = texts.value;
-  const addresses: Record<View, string> = { chat: chatAddress(conversationId.value), memory: "#/memory/core", service: "#/service" };
+  const addresses: Record<View, string> = {
+    chat: chatAddress(conversationId.value),
+    memory: "#/memory/core",
+    documents: "#/documents",
+    service: "#/service",
+  };
   return (
     <header class="top-bar">
+      {isNarrow.value && userId.value !== null && place.value.view === "chat" && (
+        <button type="button" class="icon" aria-label={t.conversations.title} onClick={() => (listIsOpen.value = true)}>
+          <span aria-hidden="true">☰</span>
+        </button>
+      )}
       <span class="brand" aria-hidden="true">
         <i class="logo" />
         <span>conversation-graph</span>

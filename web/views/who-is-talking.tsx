@@ -1,12 +1,18 @@
-import { useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { randomId } from "../random-id.ts";
 import { switchUser } from "../state/user.ts";
 import { texts } from "../texts/texts.ts";
 import { submitting } from "./loaded.tsx";
 
+/** Whoever does not mind what they are called goes on at once. */
+const suggestedName = (): string => `guest-${randomId().slice(0, 4)}`;
+
 /** The first thing the page asks. */
 export function WhoIsTalking() {
   const t = texts.value.who;
-  const [name, setName] = useState("");
+  const [name, setName] = useState(suggestedName);
+  const field = useRef<HTMLInputElement>(null);
+  useEffect(() => field.current?.select(), []);
   return (
     <div class="welcome">
       <form class="card stack" onSubmit={submitting(() => name.trim() !== "" && switchUser(name.trim()))}>
@@ -16,6 +22,7 @@ export function WhoIsTalking() {
           <span>{t.label}</span>
           <input
             type="text"
+            ref={field}
             dir="auto"
             autocomplete="username"
             maxLength={200}

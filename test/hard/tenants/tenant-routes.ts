@@ -47,6 +47,7 @@ export const READS: Record<string, ReadRoute> = {
   "GET /api/v1/knowledge": { address: () => "/api/v1/knowledge", holds: "tenant" },
   "GET /api/v1/knowledge/:kb": { address: () => "/api/v1/knowledge/handbook", holds: "tenant" },
   "GET /api/v1/knowledge/:kb/documents": { address: () => "/api/v1/knowledge/handbook/documents", holds: "tenant" },
+  "GET /api/v1/knowledge/:kb/passages": { address: () => "/api/v1/knowledge/handbook/passages?query=book", holds: "tenant" },
   "GET /api/v1/knowledge/:kb/passages/:passage": {
     address: (_person, { passageId }) => `/api/v1/knowledge/handbook/passages/${passageId}`,
     holds: "tenant",

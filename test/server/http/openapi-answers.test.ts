@@ -74,6 +74,7 @@ describe("answers are what the description says", () => {
       await ask("runTurn", { body: turn(message) });
     const last = { params: { id: told.headers.get("x-turn-id") ?? "" } };
     const { receipt } = await ask<{ receipt: { passages: { id: string }[] } }>("getTurn", last);
+    await ask("findPassages", { params: { kb: "travel" }, query: { query: "What climbs the hills?" } });
     await ask("getPassage", { params: { kb: "travel", passage: receipt.passages[0]?.id ?? "none" } });
     await ask("resumeTurn", last);
     await ask("cancelTurn", last);

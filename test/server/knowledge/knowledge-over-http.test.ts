@@ -66,6 +66,21 @@ describe("knowledge bases over HTTP", () => {
     expectRefusal(await acme.put(kb, body), { status: 400, code: "invalid_request", field });
   });
 
+  test("passages are found with their scores, best first, and only those of the base", async () => {
+    const found = (kb: string, query: string) =>
+      callApi<{ passages: { title: string; text: string; score: number }[]; degraded: boolean }>(
+        `${running.url}/api/v1/knowledge/${kb}/passages?query=${encodeURIComponent(query)}`,
+        { headers: KEYS.acme },
+      );
+    const { json } = await found("travel", "What is the hotel limit in Lisbon?");
+    expect(json.degraded).toBe(false);
+    expect(json.passages[0]).toMatchObject({ title: "Travel handbook", text: expect.stringContaining("140 euros") as unknown });
+    const scores = json.passages.map(({ score }) => score);
+    expect(scores).toEqual(scores.toSorted((one, other) => other - one));
+    expectRefusal(await found("travel", " "), { status: 400, code: "invalid_request", field: "query" });
+    expectRefusal(await found("nowhere", "hotel"), { status: 404, code: "not_found" });
+  });
+
   test("an answer has the passages that fit, fenced and numbered, and its receipt names them in that order", async () => {
     const { receipt, degraded } = await say("What is the hotel limit in Lisbon?");
     expect(degraded).toEqual([]);

@@ -41,13 +41,27 @@ describe("the page over HTTP", () => {
     }
   });
 
-  test("the first load is less than 100 KB of compressed script", async () => {
-    const [script] = assetsOf(await (await fetch(service.url)).text()).filter((address) => address.endsWith(".js"));
-    const response = await fetch(service.url + script, { method: "HEAD", headers: { "accept-encoding": "gzip" } });
-    expect(response.headers.get("content-encoding")).toBe("gzip");
-    const bytes = Number(response.headers.get("content-length"));
-    expect(bytes).toBeGreaterThan(10_000);
-    expect(bytes).toBeLessThan(100_000);
+  test("the first view is at most 70 KB of compressed script, and all views together 120 KB", async () => {
+    const KB = 1_000;
+    const [script = ""] = assetsOf(await (await fetch(service.url)).text()).filter((address) => address.endsWith(".js"));
+    /** The scripts that one needs, with their sizes; `how` finds their names in it. */
+    async function sizes(address: string, how: RegExp, found = new Map<string, number>()): Promise<Map<string, number>> {
+      if (found.has(address)) return found;
+      const response = await fetch(service.url + address, { method: "HEAD", headers: { "accept-encoding": "br" } });
+      expect(response.headers.get("content-encoding")).toBe("br");
+      found.set(address, Number(response.headers.get("content-length")));
+      const text = await (await fetch(service.url + address)).text();
+      for (const [, name = ""] of text.matchAll(how)) await sizes(`/assets/${name}`, how, found);
+      return found;
+    }
+    const sum = (found: Map<string, number>): number => [...found.values()].reduce((total, size) => total + size, 0);
+    const atOnce = await sizes(script, /(?:from|import)\s*"\.\/([^"]+\.js)"/g);
+    const all = await sizes(script, /"\.\/([^"]+\.js)"/g);
+    const text = Math.max(...[...all].filter(([address]) => /\/(en|zh)-/.test(address)).map(([, size]) => size));
+    expect(sum(atOnce) + text).toBeGreaterThan(30 * KB);
+    expect(sum(atOnce) + text).toBeLessThan(70 * KB);
+    expect(sum(all)).toBeLessThan(120 * KB);
+    expect(all.size).toBeGreaterThan(atOnce.size + 4);
   });
 
   test("nothing else lies there, and the API still asks for a key", async () => {

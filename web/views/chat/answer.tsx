@@ -1,23 +1,30 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import { inspected } from "../../state/inspected.ts";
+import type { Rating } from "../../api/types.ts";
+import { inspect, inspected } from "../../state/side-panel.ts";
+import { type Source, withSources } from "../../state/sources.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { QuietButton } from "../button.tsx";
+import { RatingButtons } from "./rating.tsx";
 
 interface AnswerProps {
   id?: string | undefined;
   turnId: string | null;
   time: string | null;
   isBusy?: boolean;
-  /** To copy. */
+  /** To copy, with its sources. */
   text: () => string;
+  sources: readonly Source[];
+  /** Of the stored answer, which can be rated. */
+  messageId: string | null;
+  rating: Rating | null;
   children: ComponentChildren;
   notes?: ComponentChildren;
 }
 
 /** Clicks on links and buttons, and the end of a selection. */
 const isOwnClick = (target: EventTarget | null): boolean =>
-  (target instanceof Element && target.closest("a, button") !== null) || !(getSelection()?.isCollapsed ?? true);
+  (target instanceof Element && target.closest("a, button, input, summary") !== null) || !(getSelection()?.isCollapsed ?? true);
 
 function CopyButton({ text }: { text: () => string }) {
   const t = texts.value;
@@ -33,10 +40,9 @@ function CopyButton({ text }: { text: () => string }) {
 }
 
 /** An answer of the assistant; a click looks inside. */
-export function Answer({ id, turnId, time, isBusy = false, text, children, notes }: AnswerProps) {
+export function Answer({ id, turnId, time, isBusy = false, text, sources, messageId, rating, children, notes }: AnswerProps) {
   const t = texts.value.chat;
   const isInspected = turnId !== null && inspected.value === turnId;
-  const inspect = (): void => void (inspected.value = turnId);
   return (
     <article
       class={`message from-assistant${isInspected ? " inspected" : ""}`}
@@ -44,7 +50,7 @@ export function Answer({ id, turnId, time, isBusy = false, text, children, notes
       tabIndex={-1}
       aria-label={t.assistant}
       aria-busy={isBusy}
-      onClick={({ target }) => turnId !== null && !isOwnClick(target) && inspect()}
+      onClick={({ target }) => turnId !== null && !isOwnClick(target) && inspect(turnId)}
     >
       {children}
       {notes}
@@ -55,11 +61,12 @@ export function Answer({ id, turnId, time, isBusy = false, text, children, notes
           </time>
         )}
         {turnId !== null && (
-          <button type="button" class="quiet-button inspect" aria-pressed={isInspected} onClick={inspect}>
+          <button type="button" class="quiet-button inspect" aria-pressed={isInspected} onClick={() => inspect(turnId)}>
             {t.inspect}
           </button>
         )}
-        {!isBusy && <CopyButton text={text} />}
+        {!isBusy && <CopyButton text={() => withSources(text(), sources, t.sources)} />}
+        {messageId !== null && !isBusy && <RatingButtons key={messageId} messageId={messageId} given={rating} />}
       </footer>
     </article>
   );

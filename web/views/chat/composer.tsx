@@ -1,7 +1,7 @@
 import { useSignal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
-import { listKnowledge } from "../../api/endpoints.ts";
-import type { AgentType, KnowledgeBase } from "../../api/types.ts";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { choices, choicesAsFields } from "../../state/choices.ts";
+import { keepDraft, readDraft } from "../../state/drafts.ts";
 import { isOver } from "../../state/live-turn.ts";
 import { stopTurn } from "../../state/run-turn.ts";
 import { userId } from "../../state/settings.ts";
@@ -9,51 +9,45 @@ import { sessionId, turnsHere } from "../../state/thread.ts";
 import { sendTurn } from "../../state/turns.ts";
 import { texts } from "../../texts/texts.ts";
 import { submitting } from "../loaded.tsx";
-
-const AGENTS: readonly AgentType[] = ["hybrid_agent", "naive_rag_agent", "chat_agent"];
-const GENERAL = "general";
+import { ComposerOptions } from "./composer-options.tsx";
 
 /** Makes the field as high as its text. */
-function fit(field: HTMLTextAreaElement): void {
+function fit(field: HTMLTextAreaElement | null): void {
+  if (!field) return;
   field.style.height = "auto";
   field.style.height = `${Math.min(field.scrollHeight, 320) + 2}px`;
 }
 
-/** Writes and sends a message; while it is answered, stops it. */
+/** Writes and sends a message; while it is answered, stops it. What is written stays with its conversation. */
 export function Composer() {
   const t = texts.value.chat;
   const field = useRef<HTMLTextAreaElement>(null);
   const draft = useSignal("");
-  const knowledge = useSignal("");
-  const agent = useSignal<AgentType | "">("");
-  const bases = useSignal<KnowledgeBase[]>([]);
   const running = turnsHere.value.find((turn) => !isOver(turn));
+  const session = sessionId.value;
 
   useEffect(() => {
-    listKnowledge().then(
-      ({ knowledge: found }) => (bases.value = found),
-      () => undefined, // the turn itself says what is wrong
-    );
     if (matchMedia("(hover: hover)").matches) field.current?.focus();
   }, []);
+  useLayoutEffect(() => {
+    draft.value = readDraft(session);
+    requestAnimationFrame(() => fit(field.current));
+  }, [session]);
+
+  function write(text: string): void {
+    draft.value = text;
+    keepDraft(session, text);
+  }
 
   function send(): void {
     const message = draft.value;
     const owner = userId.value;
     if (message.trim() === "" || owner === null || running) return;
-    sendTurn({
-      user_id: owner,
-      session_id: sessionId.value,
-      message,
-      kb_prefix: knowledge.value || null,
-      agent_type: agent.value || null,
-      on_disconnect: "continue",
-      interactive: true,
-    });
-    draft.value = "";
-    requestAnimationFrame(() => {
-      if (field.current) fit(field.current);
-    });
+    const fields = choicesAsFields(choices.value);
+    const body = { user_id: owner, session_id: session, message, on_disconnect: "continue", interactive: true } as const;
+    sendTurn({ kb_prefix: null, agent_type: null, ...body, ...fields });
+    write("");
+    requestAnimationFrame(() => fit(field.current));
   }
 
   function onKeyDown(event: KeyboardEvent): void {
@@ -64,7 +58,7 @@ export function Composer() {
   }
 
   return (
-    <form class="composer" onSubmit={submitting(send)}>
+    <form class={`composer${choices.value.isTemporary ? " is-temporary" : ""}`} onSubmit={submitting(send)}>
       <div class="composer-box">
         <textarea
           id="message"
@@ -75,7 +69,7 @@ export function Composer() {
           placeholder={t.placeholder}
           value={draft}
           onInput={({ currentTarget }) => {
-            draft.value = currentTarget.value;
+            write(currentTarget.value);
             fit(currentTarget);
           }}
           onKeyDown={onKeyDown}
@@ -90,31 +84,7 @@ export function Composer() {
           </button>
         )}
       </div>
-      <div class="composer-options" role="group" aria-label={t.options}>
-        <label>
-          <span>{t.knowledge}</span>
-          <select value={knowledge} onChange={({ currentTarget }) => (knowledge.value = currentTarget.value)}>
-            <option value="">{t.automatic}</option>
-            <option value={GENERAL}>{t.none}</option>
-            {bases.value.map(({ kb_prefix }) => (
-              <option key={kb_prefix} value={kb_prefix}>
-                {kb_prefix}
-              </option>
-            ))}
-          </select>
-        </label>
-        <label>
-          <span>{t.agent}</span>
-          <select value={agent} onChange={({ currentTarget }) => (agent.value = currentTarget.value as AgentType | "")}>
-            <option value="">{t.automatic}</option>
-            {AGENTS.map((name) => (
-              <option key={name} value={name}>
-                {t.agents[name]}
-              </option>
-            ))}
-          </select>
-        </label>
-      </div>
+      <ComposerOptions />
     </form>
   );
 }

@@ -1,6 +1,7 @@
 import { retryTurn } from "../../state/turns.ts";
 import { isAsking, isOver, type LiveTurn } from "../../state/live-turn.ts";
 import { wordsOf } from "../../state/message-parts.ts";
+import { citedSources, type Source, sourcesOf } from "../../state/sources.ts";
 import { texts } from "../../texts/texts.ts";
 import { PrimaryButton } from "../button.tsx";
 import { ErrorNote } from "../error-note.tsx";
@@ -10,9 +11,11 @@ import { QuestionCard } from "../questions/question-card.tsx";
 import { Acts, Plan, Thoughts } from "./acts.tsx";
 import { Answer, AnswerNote } from "./answer.tsx";
 import { CompressedNote } from "./compressed-note.tsx";
+import { Sources } from "./sources.tsx";
 import { UserMessage } from "./user-message.tsx";
 
 const STOPPED = "turn_cancelled";
+const NO_SOURCES: readonly Source[] = [];
 
 function Progress({ turn }: { turn: LiveTurn }) {
   const t = texts.value.chat;
@@ -73,6 +76,8 @@ function Notes({ turn }: { turn: LiveTurn }) {
 
 /** A message that this tab sent or follows, and its answer as it comes. */
 export function LiveExchange({ turn }: { turn: LiveTurn }) {
+  const result = turn.result.value;
+  const sources = result ? citedSources(result.answer, sourcesOf(result.receipt, turn.route.value)) : NO_SOURCES;
   return (
     <>
       <UserMessage text={wordsOf(turn.body.message)} time={turn.sentAt} />
@@ -81,13 +86,21 @@ export function LiveExchange({ turn }: { turn: LiveTurn }) {
         time={null}
         isBusy={!isOver(turn) && !isAsking(turn)}
         text={() => turn.text.value}
-        notes={<Notes turn={turn} />}
+        sources={sources}
+        messageId={result?.message_id ?? null}
+        rating={null}
+        notes={
+          <>
+            <Notes turn={turn} />
+            <Sources of={sources} />
+          </>
+        }
       >
         <Thoughts text={turn.thoughts.value} />
         <Plan items={turn.plan.value} />
         <Acts acts={turn.acts.value} of={isOver(turn) ? "over" : isAsking(turn) ? "asking" : "running"} />
         <ClosedQuestions of={turn.asked.value.closed} />
-        <Markdown of={turn} read={() => [turn.text.value, isOver(turn)]} />
+        <Markdown of={turn} read={() => [turn.text.value, isOver(turn)]} sources={sources} />
       </Answer>
     </>
   );

@@ -3,9 +3,11 @@ import type { Message } from "../../api/types.ts";
 import { toActs } from "../../state/acts.ts";
 import { toClosedQuestions } from "../../state/asked.ts";
 import { place } from "../../state/route.ts";
+import { sourcesIn } from "../../state/sources.ts";
 import { loadEarlier } from "../../state/stored-messages.ts";
 import { conversationId, olderMessages, reloadThread, sessionId, threadError, threadIsLoading, turnsHere } from "../../state/thread.ts";
 import { texts } from "../../texts/texts.ts";
+import { ErrorNote } from "../error-note.tsx";
 import { RetryNote } from "../loaded.tsx";
 import { Markdown } from "../markdown.tsx";
 import { ClosedQuestions } from "../questions/closed-questions.tsx";
@@ -16,6 +18,7 @@ import { Earlier, type KeptPlace, placeOfFirst, restorePlace } from "./earlier.t
 import { LiveExchange } from "./live-exchange.tsx";
 import { Sources } from "./sources.tsx";
 import { UserMessage } from "./user-message.tsx";
+import { Welcome } from "./welcome.tsx";
 
 /** Pixels from the end at which the thread follows the answer again, and from the beginning at which earlier messages are loaded. */
 const NEAR_END = 120;
@@ -32,22 +35,27 @@ function StoredMessage({ message, isAnswered }: { message: Message; isAnswered: 
       <UserMessage id={`message-${id}`} text={content} time={created_at} unansweredTurn={isAnswered ? undefined : turnIdOf(message)} />
     );
   }
+  const sources = sourcesIn(metadata);
   return (
     <Answer
       id={`message-${id}`}
       turnId={turnIdOf(message)}
       time={created_at}
       text={() => content}
+      sources={sources}
+      messageId={id}
+      rating={message.rating}
       notes={
         <>
           <AnswerNote completed={completed} cut={metadata["cut"] === "length"} />
-          <Sources citations={metadata["citations"]} />
+          {metadata["remember"] === false && <p class="quiet small">{texts.value.chat.notRemembered}</p>}
+          <Sources of={sources} />
         </>
       }
     >
       <Acts acts={toActs(message.steps ?? [])} of="over" />
       <ClosedQuestions of={toClosedQuestions(message.steps ?? [])} />
-      <Markdown of={content} read={() => [content, true]} />
+      <Markdown of={content} read={() => [content, true]} sources={sources} />
     </Answer>
   );
 }
@@ -132,9 +140,14 @@ export function Thread() {
       aria-label={texts.value.views.chat}
     >
       <div class="thread-inner" ref={inner}>
-        {threadError.value && <RetryNote error={threadError.value} onRetry={reloadThread} />}
+        {threadError.value &&
+          (threadError.value.status === 404 ? (
+            <ErrorNote error={threadError.value} />
+          ) : (
+            <RetryNote error={threadError.value} onRetry={reloadThread} />
+          ))}
         {threadIsLoading.value && messages.length === 0 && <p class="quiet">{texts.value.loading}</p>}
-        {!threadIsLoading.value && messages.length === 0 && turns.length === 0 && <p class="empty">{t.empty}</p>}
+        {!threadIsLoading.value && messages.length === 0 && turns.length === 0 && <Welcome />}
         <Earlier isSeeking={target !== null} onShow={showEarlier} />
         {messages.map((message, index) => (
           <StoredMessage key={message.id} message={message} isAnswered={messages[index + 1]?.role === "assistant"} />

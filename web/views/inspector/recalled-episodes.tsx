@@ -1,6 +1,6 @@
 import { readMessage } from "../../api/endpoints.ts";
 import type { Receipt } from "../../api/types.ts";
-import { inspected } from "../../state/inspected.ts";
+import { closePanel } from "../../state/side-panel.ts";
 import { chatAddress, goTo } from "../../state/route.ts";
 import { isNarrow } from "../../state/settings.ts";
 import { showTime, texts } from "../../texts/texts.ts";
@@ -14,7 +14,7 @@ function Recalled({ episode }: { episode: ReceiptEpisode }) {
   const loaded = useLoaded(() => Promise.all(episode.message_ids.map(readMessage)), [episode.id]);
   const first = loaded.value?.[0];
   function jump(): void {
-    if (isNarrow.value) inspected.value = null;
+    if (isNarrow.value) closePanel();
     goTo(chatAddress(episode.conversation_id, first?.message.id));
   }
   if (loaded.error?.status === 404) return <p class="quiet">{t.gone}</p>;

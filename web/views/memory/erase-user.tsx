@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { eraseUser } from "../../api/endpoints.ts";
 import type { EraseAnswer } from "../../api/types.ts";
 import { clearConversations } from "../../state/conversations.ts";
-import { inspected } from "../../state/inspected.ts";
+import { closePanel } from "../../state/side-panel.ts";
 import { forgetThread } from "../../state/thread.ts";
 import { forgetTurns } from "../../state/turns.ts";
 import { texts } from "../../texts/texts.ts";
@@ -22,7 +22,7 @@ export function EraseUser({ owner }: { owner: string }) {
     forgetTurns(owner);
     forgetThread();
     clearConversations();
-    inspected.value = null;
+    closePanel();
   }
 
   return (

@@ -1,0 +1,78 @@
+import { expect, test } from "@jest/globals";
+import { zh } from "../../web/texts/zh.ts";
+import { findingsOn } from "./findings.ts";
+import { describePage, startOfflineService, texts } from "./tested-page.ts";
+
+const t = texts.documents;
+const file = (name: string, text: string) => ({ name, mimeType: "", buffer: Buffer.from(text) });
+
+/** Drops a file, as a browser tells of it. */
+const DROP = `(zone) => {
+  const data = new DataTransfer();
+  data.items.add(new File(["# Ferries\\n\\nThe ferry to the island leaves at noon."], "ferries.md"));
+  zone.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
+}`;
+
+describePage("documents on the page", startOfflineService, (on) => {
+  test("a base is made, files are dropped and chosen, read, searched with scores, cited in an answer, and deleted", async () => {
+    const tested = await on.open({ at: "/#/documents", refusals: [422] });
+    const { page, answer } = tested;
+    await page.getByLabel(t.name, { exact: true }).fill("travel");
+    await page.getByLabel(t.description).fill("Ferries and hotels");
+    await page.getByLabel(t.keywords).fill("ferry, 渡轮");
+    await tested.press(t.make);
+    await page.getByRole("link", { name: "travel" }).waitFor();
+    expect(page.url()).toContain("#/documents/travel");
+    await page.locator(".drop-zone").evaluate(DROP);
+    const ferries = page.locator("[data-document='ferries.md']");
+    await ferries.getByText(t.states.indexed).waitFor();
+    await page.getByLabel(t.drop).setInputFiles([file("empty.txt", " "), file("hotels.txt", "A hotel night costs 140 euros.")]);
+    await page.locator("[data-document='hotels.txt']").getByText(t.states.indexed).waitFor();
+    await page.locator(".drop-zone .note.error", { hasText: "empty.txt" }).waitFor();
+    await page.getByLabel(t.question).fill("When does the ferry leave?");
+    await tested.press(t.go);
+    const [first] = await page.locator("[data-passage]").all();
+    expect(await first?.innerText()).toMatch(/leaves at noon/);
+    expect(await first?.innerText()).toContain(t.rank(1));
+    expect(await findingsOn(page)).toEqual([]);
+    await page.getByRole("link", { name: texts.views.chat }).click();
+    await tested.say("When does the ferry leave?");
+    await tested.settled();
+    await answer.locator("details", { hasText: texts.chat.sources }).locator("summary").click();
+    await tested.press(/ferries\.md/, answer);
+    await page.locator(".cited blockquote", { hasText: "leaves at noon" }).waitFor();
+    await page.goto(`${on.url}/#/documents/travel`);
+    await tested.press(t.remove, ferries);
+    await tested.press(t.remove, page.getByRole("dialog"));
+    await ferries.waitFor({ state: "detached" });
+  });
+
+  test("on a phone nothing is cut off, in Chinese", async () => {
+    const tested = await on.open({
+      at: "/#/documents",
+      locale: "zh-CN",
+      viewport: { width: 360, height: 740 },
+      hasTouch: true,
+      isMobile: true,
+    });
+    await tested.page.locator("h1", { hasText: zh.documents.title }).waitFor();
+    await tested.page.locator("form, .drop-zone").first().waitFor();
+    expect(await findingsOn(tested.page)).toEqual([]);
+    expect(await tested.page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth")).toBe(false);
+  });
+
+  test("an empty service explains itself: an example is put into the field, and the way to documents and to a model is shown", async () => {
+    const tested = await on.open();
+    const { page } = tested;
+    await page.getByText("OPENAI_BASE_URL=").waitFor();
+    expect(await findingsOn(page)).toEqual([]);
+    await tested.press(texts.welcome.examples[0] ?? "");
+    expect(await page.locator("#message").inputValue()).toBe(texts.welcome.examples[0]);
+    await page.keyboard.press("Enter");
+    await tested.settled();
+    expect(await page.locator(".welcome-cards").count()).toBe(0);
+    await tested.press(texts.conversations.fresh);
+    await page.getByRole("link", { name: texts.welcome.documentsGo }).click();
+    await page.locator("h1", { hasText: t.title }).waitFor();
+  });
+});

@@ -1,0 +1,30 @@
+import type { enDocuments } from "./en-documents.ts";
+
+/** The view of knowledge bases, in Chinese. */
+export const zhDocuments: typeof enDocuments = {
+  title: "文档",
+  explain: "回答会引用这里的内容。此服务的所有人共用这些文档。",
+  bases: "知识库",
+  newBase: "新建知识库",
+  name: "名称",
+  nameRule: "小写字母、数字、- 和 _",
+  description: "内容说明：用于选择知识库",
+  keywords: "关键词，用逗号分隔（可选）",
+  make: "创建",
+  documents: "文档",
+  drop: "把文件拖到这里或选择文件：PDF、Word、PowerPoint、Excel、ODT、HTML、Markdown、CSV、文本，每个最多 20 MiB",
+  sending: "正在发送",
+  further: (count) => `，还有 ${count} 个`,
+  states: { pending: "读取中", indexed: "就绪", failed: "失败" },
+  passages: (count) => `${count} 个段落`,
+  none: "还没有文档。",
+  remove: "删除",
+  removeAsk: (title) => `删除“${title}”？`,
+  removeExplain: "引用过它的回答会保留标题，但不再有原文。",
+  search: "搜索",
+  question: "像在对话中一样提问",
+  go: "搜索",
+  nothing: "没有合适的段落。",
+  rank: (place) => `第 ${place} 名`,
+  score: (score, percent) => `得分 ${score}，为最佳的 ${percent} %`,
+};

@@ -1,0 +1,87 @@
+import { useEffect, useState } from "preact/hooks";
+import { listDocuments, removeDocument } from "../../api/endpoints.ts";
+import type { Document } from "../../api/types.ts";
+import { showTime, texts } from "../../texts/texts.ts";
+import { Button, QuietButton } from "../button.tsx";
+import { Confirm } from "../confirm.tsx";
+import { LoadState, useAction, useLoaded } from "../loaded.tsx";
+import { DropZone } from "./drop-zone.tsx";
+
+const LOOK_AGAIN_MS = 1_500;
+
+function DocumentRow({ document, onDelete }: { document: Document; onDelete: () => void }) {
+  const t = texts.value.documents;
+  const { title, status, chunk_count: count, error, created_at } = document;
+  return (
+    <li class="card" data-document={title}>
+      <p class="card-head">
+        <strong dir="auto">{title}</strong>
+        <span class={`badge document-${status}`}>{t.states[status]}</span>
+        <span class="quiet small">
+          {status === "indexed" && `${t.passages(count)} · `}
+          {showTime(created_at)}
+        </span>
+      </p>
+      {error !== null && (
+        <p class="note error" dir="auto">
+          {error}
+        </p>
+      )}
+      <div class="actions start">
+        <QuietButton onClick={onDelete}>{t.remove}</QuietButton>
+      </div>
+    </li>
+  );
+}
+
+/** The documents of a knowledge base, newest first, and the way to add some. */
+export function DocumentList({ prefix }: { prefix: string }) {
+  const t = texts.value.documents;
+  const loaded = useLoaded(() => listDocuments(prefix, null), [prefix]);
+  const [older, setOlder] = useState<{ documents: Document[]; next: string | null } | null>(null);
+  const [deleting, setDeleting] = useState<Document | null>(null);
+  const { run, note } = useAction();
+  const next = older ? older.next : (loaded.value?.next ?? null);
+  const isReading = loaded.value?.documents.some(({ status }) => status === "pending") ?? false;
+  useEffect(() => {
+    if (!isReading || loaded.isLoading) return undefined;
+    const timer = setTimeout(loaded.reload, LOOK_AGAIN_MS);
+    return () => clearTimeout(timer);
+  }, [isReading, loaded.isLoading]);
+
+  async function more(): Promise<void> {
+    const page = await listDocuments(prefix, next);
+    setOlder({ documents: [...(older?.documents ?? []), ...page.documents], next: page.next });
+  }
+  async function remove({ id }: Document): Promise<void> {
+    await removeDocument(prefix, id);
+    setDeleting(null);
+    setOlder(null);
+    loaded.reload();
+  }
+
+  return (
+    <section class="stack" aria-label={t.documents}>
+      <DropZone prefix={prefix} onAdded={loaded.reload} />
+      <LoadState of={loaded}>
+        {({ documents }) => (
+          <>
+            {documents.length === 0 && <p class="quiet">{t.none}</p>}
+            <ul class="cards">
+              {[...documents, ...(older?.documents ?? [])].map((document) => (
+                <DocumentRow key={document.id} document={document} onDelete={() => setDeleting(document)} />
+              ))}
+            </ul>
+          </>
+        )}
+      </LoadState>
+      {note}
+      {next !== null && <Button onClick={() => run(more)}>{texts.value.more}</Button>}
+      {deleting && (
+        <Confirm title={t.removeAsk(deleting.title)} go={t.remove} action={() => remove(deleting)} onClose={() => setDeleting(null)}>
+          {t.removeExplain}
+        </Confirm>
+      )}
+    </section>
+  );
+}
