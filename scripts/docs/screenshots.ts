@@ -35,6 +35,13 @@ function answer(body: ChatRequestBody): ModelScript {
     };
     return isFirst ? { toolCalls: [{ name: "core_memory_update", arguments: update }] } : { tokens: ["Nothing to do."] };
   }
+  if (lastMessage(body).includes("buy the tickets")) {
+    const options = [
+      { label: "The 18:40", description: "regional, bicycles travel free", is_recommended: true },
+      { label: "The 19:15", description: "intercity, 5 € for a bicycle" },
+    ];
+    return { toolCalls: [{ name: "ask_decision", arguments: { decision_type: "branch", context: "Which train shall I book?", options } }] };
+  }
   // The last message of a prompt may begin with what was recalled: the question stands at its end.
   const [question = ""] = Object.keys(ANSWERS).toSorted(
     (one, other) => lastMessage(body).lastIndexOf(other) - lastMessage(body).lastIndexOf(one),
@@ -97,6 +104,7 @@ async function talkBefore(url: string): Promise<string> {
     title: "Bicycles on trains",
     text: "# Bicycles on trains\n\nBicycles travel free on regional trains. On intercity trains they need a reservation and cost 5 €.",
   });
+  await send("/agents/traveller", { description: "Books tickets", tools: ["ask_decision"], keywords: ["tickets"] }, "PUT");
   await say("films", "My favourite film is the one about the lighthouse keeper on the Azores.");
   await say("garden", "The tomatoes on my balcony want more sun than they get.");
   await say("today", "I moved from Lisbon to Porto last week. I still do not eat meat.");
@@ -127,10 +135,20 @@ async function takeAll(browser: Browser, url: string, conversation: string): Pro
   await light.keyboard.press("Alt+i");
   await light.locator(".timeline").waitFor();
   await shoot(light, "chat-light");
+  await light.keyboard.press("Escape");
+  await light.locator("button.cite").first().click();
+  await light.locator(".cited blockquote").waitFor();
+  await shoot(light, "citation-light");
   await light.goto(`${url}/#/memory/core`);
   await light.locator("[data-section=profile]").waitFor();
   await light.getByRole("button", { name: "History: Profile" }).click();
   await shoot(light, "memory-light");
+  await light.goto(`${url}/#/documents/trains`);
+  await light.locator("[data-document]").waitFor();
+  await light.getByLabel("A question, as in chat").fill("May I take a bicycle?");
+  await light.keyboard.press("Enter");
+  await light.locator("[data-passage]").first().waitFor();
+  await shoot(light, "documents-light");
   await light.close();
 
   const dark = await open(browser, `${url}/#/chat/${conversation}`, { colorScheme: "dark" });
@@ -150,6 +168,11 @@ async function takeAll(browser: Browser, url: string, conversation: string): Pro
   await small.getByRole("button", { name: "Details" }).last().tap();
   await small.locator(".timeline").waitFor();
   await shoot(small, "inspector-phone");
+  await small.keyboard.press("Escape");
+  await small.locator("#message").fill("Please buy the tickets");
+  await small.locator("#message").press("Enter");
+  await small.locator(".question-card").waitFor();
+  await shoot(small, "question-phone");
   await small.close();
 }
 

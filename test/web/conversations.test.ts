@@ -41,8 +41,8 @@ describePage("the list of conversations", startOfflineService, (on) => {
     await tested.press(t.leaveArchive);
     await page.getByRole("link", { name: "Tomatoes" }).waitFor();
     expect(await listConversations(on.url, on.user)).toMatchObject([
-      { title: "电影 by the sea", pinned: true, archived: false },
       { title: "Tomatoes need sun.", pinned: false, archived: false },
+      { title: "电影 by the sea", pinned: true, archived: false },
     ]);
   });
 

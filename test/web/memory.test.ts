@@ -1,3 +1,4 @@
+import { readFile } from "node:fs/promises";
 import type { Locator } from "playwright-core";
 import { expect, test } from "@jest/globals";
 import { listConversations } from "../support/clients/api-client.ts";
@@ -97,6 +98,11 @@ describePage("the memory of a user on the page", startService, (on) => {
     await tested.answer.waitFor();
     await page.getByRole("link", { name: texts.views.memory }).click();
     await page.getByRole("link", { name: t.tabs.erase }).click();
+    const saving = page.waitForEvent("download");
+    await tested.press(t.erase.export);
+    const saved = await saving;
+    expect(saved.suggestedFilename()).toBe(`${on.user}.jsonl`);
+    expect(await readFile(await saved.path(), "utf8")).toContain(on.user);
     const go = page.getByRole("button", { name: t.erase.go });
     expect(await go.isDisabled()).toBe(true);
     await page.getByLabel(t.erase.type(on.user)).fill(on.user.toUpperCase());

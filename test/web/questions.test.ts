@@ -153,7 +153,13 @@ describePage("questions on the page", startService, (on) => {
     const ask = { decision_type: "custom", context: "How shall we travel?", options, allow_multiple: true };
     client.follow(
       [callOf("ask_decision", ask)],
-      [callOf("ask_clarification", { question_type: "scope", question: "For how long?", options: [] })],
+      [
+        callOf("ask_clarification", {
+          question_type: "scope",
+          question: "For how long?",
+          options: [{ label: "A day" }, { label: "A week", is_recommended: true }],
+        }),
+      ],
       "Planned.",
     );
     const tested = await on.open();

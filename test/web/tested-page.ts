@@ -86,7 +86,8 @@ async function openTestedPage(
   });
   page.on("pageerror", (error) => problems.push(`exception: ${error.message}`));
   page.on("request", (request) => {
-    if (!request.url().startsWith(url) && !request.url().startsWith("data:")) problems.push(`request to ${request.url()}`);
+    const isOwn = [url, `blob:${url}`, "data:"].some((beginning) => request.url().startsWith(beginning));
+    if (!isOwn) problems.push(`request to ${request.url()}`);
   });
   if (user !== null) await page.addInitScript(`localStorage.setItem("conversation-graph.user", ${JSON.stringify(user)})`);
   await page.goto(url + at);

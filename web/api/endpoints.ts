@@ -73,6 +73,7 @@ export const searchEpisodes = (userId: string, text: string) =>
   call<Api.EpisodeList>(`${user(userId)}/episodes${query({ query: text, limit: 20 })}`);
 export const forgetEpisode = (userId: string, episodeId: string) =>
   call<Api.EraseAnswer>(`${user(userId)}/episodes/${episodeId}`, { method: "DELETE" });
+export const exportUser = (userId: string) => send(`${user(userId)}/export`);
 export const eraseUser = (userId: string) => call<Api.EraseAnswer>(user(userId), { method: "DELETE" });
 
 export const listPermissions = (userId: string, after: string | null) =>

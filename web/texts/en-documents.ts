@@ -24,5 +24,5 @@ export const enDocuments = {
   go: "Search",
   nothing: "No passage fits.",
   rank: (place: number) => `No. ${place}`,
-  score: (score: string, percent: string) => `score ${score}, ${percent} % of the best`,
+  score: (score: string) => `score ${score}`,
 };

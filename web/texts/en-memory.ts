@@ -73,6 +73,7 @@ export const enMemory = {
     explain: "Permanently deletes all data of this user.",
     type: (userId: string) => `Type the user ID, ${userId}, to confirm`,
     go: "Erase everything",
+    export: "Save everything as a file first",
     done: "Erased.",
     pending: "Nobody can find it any more; the rest will be cleared automatically.",
   },

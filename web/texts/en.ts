@@ -108,6 +108,7 @@ export const en = {
     agents: { hybrid_agent: "Hybrid search", naive_rag_agent: "Semantic search", chat_agent: "No documents" },
     waiting: "Waiting for the answer",
     reconnecting: "Connection lost. Reconnecting…",
+    sendingAgain: "Not sent: the service cannot be reached. Trying again…",
     stopping: "Stopping…",
     stopped: "Stopped. The partial answer is kept but won't be remembered.",
     incomplete: "Incomplete, won't be remembered",

@@ -26,5 +26,5 @@ export const zhDocuments: typeof enDocuments = {
   go: "搜索",
   nothing: "没有合适的段落。",
   rank: (place) => `第 ${place} 名`,
-  score: (score, percent) => `得分 ${score}，为最佳的 ${percent} %`,
+  score: (score) => `得分 ${score}`,
 };

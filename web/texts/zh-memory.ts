@@ -75,6 +75,7 @@ export const zhMemory: Texts["memory"] = {
     explain: "永久删除此用户的所有数据。",
     type: (userId) => `输入用户 ID ${userId} 以确认`,
     go: "全部删除",
+    export: "先把全部数据存为文件",
     done: "已删除。",
     pending: "已无人能查到；剩余部分会自动清除。",
   },

@@ -102,6 +102,7 @@ export const zh: Texts = {
     agents: { hybrid_agent: "混合检索", naive_rag_agent: "语义检索", chat_agent: "不用文档" },
     waiting: "等待回答",
     reconnecting: "连接中断，正在重新连接…",
+    sendingAgain: "尚未发送：无法连接服务，正在重试…",
     stopping: "正在停止…",
     stopped: "已停止。未完成的回答会保留，但不会被记住。",
     incomplete: "不完整，不会被记住",

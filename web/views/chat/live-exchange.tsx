@@ -20,7 +20,7 @@ const NO_SOURCES: readonly Source[] = [];
 function Progress({ turn }: { turn: LiveTurn }) {
   const t = texts.value.chat;
   const phase = turn.phase.value;
-  if (phase === "reconnecting") return <p class="note warning">{t.reconnecting}</p>;
+  if (phase === "reconnecting") return <p class="note warning">{turn.turnId.value === null ? t.sendingAgain : t.reconnecting}</p>;
   if (phase === "stopping") return <p class="quiet">{t.stopping}</p>;
   if (phase !== "waiting") return null;
   return (

@@ -6,7 +6,6 @@ import { submitting, useAction } from "../loaded.tsx";
 
 function Found({ found: { passages, degraded } }: { found: FoundPassages }) {
   const t = texts.value.documents;
-  const best = Math.max(...passages.map(({ score }) => score), 0) || 1;
   return (
     <>
       {degraded && <p class="note warning">{texts.value.memory.episodes.degraded}</p>}
@@ -20,7 +19,7 @@ function Found({ found: { passages, degraded } }: { found: FoundPassages }) {
                 {heading}
               </span>
               <span class="badge">{t.rank(index + 1)}</span>
-              <span class="quiet small">{t.score(showNumber(score, 3), showNumber((score / best) * 100))}</span>
+              <span class="quiet small">{t.score(showNumber(score, 3))}</span>
             </p>
             <blockquote class="as-written" dir="auto">
               {text}

@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { readTurn } from "../../api/endpoints.ts";
 import type { Turn } from "../../api/types.ts";
-import { texts } from "../../texts/texts.ts";
+import { language, texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
 import { LoadState, useLoaded } from "../loaded.tsx";
 import { Changes } from "./changes.tsx";
@@ -10,40 +10,26 @@ import { RecalledEpisodes } from "./recalled-episodes.tsx";
 import { SummaryThen } from "./summary-then.tsx";
 import { Timeline } from "./timeline.tsx";
 import { UsedPassages } from "./used-passages.tsx";
+import { UsedSections } from "./used-sections.tsx";
 
 const LOOK_AGAIN_MS = 1_500;
 
 function Route({ turn: { route_decision: decision } }: { turn: Turn }) {
   const t = texts.value.inspector;
   if (!decision) return null;
+  const isGeneral = decision.kb_prefix === "general";
   return (
     <section>
       <h3>{t.route}</h3>
       <p>
-        <strong>{decision.kb_prefix === "general" ? t.general : decision.kb_prefix}</strong> ·{" "}
-        {t.methods[decision.method] ?? decision.method} · {Math.round(decision.confidence * 100)} % {t.confidence}
+        <strong>{isGeneral ? t.general : decision.kb_prefix}</strong> · {t.methods[decision.method] ?? decision.method}
+        {!isGeneral && ` · ${Math.round(decision.confidence * 100)} % ${t.confidence}`}
       </p>
       <p class="quiet small" dir="auto">
-        {decision.reason} · <code>{decision.worker_name}</code>
+        {/* The service gives its reasons in English. */}
+        {language.value === "en" && `${decision.reason} · `}
+        <code>{decision.worker_name}</code>
       </p>
-    </section>
-  );
-}
-
-function Sections({ turn: { receipt } }: { turn: Turn }) {
-  const t = texts.value;
-  if (!receipt) return null;
-  return (
-    <section>
-      <h3>{t.inspector.sections}</h3>
-      {receipt.core_memory.length === 0 && <p class="quiet">{t.inspector.noSections}</p>}
-      <ul class="chips">
-        {receipt.core_memory.map(({ section, version }) => (
-          <li key={section} class="chip">
-            {t.memory.core.sections[section] ?? section} · {t.memory.core.version(version)}
-          </li>
-        ))}
-      </ul>
     </section>
   );
 }
@@ -59,14 +45,14 @@ function Details({ turn }: { turn: Turn }) {
       </p>
       {turn.error && <ErrorNote error={turn.error} />}
       {degraded.length > 0 && <p class="note warning">{t.chat.withoutLayers(degraded.map((layer) => t.layers[layer]).join(", "))}</p>}
-      {turn.timings && <Timeline timings={turn.timings} />}
-      <Route turn={turn} />
-      <PromptTokens turn={turn} />
+      {turn.receipt && <UsedSections receipt={turn.receipt} />}
       <SummaryThen turn={turn} />
-      <Sections turn={turn} />
       {turn.receipt && <RecalledEpisodes episodes={turn.receipt.episodes} />}
       <UsedPassages turn={turn} />
       {turn.message_id !== null && <Changes triggerMessageId={turn.message_id} />}
+      <Route turn={turn} />
+      <PromptTokens turn={turn} />
+      {turn.timings && <Timeline timings={turn.timings} />}
     </>
   );
 }

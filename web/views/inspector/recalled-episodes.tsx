@@ -9,7 +9,7 @@ import { LoadState, useLoaded } from "../loaded.tsx";
 
 type ReceiptEpisode = Receipt["episodes"][number];
 
-function Recalled({ episode }: { episode: ReceiptEpisode }) {
+function Recalled({ episode, place }: { episode: ReceiptEpisode; place: number }) {
   const t = texts.value.inspector;
   const loaded = useLoaded(() => Promise.all(episode.message_ids.map(readMessage)), [episode.id]);
   const first = loaded.value?.[0];
@@ -29,7 +29,7 @@ function Recalled({ episode }: { episode: ReceiptEpisode }) {
           ))}
           <p class="card-foot">
             <span class="quiet small">
-              {t.score} {episode.score.toFixed(3)}
+              {t.rank(place)}
               {first && ` · ${showTime(first.message.created_at)}`}
             </span>
             <QuietButton onClick={jump}>{t.jump}</QuietButton>
@@ -48,9 +48,9 @@ export function RecalledEpisodes({ episodes }: { episodes: readonly ReceiptEpiso
       <h3>{t.episodes}</h3>
       {episodes.length === 0 && <p class="quiet">{t.noEpisodes}</p>}
       <ol class="cards">
-        {episodes.map((episode) => (
+        {episodes.map((episode, index) => (
           <li key={episode.id} class="card">
-            <Recalled episode={episode} />
+            <Recalled episode={episode} place={index + 1} />
           </li>
         ))}
       </ol>

@@ -4,16 +4,15 @@ import { PassageText } from "../passage-text.tsx";
 
 type ReceiptPassage = Receipt["passages"][number];
 
-function Used({ passage: { id, title, score }, prefix }: { passage: ReceiptPassage; prefix: string | undefined }) {
+function Used({ passage: { id, title }, number, prefix }: { passage: ReceiptPassage; number: number; prefix: string | undefined }) {
   return (
     <>
       <p dir="auto">
-        <strong>{title}</strong>
+        <strong>
+          [{number}] {title}
+        </strong>
       </p>
       {prefix !== undefined && <PassageText prefix={prefix} id={id} />}
-      <p class="quiet small">
-        {texts.value.inspector.score} {score.toFixed(3)}
-      </p>
     </>
   );
 }
@@ -27,9 +26,9 @@ export function UsedPassages({ turn: { receipt, route_decision: decision } }: { 
       <h3>{t.passages}</h3>
       {receipt.passages.length === 0 && <p class="quiet">{t.noPassages}</p>}
       <ol class="cards">
-        {receipt.passages.map((passage) => (
+        {receipt.passages.map((passage, index) => (
           <li key={passage.id} class="card">
-            <Used passage={passage} prefix={decision?.kb_prefix} />
+            <Used passage={passage} number={index + 1} prefix={decision?.kb_prefix} />
           </li>
         ))}
       </ol>

@@ -25,8 +25,8 @@ function EpisodeCard({ episode, onForget }: { episode: Episode; onForget: () => 
       )}
       <p class="card-foot">
         <span class="quiet small">
-          {t.inspector.score} {episode.score.toFixed(3)} · {t.memory.episodes.types[type] ?? type} · {t.memory.episodes.importance}{" "}
-          {showNumber(episode.importance, 2)} · {showTime(episode.created_at)}
+          {t.memory.episodes.types[type] ?? type} · {t.memory.episodes.importance} {showNumber(episode.importance, 2)} ·{" "}
+          {showTime(episode.created_at)}
         </span>
         <span class="actions">
           <a class="quiet-button" href={chatAddress(episode.conversation_id, episode.message_ids[0])}>

@@ -1,5 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Operation } from "../../api/types.ts";
+import { diffLines } from "../../state/line-diff.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 
 /** One change of the memory: from what to what, by whom and why. */
@@ -17,16 +18,19 @@ export function OperationCard({ operation, children }: { operation: Operation; c
           {core.by(actor)} · {showTime(created_at)}
         </span>
       </p>
-      <dl class="diff">
-        <dt>{changes.before}</dt>
-        <dd class="before" dir="auto">
-          {old_value ?? <em>{changes.nothing}</em>}
-        </dd>
-        <dt>{changes.after}</dt>
-        <dd class="after" dir="auto">
-          {new_value ?? <em>{changes.nothing}</em>}
-        </dd>
-      </dl>
+      <div class="diff">
+        {diffLines(old_value, new_value).map(({ kind, lines }, index) => (
+          <p key={index} class={kind} dir="auto">
+            {kind !== "same" && <span class="visually-hidden">{changes[kind]}: </span>}
+            {lines.join("\n")}
+          </p>
+        ))}
+        {new_value === null && (
+          <p class="after">
+            <em>{changes.nothing}</em>
+          </p>
+        )}
+      </div>
       {(refused ?? reason) !== null && (
         <p class="quiet small" dir="auto">
           {refused ?? reason}
