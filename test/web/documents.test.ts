@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { zh } from "../../web/texts/zh.ts";
+import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
 import { findingsOn } from "./findings.ts";
 import { describePage, startOfflineService, texts } from "./tested-page.ts";
 
@@ -26,8 +27,13 @@ describePage("documents on the page", startOfflineService, (on) => {
     await page.locator(".drop-zone").waitFor();
     await page.evaluate(`(${DROP})(document.querySelector(".drop-zone"))`);
     const ferries = page.locator("[data-document='ferries.md']");
+    await ferries.waitFor();
+    const knowledge = makeKnowledgeClient(on.url);
+    await knowledge.settled("travel");
     await ferries.getByText(t.states.indexed).waitFor();
     await page.getByLabel(t.drop).setInputFiles([file("empty.txt", " "), file("hotels.txt", "A hotel night costs 140 euros.")]);
+    await page.locator("[data-document='hotels.txt']").waitFor();
+    await knowledge.settled("travel");
     await page.locator("[data-document='hotels.txt']").getByText(t.states.indexed).waitFor();
     await page.locator(".drop-zone .note.error", { hasText: "empty.txt" }).waitFor();
     await page.getByLabel(t.question).fill("When does the ferry leave?");
@@ -46,7 +52,7 @@ describePage("documents on the page", startOfflineService, (on) => {
     await tested.press(t.remove, ferries);
     await tested.press(t.remove, page.getByRole("dialog"));
     await ferries.waitFor({ state: "detached" });
-  });
+  }, 180_000);
 
   test("on a phone nothing is cut off, in Chinese", async () => {
     const tested = await on.open({

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
-import { callApi, postJson } from "../../support/clients/api-client.ts";
+import { callApi, type ErrorBody, postJson } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { makeKnowledgeClient, type KnowledgeClient } from "../../support/clients/knowledge-client.ts";
 import { useServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
@@ -68,7 +68,7 @@ describe("knowledge bases over HTTP", () => {
 
   test("passages are found with their scores, best first, and only those of the base", async () => {
     const found = (kb: string, query: string) =>
-      callApi<{ passages: { title: string; text: string; score: number }[]; degraded: boolean }>(
+      callApi<ErrorBody & { passages: { title: string; text: string; score: number }[]; degraded: boolean }>(
         `${running.url}/api/v1/knowledge/${kb}/passages?query=${encodeURIComponent(query)}`,
         { headers: KEYS.acme },
       );
