@@ -73,11 +73,10 @@ describe("answers are what the description says", () => {
     for (const message of ["My name is Ada and I live in Lisbon.", "I like the juniper best.", "Where do I live?"])
       await ask("runTurn", { body: turn(message) });
     const last = { params: { id: told.headers.get("x-turn-id") ?? "" } };
-    const { receipt } = await ask<{ receipt: { passages: { id: string }[] } }>("getTurn", last);
-    await ask("findPassages", { params: { kb: "travel" }, query: { query: "What climbs the hills?" } });
-    await ask("getPassage", { params: { kb: "travel", passage: receipt.passages[0]?.id ?? "none" } });
-    await ask("resumeTurn", last);
-    await ask("cancelTurn", last);
+    for (const operation of ["getTurn", "resumeTurn", "cancelTurn"] as const) await ask(operation, last);
+    const search = { params: { kb: "travel" }, query: { query: "What climbs the hills?" } };
+    const { passages } = await ask<{ passages: { id: string }[] }>("findPassages", search);
+    await ask("getPassage", { params: { kb: "travel", passage: passages[0]?.id ?? "none" } });
     await askForPicture(client, turn(""));
   });
 
