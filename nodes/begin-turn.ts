@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors/app-error.ts";
 import { abortable } from "../models/deadlines.ts";
 import type { QuestionStore } from "../stores/postgres/agents/question-store.ts";
+import { isTakingBack } from "../stores/postgres/conversations/branch-turn.ts";
 import type { BeginTurn, BegunTurn } from "../stores/postgres/conversations/recover-turn.ts";
 import type { TurnRecordStore } from "../stores/postgres/conversations/turn-record-store.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
@@ -35,7 +36,7 @@ async function undo(turns: TurnStore, turn: BeginTurn, begun: BegunTurn | null, 
   if (!begun) return;
   const { tenantId, userId, turnId } = turn;
   const held = { tenantId, userId, turnId, conversationId: begun.conversationId };
-  if (!turn.key && turn.continues === undefined) return retryWhileUnreachable(() => turns.takeBack(held));
+  if (!turn.key && turn.continues === undefined && !isTakingBack(turn)) return retryWhileUnreachable(() => turns.takeBack(held));
   const outcome = failedTurnOutcome(refusal.toContent(), undefined);
   await retryWhileUnreachable(() => turns.finish(held, null, [], outcome));
 }

@@ -1,8 +1,14 @@
 import type { Embedder } from "../../models/embedder.ts";
 import type { ConversationJob } from "../../stores/jobs/job.ts";
 import type { ArchiveStore, UnindexedMemory } from "../../stores/postgres/memory/archive-store.ts";
-import type { EpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
-import { type Exchange, firstMessageOf, type ReadExchange, toExchanges } from "../../stores/postgres/conversations/exchanges.ts";
+import type { EpisodeStore, IndexBacklog } from "../../stores/postgres/memory/episode-store.ts";
+import {
+  episodeIdOf,
+  type Exchange,
+  firstMessageOf,
+  type ReadExchange,
+  toExchanges,
+} from "../../stores/postgres/conversations/exchanges.ts";
 import { dayWords } from "../../text/days.ts";
 import { episodeGroupId, ownerKey } from "../../stores/search/index-keys.ts";
 import { lexicalText } from "../../text/lexical-text.ts";
@@ -71,7 +77,8 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
     embedding: number[],
   ): SearchDocument {
     const { tenantId, userId, conversationId } = owned;
-    const { id, createdAt } = firstMessageOf(exchange);
+    const { createdAt } = firstMessageOf(exchange);
+    const id = episodeIdOf(exchange);
     const [asked, answered] = [indexed.asked?.content ?? "", indexed.answer?.content ?? ""];
     return {
       id,
@@ -90,7 +97,7 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
     conversation: OwnedConversation,
     indexName: string,
     exchanges: ReadExchange[],
-    before: string | null,
+    before: IndexBacklog["previous"],
     signal: AbortSignal,
   ): Promise<void> {
     if (exchanges.length === 0) return;
@@ -98,9 +105,18 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
     const texts = read.map(({ indexed }) => textToEmbed(indexed));
     const [opened, embeddings] = await Promise.all([index.open(indexName), embedder.embedPassages(texts, signal)]);
     signal.throwIfAborted();
-    const ids = exchanges.map((exchange) => [firstMessageOf(exchange).id, answerIdOf(exchange)] as const);
+    const ids = exchanges.map((exchange) => [episodeIdOf(exchange), answerIdOf(exchange)] as const);
+    const branches = exchanges.map(({ anchor }) => anchor.branchId);
+    // What was said on another branch does not stand before it.
+    const previousOf = (position: number): string | null => {
+      const last =
+        position === 0
+          ? { id: before?.id ?? null, branchId: before?.branchId ?? null }
+          : { id: ids[position - 1]?.[0] ?? null, branchId: branches[position - 1] ?? null };
+      return last.branchId === branches[position] ? last.id : null;
+    };
     const documents = await mapInSlices(read, (one, position) =>
-      toDocument(conversation, one, ids[position - 1]?.[0] ?? before, embeddings[position] ?? []),
+      toDocument(conversation, one, previousOf(position), embeddings[position] ?? []),
     );
     await opened.upsert(documents);
     unflushed += exchanges.length;
@@ -145,16 +161,16 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
     async step(conversation, signal) {
       const indexName = await index.name();
       const backlog = await episodes.readBacklog(conversation, indexName, STEP_MESSAGES);
-      const { messages, previousId } = backlog;
+      const { messages, previous } = backlog;
       if (backlog.hasArchived) await indexArchived(conversation, indexName, signal);
       const last = messages.at(-1);
       if (!last) return;
       const exchanges = toExchanges(messages);
-      await write(conversation, indexName, exchanges, previousId, signal);
+      await write(conversation, indexName, exchanges, previous, signal);
       const lastExchange = exchanges.at(-1);
       await episodes.advance(conversation, indexName, backlog, {
         indexedThrough: { createdAt: last.createdAt, id: last.id },
-        lastEpisodeId: lastExchange ? firstMessageOf(lastExchange).id : previousId,
+        lastEpisodeId: lastExchange ? episodeIdOf(lastExchange) : (previous?.id ?? null),
       });
       await flushAfterBulk(conversation, indexName, messages.length === STEP_MESSAGES);
     },

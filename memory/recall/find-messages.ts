@@ -13,7 +13,7 @@ const END_OF_TIME = new Date("9999-01-01T00:00:00Z");
 
 interface FindMessagesParts {
   index: Pick<EpisodeIndex, "open" | "name">;
-  messages: Pick<MessageStore, "findAll">;
+  messages: Pick<MessageStore, "findExchanges">;
 }
 
 /**
@@ -22,11 +22,9 @@ interface FindMessagesParts {
  */
 export function makeFindMessages({ index, messages }: FindMessagesParts) {
   async function loadHits(owner: Owner, hits: readonly SearchHit[], words: readonly string[]): Promise<Map<string, FoundMessage>> {
-    const ids = hits.map(({ id, attributes }) => [id, String(attributes["answer_id"])]);
-    const stored = new Map((await messages.findAll(owner, [...new Set(ids.flat())])).map((found) => [found.message.id, found]));
+    const exchanges = hits.map(({ id, attributes }) => [id, String(attributes["answer_id"])] as const);
     const best = new Map<string, FoundMessage>();
-    for (const [id = "", answerId = ""] of ids) {
-      const said = [...new Set([id, answerId])].flatMap((one) => stored.get(one) ?? []);
+    for (const [id, said] of await messages.findExchanges(owner, exchanges)) {
       const has = said.map(({ message }) => {
         const own = new Set(lexicalText(message.content).split(" "));
         return words.filter((word) => own.has(word));

@@ -91,14 +91,19 @@ export function rankHits({ wordHits, vectorHits, weights, now, time }: HitsToRan
   return ranked.sort(bestFirst);
 }
 
-/** The best `limit` hits whose texts Postgres still has. Loads the hits behind them only when some are gone. */
+/** Hits that are looked at next in place of those that were left out. */
+const SPARE = 10;
+
+/** The best `limit` hits whose texts are there and lie on a path. Loads the hits behind them only when some are left out. */
 export async function loadBest<Text extends { id: string }>(
   ranked: readonly RankedHit[],
   limit: number,
   load: (some: readonly RankedHit[]) => Promise<Text[]>,
 ): Promise<(RankedHit & { text: Text })[]> {
   const texts = await load(ranked.slice(0, limit));
-  if (texts.length < limit) texts.push(...(await load(ranked.slice(limit))));
+  for (let from = limit, count = SPARE; texts.length < limit && from < ranked.length; from += count, count *= 4) {
+    texts.push(...(await load(ranked.slice(from, from + count))));
+  }
   const textOf = new Map(texts.map((text) => [text.id, text]));
   return ranked
     .flatMap((episode) => {

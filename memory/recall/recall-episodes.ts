@@ -93,8 +93,6 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const RERANKED = 25;
 /** For a question for several things: this many times the limit. See docs/decisions/0040. */
 const SEVERAL = 2;
-/** Hits loaded in place of those that Postgres no longer has. */
-const SPARE = 10;
 
 /** Either message counts: a window may begin with an answer. */
 function isExcept({ id, attributes }: SearchHit, except: ReadonlySet<string> | undefined): boolean {
@@ -215,7 +213,7 @@ export function makeRecall(parts: RecallParts): Recall {
     });
     const most = mayExceedLimit && asksForSeveral(question) ? SEVERAL * limit : limit;
     const wanted = rerank ? Math.max(most, RERANKED) : most;
-    const loaded = await loadBest(relevant.slice(0, wanted + SPARE), wanted, (some) =>
+    const loaded = await loadBest(relevant, wanted, (some) =>
       episodes.load(
         { tenantId, userId },
         some.map(({ hit }) => [hit.id, String(hit.attributes["answer_id"])]),

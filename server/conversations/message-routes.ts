@@ -134,7 +134,7 @@ export function messageRoutes({ stores, memory, observing }: AppParts): Router {
       const { order, include, ...given } = parseRequest(MessagesQuery, request.query);
       const page = toPageRequest(given);
       const conversation = await findConversation(conversations, request, response);
-      const { items, next } = await messages.list(conversation, page, order);
+      const { items, next } = await messages.list(conversation, page, { order });
       if (include === undefined) return void response.json({ messages: items.map(toMessage), next });
       const turnOf = ({ role, metadata: { turn_id: id } }: StoredMessage) => (role === "assistant" && typeof id === "string" ? id : null);
       const turnIds = items.map(turnOf).filter((id) => id !== null);

@@ -4,6 +4,7 @@ import type { Database } from "../database/database.ts";
 import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
 import type { AnswerValue, QuestionType } from "../../../turn/question.ts";
 import { KEEP_RULINGS } from "./decision-store.ts";
+import { onPathSql, pathOf } from "../conversations/branch-path.ts";
 import { storableJson } from "../../../text/storable-text.ts";
 import type { HeldTurn } from "../conversations/recover-turn.ts";
 
@@ -58,7 +59,7 @@ export interface StepStore {
   noteAgent(turn: HeldTurn, agent: { name: string; interaction: string; state: string | null }): Promise<void>;
   /** By `seq`, behind `after`. */
   list(scope: OwnerScope, turnId: string, page: { after: number; limit: number }): Promise<Step[]>;
-  /** Of all turns of these user messages, in their order. */
+  /** Of all turns of these user messages on the path, in their order. */
   ofQuestions(conversation: OwnedConversation, questionIds: readonly string[]): Promise<StepOfQuestion[]>;
   ofTurns(conversation: OwnedConversation, turnIds: readonly string[]): Promise<StepOfQuestion[]>;
   agents(conversation: OwnedConversation): Promise<AgentOfConversation[]>;
@@ -107,9 +108,13 @@ select ${COLUMNS} from turn_steps join turns on turns.id = turn_id
 where turn_id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3) and seq > $4
 order by seq limit $5`;
 
+/** SQL: a turn belongs to the path: its branch does, and its answer when it has one. */
+const isTurnOnPathSql = `(${pathOf("$1")} is null or ${pathOf("$1")} ? coalesce(turns.branch_id, turns.conversation_id)::text
+  and not exists (select from messages answer where answer.id = turns.answer_id and not ${onPathSql("answer", pathOf("$1"))}))`;
+
 const OF_QUESTIONS = `
 select ${COLUMNS}, turn_id as "turnId", question_id as "questionId" from turn_steps join turns on turns.id = turn_id
-where question_id = any($4::uuid[]) and turns.conversation_id = ${OWNED_ID}
+where question_id = any($4::uuid[]) and turns.conversation_id = ${OWNED_ID} and ${isTurnOnPathSql}
 order by turns.started_at, turn_id, seq`;
 
 const OF_TURNS = `

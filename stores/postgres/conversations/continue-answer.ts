@@ -4,6 +4,7 @@ import type { JobTransaction } from "../../jobs/job-queue.ts";
 import { NOT_REMEMBERED } from "../../../turn/outcome.ts";
 import type { Queryable } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
+import { onPathSql } from "./branch-path.ts";
 import { isLiveSql, partnerIdSql } from "./exchanges.ts";
 import { REBUILD_SUMMARY } from "./import-store.ts";
 import { lockOwnerShared } from "./locks.ts";
@@ -22,16 +23,18 @@ const LOCK_SESSION = `
 select id, coalesce(turn_lease_until >= clock_timestamp(), false) as "isBusy" from conversations
 where tenant_id = $1 and user_id = $2 and session_id = $3 for update`;
 
-/** None when the last message is no answer of a turn, or that left no memory. */
+/** None when the last message is no answer of a turn, or that left no memory, or when another branch has it, too. */
 const LAST_ANSWER = `
 select said.id as "answerId", said.content as text, said.completed, coalesce(said.metadata->'citations', '[]') as citations, asked.id as "messageId", asked.content as question
 from (
   select messages.* from messages join conversations on conversations.id = messages.conversation_id
-  where conversations.id = $1 and tenant_id = $2 and user_id = $3
+  where conversations.id = $1 and tenant_id = $2 and user_id = $3 and ${onPathSql("messages", "conversations.path")}
   order by messages.created_at desc, messages.id desc limit 1
 ) said
 join messages asked on asked.id = ${partnerIdSql("said")}
-where said.role = 'assistant' and ${isLiveSql("said")} and not said.metadata @> '${JSON.stringify(NOT_REMEMBERED)}'`;
+where said.role = 'assistant' and ${isLiveSql("said")} and not said.metadata @> '${JSON.stringify(NOT_REMEMBERED)}'
+  and said.branch_id is not distinct from (select active_branch_id from conversations where id = $1)
+  and not exists (select from branches where conversation_id = $1 and fork_message_id = said.id)`;
 
 type LastAnswer = ContinuedAnswer & { messageId: string };
 

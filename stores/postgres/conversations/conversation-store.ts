@@ -2,6 +2,7 @@ import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
 import { storableJson } from "../../../text/storable-text.ts";
+import { onPathSql, PATH_MESSAGES } from "./branch-path.ts";
 import { ownerLock, shareOwner } from "./locks.ts";
 import { wordsSql } from "./picture-store.ts";
 import { isBeforeCursor, ownedValues, pageValues } from "../database/sql-parts.ts";
@@ -56,11 +57,11 @@ export interface ConversationStore {
   change(conversation: OwnedConversation, changes: ConversationChanges): Promise<ListedConversation | null>;
 }
 
-const CONVERSATION = `id, user_id as "userId", session_id as "sessionId", message_count as "messageCount", created_at as "createdAt", updated_at as "updatedAt"`;
+const CONVERSATION = `id, user_id as "userId", session_id as "sessionId", ${PATH_MESSAGES} as "messageCount", created_at as "createdAt", updated_at as "updatedAt"`;
 
-/** SQL: the beginning of the first or last message of a conversation. */
+/** SQL: the beginning of the first or last message of the path of a row of `conversations`. */
 export const beginningSql = (order: "asc" | "desc", condition = ""): string => `(
-  select left(${wordsSql("messages")}, 120) from messages where conversation_id = conversations.id ${condition}
+  select left(${wordsSql("messages")}, 120) from messages where conversation_id = conversations.id and ${onPathSql("messages", "conversations.path")} ${condition}
   order by messages.created_at ${order}, messages.id ${order} limit 1
 )`;
 

@@ -4,6 +4,8 @@ import { wordsSql } from "./picture-store.ts";
 
 export interface ExchangeMessage extends Cursor {
   content: string;
+  /** Null: the first. */
+  branchId: string | null;
   /** Its place among the imported messages; null for a turn, or when unknown. */
   importNumber: number | null;
 }
@@ -32,6 +34,13 @@ export function firstMessageOf(exchange: ReadExchange): ExchangeMessage {
   return exchange.asked === null ? exchange.answer : exchange.asked;
 }
 
+/** The id of the episode of an exchange: of its first message, or of an answer on another branch than its question. */
+export function episodeIdOf(exchange: ReadExchange): string {
+  const { asked, answer, anchor } = exchange;
+  const isAgain = asked !== null && answer !== null && !anchor.imported && answer.branchId !== asked.branchId;
+  return isAgain ? answer.id : firstMessageOf(exchange).id;
+}
+
 const UUID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
 
 /** SQL: the message of this table or alias is from a turn. An imported one may have any metadata. */
@@ -48,17 +57,21 @@ export const partnerIdSql = (messages: string): string => `case
 export const isAnchorSql = (messages: string): string =>
   `(${messages}.role = 'assistant' and (${isLiveSql(messages)} or ${messages}.partner_id is null) or ${messages}.role = 'user' and not ${isLiveSql(messages)})`;
 
-/** SQL: the id of the exchange with this anchor. */
+/** SQL: the answer stands on another branch than its question, which has been answered again. */
+export const isAgainSql = (messages: string): string => `(${messages}.branch_id is not null and ${isLiveSql(messages)} and exists (
+  select from messages asked where asked.id = ${partnerIdSql(messages)} and asked.branch_id is distinct from ${messages}.branch_id))`;
+
+/** SQL: the id of the exchange with this anchor: that of its first message, or of an answer that was given again. */
 export const exchangeIdSql = (messages: string): string =>
-  `case when ${messages}.role = 'user' then ${messages}.id else coalesce(${partnerIdSql(messages)}, ${messages}.id) end`;
+  `case when ${messages}.role = 'user' or ${isAgainSql(messages)} then ${messages}.id else coalesce(${partnerIdSql(messages)}, ${messages}.id) end`;
 
 /** SQL: the JSON array of `MessageRow` for a query of completed messages with `is_known`, in order. */
 export const messageRowsSql = (messages: string): string => `(
   select coalesce(json_agg(json_build_object('id', said.id, 'role', said.role, 'content', ${wordsSql("said")}, 'createdAt', said.created_at,
-      'imported', not ${isLiveSql("said")}, 'importNumber', said.import_number, 'isKnown', said.is_known,
+      'branchId', said.branch_id, 'imported', not ${isLiveSql("said")}, 'importNumber', said.import_number, 'isKnown', said.is_known,
       'isCut', ${isLiveSql("said")} and said.metadata ? 'cut',
       'partner', case when partner.id is not null then json_build_object('id', partner.id, 'content', ${wordsSql("partner")},
-        'createdAt', partner.created_at, 'importNumber', partner.import_number) end)
+        'createdAt', partner.created_at, 'branchId', partner.branch_id, 'importNumber', partner.import_number) end)
     order by said.created_at, said.id), '[]')
   from (${messages}) said
   left join messages partner on partner.completed and partner.id = ${partnerIdSql("said")})`;

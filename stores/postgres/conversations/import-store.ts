@@ -7,6 +7,7 @@ import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { MAX_UUID, MIN_UUID } from "../database/sql-parts.ts";
+import { branchAtSql } from "./branch-path.ts";
 import { planImport, type ConversationToFill, type MessageToImport, type NewMessage } from "./plan-import.ts";
 import { lockOwnerShared } from "./locks.ts";
 
@@ -52,11 +53,11 @@ insert into conversations (id, tenant_id, user_id, session_id, message_count, la
 values ($1, $2, $3, $4, 0, '1970-01-01', clock_timestamp(), clock_timestamp())
 on conflict (tenant_id, user_id, session_id) do update set updated_at = clock_timestamp()
   where conversations.turn_id is null or conversations.turn_lease_until < clock_timestamp()
-returning id, imported_count as "importedCount", created_at as "createdAt", greatest(last_message_at, clock_timestamp()) as now`;
+returning id, imported_count as "importedCount", created_at as "createdAt", greatest(last_message_at, clock_timestamp()) as now, path is not null as "isBranched"`;
 
 const INSERT = `
-insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at, partner_id, import_number, is_unread)
-select id, $1, role, content, true, "tokenCount", metadata, "createdAt", "partnerId", number, true
+insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at, partner_id, import_number, is_unread, branch_id)
+select id, $1, role, content, true, "tokenCount", metadata, "createdAt", "partnerId", number, true, ${branchAtSql("$1", '"createdAt"', "id")}
 from jsonb_to_recordset($2::jsonb)
   as given (id uuid, role text, content text, "tokenCount" integer, metadata jsonb, "createdAt" timestamptz, "partnerId" uuid, number integer)`;
 
@@ -66,9 +67,15 @@ from jsonb_to_recordset($2::jsonb) as given (id uuid, "partnerId" uuid)
 where messages.id = given.id and conversation_id = $1`;
 
 const COUNT = `
-update conversations set message_count = message_count + $2, rewrites = rewrites + 1, imported_count = imported_count + $2,
+update conversations set message_count = message_count + $2, path_message_count = path_message_count + $2, rewrites = rewrites + 1, imported_count = imported_count + $2,
   last_message_at = greatest(last_message_at, $3), updated_at = clock_timestamp()
 where id = $1`;
+
+/** Messages came to branches that share them, and perhaps before what a branch began with. $2: messages that were imported before. */
+const RECOUNT_BRANCHES = `
+update branches set message_count = null, created_at = least(branches.created_at, (
+  select min(created_at) from messages where conversation_id = $1 and branch_id = branches.id and import_number > $2))
+where conversation_id = $1`;
 
 /** Moves a cover point back to the start. The version still rises, so a summary in the making is not saved. */
 export const REBUILD_SUMMARY = `
@@ -76,7 +83,7 @@ with outdated as (
   delete from conversation_summary_versions where conversation_id = $1 and covered_through_created_at >= $2
 )
 update conversation_summaries
-set summary = '', summary_version = summary_version + 1, covered_through_created_at = '0001-01-01',
+set summary = '', summary_version = greatest(last_version, summary_version) + 1, covered_through_created_at = '0001-01-01',
   covered_through_message_id = ${MIN_UUID}, covered_message_count = 0, token_count = 0, parts = null, updated_at = clock_timestamp()
 where conversation_id = $1 and covered_through_created_at >= $2
 returning conversation_id`;
@@ -129,7 +136,7 @@ export function makeImportStore(database: Database, queue: JobQueue = makeJobQue
     import: ({ tenantId, userId, sessionId, messages, jobKinds, onProgress = () => undefined }) =>
       queue.transaction(async (transaction, jobs) => {
         await lockOwnerShared(transaction, { tenantId, userId });
-        const [taken] = await transaction.query<ConversationToFill & { id: string }>({
+        const [taken] = await transaction.query<ConversationToFill & { id: string; isBranched: boolean }>({
           name: "import-take",
           text: TAKE,
           values: [uuidv7(), tenantId, userId, sessionId],
@@ -160,6 +167,9 @@ export function makeImportStore(database: Database, queue: JobQueue = makeJobQue
         }
         const values = [conversationId, plan.messages.length, last.createdAt];
         await transaction.query({ name: "import-count", text: COUNT, values });
+        if (taken.isBranched) {
+          await transaction.query({ name: "import-recount", text: RECOUNT_BRANCHES, values: [conversationId, taken.importedCount] });
+        }
         const earliest = first.createdAt;
         const changedFrom = plan.joined.reduce((from, { createdAt }) => (createdAt < from ? createdAt : from), earliest);
         await rewindCursors(transaction, conversationId, earliest, changedFrom);

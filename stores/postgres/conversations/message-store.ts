@@ -1,6 +1,8 @@
-import type { OwnedConversation, OwnerScope } from "../../owner.ts";
+import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
+import { onPathSql, pathOf } from "./branch-path.ts";
+import { isAgainSql, partnerIdSql } from "./exchanges.ts";
 import { isBeforeCursor, OWNED_ID, ownedValues, pageValues, placeOrStart } from "../database/sql-parts.ts";
 import { attachmentsSql, type StoredAttachment, wordsSql } from "./picture-store.ts";
 
@@ -29,6 +31,22 @@ export interface StoredMessage {
   createdAt: Date;
 }
 
+/** The messages in place of which this one stands on its path, and itself; `index` is its own place among them, oldest first. */
+export interface MessageVersions {
+  index: number;
+  count: number;
+  messageIds: string[];
+}
+
+export type ListedMessage = StoredMessage & { versions?: MessageVersions };
+
+/** Which messages of a conversation, and in which order. */
+export interface MessageOrder {
+  order?: "oldest_first" | "newest_first";
+  /** See `BranchStore.findPath`. Default: the active one. */
+  path?: string | null;
+}
+
 export interface FoundMessage {
   userId: string;
   conversationId: string;
@@ -37,12 +55,14 @@ export interface FoundMessage {
 
 /** Reads messages, incomplete ones too, and rates them. */
 export interface MessageStore {
-  /** By `(created_at, id)`. */
-  list(conversation: OwnedConversation, page: PageRequest, order?: "oldest_first" | "newest_first"): Promise<Page<StoredMessage>>;
+  /** Of a path, by `(created_at, id)`. */
+  list(conversation: OwnedConversation, page: PageRequest, which?: MessageOrder): Promise<Page<ListedMessage>>;
   /** One message and its owner. */
   find(scope: OwnerScope, messageId: string): Promise<FoundMessage | null>;
-  /** Those of the owner, or of the tenant, in any order. */
+  /** Those of the owner, or of the tenant, on any branch and in any order. */
   findAll(scope: OwnerScope, messageIds: readonly string[]): Promise<FoundMessage[]>;
+  /** The messages of exchanges that lie on a path, question first. Pairs as for `EpisodeStore.load`. */
+  findExchanges(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<Map<string, FoundMessage[]>>;
   /** Null when there is no such message. A message of the user is not rated; `before` is the value that it had. */
   rate(
     scope: OwnerScope,
@@ -72,18 +92,43 @@ function toFound(row: FoundRow): FoundMessage {
   return { userId, conversationId, message };
 }
 
+const PATH = `coalesce($7::jsonb, ${pathOf("$1")})`;
+const LISTED = `${MESSAGE}, ${pathOf("$1")} is not null as "isBranched"`;
+
 const LIST_MESSAGES = {
   oldest_first: {
     name: "message-list",
-    text: `select ${MESSAGE} from ${RATED_MESSAGES} where messages.conversation_id = ${OWNED_ID}
-      and (created_at, id) > ${placeOrStart("$4::timestamptz", "$5::uuid")} order by created_at, id limit $6`,
+    text: `select ${LISTED} from ${RATED_MESSAGES} where messages.conversation_id = ${OWNED_ID}
+      and (created_at, id) > ${placeOrStart("$4::timestamptz", "$5::uuid")} and ${onPathSql("messages", PATH)} order by created_at, id limit $6`,
   },
   newest_first: {
     name: "message-list-backwards",
-    text: `select ${MESSAGE} from ${RATED_MESSAGES} where messages.conversation_id = ${OWNED_ID}
-      and ${isBeforeCursor(4)} order by created_at desc, id desc limit $6`,
+    text: `select ${LISTED} from ${RATED_MESSAGES} where messages.conversation_id = ${OWNED_ID}
+      and ${isBeforeCursor(4)} and ${onPathSql("messages", PATH)} order by created_at desc, id desc limit $6`,
   },
 };
+
+/** Behind the same message follow the next one of its branch and the first of each branch that leaves there. */
+const VERSIONS = `
+with forks as (
+  select distinct parent_id, fork_created_at, fork_message_id from branches where conversation_id = ${OWNED_ID} and parent_id is not null
+), places as (
+  select forks.*, next.id, next.role, next.created_at from forks cross join lateral (
+    select id, role, created_at from messages
+    where conversation_id = $1 and coalesce(branch_id, $1) = parent_id and (created_at, id) > ${placeOrStart("fork_created_at", "fork_message_id")}
+    order by created_at, id limit 1
+  ) next
+  union all
+  select parent_id, fork_created_at, fork_message_id, first.id, first.role, first.created_at from branches cross join lateral (
+    select id, role, created_at from messages
+    where conversation_id = $1 and branch_id = branches.id and created_at >= branches.created_at order by created_at, id limit 1
+  ) first
+  where conversation_id = ${OWNED_ID} and parent_id is not null
+)
+select place.id, json_agg(version.id order by version.created_at, version.id) as "messageIds"
+from places place join places version
+  on (place.parent_id, place.role) = (version.parent_id, version.role) and place.fork_message_id is not distinct from version.fork_message_id
+where place.id = any($4::uuid[]) group by place.id having count(*) > 1`;
 
 const OF_SCOPE = "messages.id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)";
 
@@ -92,6 +137,15 @@ select ${MESSAGE}, messages.conversation_id as "conversationId", user_id as "use
 from ${RATED_MESSAGES} join conversations on conversations.id = messages.conversation_id
 where ${OF_SCOPE}`;
 const FIND_MESSAGES = FIND_MESSAGE.replace("messages.id = $1", "messages.id = any($1::uuid[])");
+
+const FIND_EXCHANGES = `
+select pair.asked_id as "exchangeId", ${MESSAGE}, messages.conversation_id as "conversationId", user_id as "userId"
+from unnest($1::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
+join messages answer on answer.id = answer_id
+join messages on messages.id in (answer_id, asked_id, case when ${isAgainSql("answer")} then ${partnerIdSql("answer")} end)
+join conversations on conversations.id = messages.conversation_id left join message_ratings on message_id = messages.id
+where tenant_id = $2 and user_id = $3 and ${onPathSql("answer", "path")} and ${onPathSql("messages", "path")}
+order by messages.role desc`;
 
 /** The lock waits for an erase of the message. */
 const RATE = `
@@ -119,10 +173,25 @@ select id from found`;
 /** The messages of a database. */
 export function makeMessageStore(database: Database): MessageStore {
   return {
-    async list(conversation, page, order = "oldest_first") {
-      const values = [...ownedValues(conversation), ...pageValues(page)];
-      const rows = await database.query<MessageRow>({ ...LIST_MESSAGES[order], values });
-      return toPage(rows.map(toMessage), page.limit);
+    async list(conversation, page, { order = "oldest_first", path = null } = {}) {
+      const values = [...ownedValues(conversation), ...pageValues(page), path];
+      const rows = await database.query<MessageRow & { isBranched: boolean }>({ ...LIST_MESSAGES[order], values });
+      let hasBranches = false;
+      const listed = rows.map(({ isBranched, ...row }) => {
+        hasBranches ||= isBranched;
+        return toMessage(row);
+      });
+      const { items, next } = toPage(listed, page.limit);
+      if (!hasBranches) return { items, next };
+      const ids = [...ownedValues(conversation), items.map(({ id }) => id)];
+      const found = await database.query<{ id: string; messageIds: string[] }>({ name: "message-versions", text: VERSIONS, values: ids });
+      const versions = new Map(found.map(({ id, messageIds }) => [id, messageIds]));
+      const withVersions = (message: StoredMessage): ListedMessage => {
+        const messageIds = versions.get(message.id);
+        if (!messageIds) return message;
+        return { ...message, versions: { index: messageIds.indexOf(message.id), count: messageIds.length, messageIds } };
+      };
+      return { items: items.map(withVersions), next };
     },
 
     async find({ tenantId, userId }, messageId) {
@@ -135,6 +204,15 @@ export function makeMessageStore(database: Database): MessageStore {
       if (messageIds.length === 0) return [];
       const values = [messageIds, tenantId, userId];
       return (await database.query<FoundRow>({ name: "message-find-all", text: FIND_MESSAGES, values })).map(toFound);
+    },
+
+    async findExchanges({ tenantId, userId }, pairs) {
+      if (pairs.length === 0) return new Map();
+      const values = [pairs.map(([asked]) => asked), tenantId, userId, pairs.map(([, answer]) => answer)];
+      const rows = await database.query<FoundRow & { exchangeId: string }>({ name: "message-exchanges", text: FIND_EXCHANGES, values });
+      const found = new Map<string, FoundMessage[]>();
+      for (const { exchangeId, ...row } of rows) found.set(exchangeId, [...(found.get(exchangeId) ?? []), toFound(row)]);
+      return found;
     },
 
     async rate({ tenantId, userId }, messageId, { value, comment }) {

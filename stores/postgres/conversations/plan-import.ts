@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Queryable } from "../database/database.ts";
+import { onPathSql, pathOf } from "./branch-path.ts";
 import { isLiveSql } from "./exchanges.ts";
 import type { Role } from "./message-store.ts";
 import type { Cursor } from "../../page.ts";
@@ -44,7 +45,7 @@ where conversation_id = $1 and metadata ? 'external_id' and metadata->>'external
 
 const NEAR = `
 select id, role, created_at as "createdAt", not ${isLiveSql("messages")} and partner_id is null as "isFree" from messages
-where conversation_id = $1 and completed
+where conversation_id = $1 and completed and ${onPathSql("messages", pathOf("$1"))}
   and created_at >= coalesce((
     select min(created_at) from (
       select created_at from messages where conversation_id = $1 and completed and created_at < $2 order by created_at desc limit ${NEIGHBOURS}

@@ -6,10 +6,17 @@ import type { Citation } from "../../../turn/state.ts";
 import type { Owner } from "../../owner.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { MIN_UUID } from "../database/sql-parts.ts";
+import { onPathSql } from "./branch-path.ts";
 import { lockOwnerShared } from "./locks.ts";
 import type { NewestMessages } from "./window-store.ts";
 
-export interface BeginTurn extends Owner {
+/** Which message a turn takes back: a question that is asked in other words, or an answer that is given again. */
+export interface TakenBack {
+  editOf?: string | undefined;
+  regenerate?: string | undefined;
+}
+
+export interface BeginTurn extends Owner, TakenBack {
   sessionId: string;
   turnId: string;
   /** Milliseconds that the turn holds the conversation. */
@@ -40,6 +47,8 @@ export interface BegunTurn {
   /** Null: they are to be loaded. */
   newest?: NewestMessages | null;
   continued?: ContinuedAnswer;
+  /** Of an answer that is given again. */
+  question?: string;
   /** Null or undefined: there was none, or it is not known. */
   lastPrompt?: { tokens: number; limit: number } | null;
 }
@@ -82,7 +91,8 @@ select turns.id, turns.conversation_id, question_id, outcome is not null as has_
   exists (
     select from messages later where later.conversation_id = asked.conversation_id
       and (later.created_at, later.id) > (asked.created_at, asked.id) and (later.role = 'user' or later.completed)
-  ) as is_superseded
+      and ${onPathSql("later", "conversations.path")}
+  ) or not ${onPathSql("asked", "conversations.path")} as is_superseded
 from turns join conversations on conversations.id = turns.conversation_id join messages asked on asked.id = question_id
 where turns.tenant_id = $1 and turns.user_id = $2 and key_hash = $3`;
 
@@ -95,8 +105,8 @@ with held as (
 ), asked as (
   update messages set metadata = metadata || jsonb_build_object('turn_id', $1::uuid) where id = $5::uuid
 )
-insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at)
-values ($1::uuid, $2, $3, $4::uuid, $5::uuid, $6, $7, clock_timestamp())`;
+insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at, branch_id)
+select $1::uuid, $2, $3, id, $5::uuid, $6, $7, clock_timestamp(), active_branch_id from conversations where id = $4::uuid`;
 
 /** Gives the conversation to a turn that answers a stored question. */
 export async function takeOver(
@@ -176,7 +186,7 @@ export async function refuseTakenKey(database: Database, { tenantId, userId }: O
 }
 
 const RELEASE_LEASE = `
-update conversations set turn_id = null, turn_lease_until = null, message_count = message_count - 1, rewrites = rewrites + 1, updated_at = clock_timestamp() where id = $1`;
+update conversations set turn_id = null, turn_lease_until = null, message_count = message_count - 1, path_message_count = path_message_count - 1, rewrites = rewrites + 1, updated_at = clock_timestamp() where id = $1`;
 
 const DELETE_EMPTY = `
 delete from conversations where id = $1 and session_id like '${ONCE}%' and not exists (select from messages where conversation_id = $1)`;

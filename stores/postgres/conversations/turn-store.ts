@@ -34,7 +34,8 @@ export interface TurnStore {
   /**
    * Gets or creates the conversation, takes its lease and stores the user's message, all or nothing; null while another turn holds it.
    * The key of an earlier attempt retries that attempt's message. With `continues` the turn takes up the question of the last answer again;
-   * throws AppError `invalid_request` when that is not the last answer. With `window` the newest messages mostly come along. Throws KeyTaken
+   * throws AppError `invalid_request` when that is not the last answer. With `editOf` or `regenerate` it begins on a new branch, which becomes
+   * the active one; throws AppError `not_found` or `invalid_request` when that is not such a message of the conversation. With `window` the newest messages mostly come along. Throws KeyTaken
    * when another turn has this key.
    */
   begin(turn: BeginTurn, window?: Pick<WindowRequest, "atLeast" | "useSummary">): Promise<BegunTurn | null>;
@@ -72,13 +73,16 @@ with ${shareOwner(11)}, held as (
         turn_id = case when still_held then null else conversations.turn_id end,
         turn_lease_until = case when still_held then null else turn_lease_until end,
         message_count = message_count + case when is_asked then $5::int else 0 end,
+        path_message_count = case when still_held then path_message_count + case when is_asked then $5::int else 0 end end,
         last_message_at = case when $5 = 1 and is_asked then greatest(clock_timestamp(), last_message_at + interval '1 millisecond') else last_message_at end,
         updated_at = clock_timestamp()
   from held left join used on true where conversations.id = held.id and (still_held and is_asked or $15::boolean)
-  returning conversations.id, last_message_at, still_held, is_asked
+  returning conversations.id, last_message_at, still_held, is_asked, active_branch_id
 ), stored as (
-  insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at)
-  select $6::uuid, id, 'assistant', $7, $8::boolean and coalesce(still_held, false), $9, $10::jsonb || jsonb_build_object('turn_id', $4::uuid) || case when still_held then '{}' else jsonb_strip_nulls(jsonb_build_object('error', $14::jsonb#>'{error,code}')) end, last_message_at from released where $5 = 1 and is_asked
+  insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at, branch_id)
+  select $6::uuid, id, 'assistant', $7, $8::boolean and coalesce(still_held, false), $9, $10::jsonb || jsonb_build_object('turn_id', $4::uuid) || case when still_held then '{}' else jsonb_strip_nulls(jsonb_build_object('error', $14::jsonb#>'{error,code}')) end, last_message_at,
+    case when still_held then active_branch_id else (select branch_id from turns where turns.id = $4) end
+  from released where $5 = 1 and is_asked
 ), ended as (
   update turns
     set ended_at = clock_timestamp(), answer_id = $6::uuid,
@@ -149,6 +153,10 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
           });
           if (asked.length === 0) throw new QuestionErased();
         }
+        if (outcome === "superseded") {
+          const recount = { name: "turn-recount", text: "update branches set message_count = null where conversation_id = $1" };
+          await transaction.query({ ...recount, values: [held.conversationId] });
+        }
         if (outcome !== "gone" && !isRepeat) await jobTransaction.add(jobs);
         return outcome;
       });
@@ -160,7 +168,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
   }
 
   return {
-    begin: (turn, window) => beginTurn(database, turn, window),
+    begin: (turn, window) => beginTurn(database, queue, turn, window),
     async findBegun(turn) {
       const begun = await findBegunTurn(database, turn);
       if (!begun || turn.continues === undefined) return begun;

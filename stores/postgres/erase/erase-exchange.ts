@@ -3,7 +3,7 @@ import type { JobTransaction } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
 import { eraseDecisions } from "../agents/decision-store.ts";
 import { type Queryable, queryRow } from "../database/database.ts";
-import { exchangeIdSql } from "../conversations/exchanges.ts";
+import { exchangeIdSql, isAgainSql, partnerIdSql } from "../conversations/exchanges.ts";
 import { REBUILD_SUMMARY } from "../conversations/import-store.ts";
 import { FORGET_MODEL_TITLE } from "../conversations/title-store.ts";
 import { lockConversation } from "../conversations/locks.ts";
@@ -16,25 +16,27 @@ export interface Erased extends ErasedMemory {
   jobs: number;
 }
 
-/** The first message of an exchange and its answers: those of each attempt of a turn, or the partner of an import. */
+/** The first message of an exchange and its answers: those of each attempt of a turn on any branch, or the partner of an import. */
 const EXCHANGE = `
-select first.conversation_id, first.created_at, first.partner_id,
+select first.id, first.conversation_id, first.created_at, first.partner_id,
   array(
     select first.partner_id where first.partner_id is not null
     union select turns.answer_id from turns where question_id = first.id and turns.answer_id is not null
   ) as answers,
   array(select turns.id from turns where question_id = first.id) as turns,
-  turn_id is not null and turn_lease_until >= clock_timestamp() as busy
+  turn_id is not null and turn_lease_until >= clock_timestamp() as busy, path is not null as "isBranched"
 from messages first join conversations on conversations.id = first.conversation_id
-where first.id = $1 and tenant_id = $2 and user_id = $3
+where first.id = coalesce((select ${partnerIdSql("again")} from messages again where again.id = $1 and ${isAgainSql("again")}), $1) and tenant_id = $2 and user_id = $3
   and (first.role = 'user' or first.completed and ${exchangeIdSql("first")} = first.id)`;
 
 interface FoundExchange {
+  id: string;
   conversation_id: string;
   created_at: Date;
   partner_id: string | null;
   answers: string[];
   turns: string[];
+  isBranched: boolean;
   busy: boolean;
 }
 
@@ -42,17 +44,19 @@ const ERASE_EXCHANGE = `
 with removed as (
   delete from messages where id = any($1) and conversation_id = $2 returning 1
 ), counted as (
-  update conversations set message_count = message_count - (select count(*) from removed), rewrites = rewrites + 1, ${FORGET_MODEL_TITLE}, turn_id = null, turn_lease_until = null, updated_at = clock_timestamp() where id = $2
+  update conversations set message_count = message_count - (select count(*) from removed), path_message_count = null, rewrites = rewrites + 1, ${FORGET_MODEL_TITLE}, turn_id = null, turn_lease_until = null, updated_at = clock_timestamp() where id = $2
+), recounted as (
+  update branches set message_count = null where conversation_id = $2
 )
 select count(*)::int as messages from removed`;
 
 export interface ErasedExchange {
   erased: Erased;
-  /** Of an imported answer that came before its question, and archived memories. */
+  /** Of answers that are episodes of their own, of an imported answer that came before its question, and archived memories. */
   episodeIds: string[];
 }
 
-/** By the id of its first message, with all that was derived from it; null when there is none. */
+/** By the id of its episode, with all that was derived from it; null when there is none. */
 export async function eraseExchange(
   transaction: Queryable,
   jobs: JobTransaction,
@@ -71,7 +75,7 @@ export async function eraseExchange(
   if (!exchange) return null;
   if (exchange.busy)
     throw new AppError("conversation_busy", "The conversation of this exchange is answering a message. Delete it after its end.");
-  const messageIds = [firstId, ...exchange.answers];
+  const messageIds = [exchange.id, ...exchange.answers];
   await eraseDecisions(transaction, owner, keepDecisionsDays, { turnIds: exchange.turns });
   const erase = { name: "erase-pair", text: ERASE_EXCHANGE, values: [messageIds, conversationId] };
   const { messages } = await queryRow<{ messages: number }>(transaction, erase);
@@ -81,6 +85,6 @@ export async function eraseExchange(
   const { erased, archivedIds } = await eraseDerivedMemory(transaction, owner, { conversationId, messageIds, jobs });
   return {
     erased: { messages, summaries: rebuilt.length, ...erased, jobs: 0 },
-    episodeIds: [...(exchange.partner_id ? [exchange.partner_id] : []), ...archivedIds],
+    episodeIds: [...(exchange.isBranched ? messageIds : []), ...(exchange.partner_id ? [exchange.partner_id] : []), ...archivedIds],
   };
 }

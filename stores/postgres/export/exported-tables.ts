@@ -17,11 +17,17 @@ export interface ExportedTable {
 }
 
 const OF_THE_INDEX = "derived: says which indexes have it, and there is none after a restore";
+const OF_BRANCHES = {
+  path: "derived: from the branches",
+  remembered_path: "derived: the path",
+  path_message_count: "derived: counted when somebody asks",
+};
 const OF_A_PROCESS = "runtime: a lease of a process, which ends with it";
 
 /** In the order of restoring: referenced tables first. */
 export const EXPORTED_TABLES: readonly ExportedTable[] = [
-  { name: "conversations", omitted: { turn_id: OF_A_PROCESS, turn_lease_until: OF_A_PROCESS } },
+  { name: "conversations", omitted: { turn_id: OF_A_PROCESS, turn_lease_until: OF_A_PROCESS, ...OF_BRANCHES } },
+  { name: "branches" },
   { name: "messages" },
   { name: "message_ratings" },
   { name: "pictures", belongs: "by its messages" },

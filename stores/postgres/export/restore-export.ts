@@ -5,6 +5,7 @@ import type { Database, Queryable } from "../database/database.ts";
 import { withStatementTimeout } from "../database/database-decorators.ts";
 import { isRefusedRow } from "../database/storage-errors.ts";
 import { readColumns, readSchemaVersion, rowSchema } from "./exported-tables.ts";
+import { restorePaths } from "./restore-branches.ts";
 import { readLines, type RowLine } from "./read-lines.ts";
 import type { Job } from "../../jobs/job.ts";
 import type { OwnedDocument } from "../knowledge/chunk-store.ts";
@@ -94,6 +95,7 @@ export async function restoreExport({ database, file, onChecked, onStored }: Res
       stored.set(kind, (stored.get(kind) ?? 0) + batch.length);
       onStored?.((done += batch.length), total);
     }
+    await restorePaths(transaction);
     await addJobsOfRestored(transaction, jobs);
     return stored;
   });

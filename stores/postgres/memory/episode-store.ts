@@ -27,7 +27,8 @@ export interface IndexBacklog {
   progress: IndexProgress | null;
   /** Oldest first. */
   messages: ReadMessage[];
-  previousId: string | null;
+  /** The exchange before them, on whichever branch. */
+  previous: { id: string; branchId: string | null } | null;
   importedCount: number;
   /** The index lacks archived memories. */
   hasArchived: boolean;
@@ -81,10 +82,10 @@ select
     'indexedThrough', json_build_object('createdAt', indexed_through_created_at, 'id', indexed_through_message_id)) from progress) as progress,
   coalesce((select imported_count from conversation), 0) as "importedCount",
   exists (select from archived_memories where conversation_id = (select id from conversation) and not index_names @> array[$4::text]) as "hasArchived",
-  (select ${exchangeIdSql("before")} from messages before
+  (select json_build_object('id', ${exchangeIdSql("before")}, 'branchId', before.branch_id) from messages before
     where conversation_id = (select id from conversation) and completed and ${isAnchorSql("before")}
       and (created_at, id) <= ((select created_at from place), (select id from place))
-    order by created_at desc, id desc limit 1) as "previousId",
+    order by created_at desc, id desc limit 1) as previous,
   ${messageRowsSql(`
     select *, false as is_known from messages
     where conversation_id = (select id from conversation) and completed

@@ -1,6 +1,7 @@
 import type { Owner } from "../../owner.ts";
 import type { Role } from "../conversations/message-store.ts";
-import { isLiveSql } from "../conversations/exchanges.ts";
+import { onPathSql } from "../conversations/branch-path.ts";
+import { isAgainSql, isLiveSql, partnerIdSql } from "../conversations/exchanges.ts";
 import { wordsSql } from "../conversations/picture-store.ts";
 import type { Database } from "../database/database.ts";
 
@@ -38,42 +39,49 @@ const neighboursSql = (condition: string, order: "asc" | "desc"): string => `(
   select coalesce(json_agg(beside order by beside."createdAt", beside.id), '[]') from (
     select id, role, ${wordsSql("messages")} as content, created_at as "createdAt", metadata->>'external_id' as "externalId", ${isLiveSql("messages")} as "isLive"
     from messages
-    where conversation_id = loaded."conversationId" and completed and ${condition}
+    where conversation_id = loaded."conversationId" and completed and ${onPathSql("messages", "loaded.path")} and ${condition}
     order by created_at ${order}, id ${order} limit 2
   ) as beside
 )`;
 
+/** SQL: an archived memory rests on a message that is on its path, or on none that is there. */
+const restsOnPathSql = `(path is null or coalesce((
+  select bool_or(${onPathSql("source", "home.path")}) from messages source join conversations home on home.id = source.conversation_id
+  where source.id = any(coalesce(trigger_message_ids, array[trigger_message_id]))), true))`;
+
 const LOAD = `
 with loaded as (
-select asked.id, asked.conversation_id as "conversationId", ${wordsSql("asked")} as "userMessage", answer.content as "assistantMessage",
+select pair.asked_id as id, asked.conversation_id as "conversationId", ${wordsSql("asked")} as "userMessage", answer.content as "assistantMessage",
   array[asked.id, answer.id] as "messageIds",
   array_remove(array[asked.metadata->>'external_id', answer.metadata->>'external_id'], null) as "externalIds", asked.created_at as "createdAt",
-  answer.created_at as "lastAt", answer.id as "lastId"
+  answer.created_at as "lastAt", answer.id as "lastId", path
 from unnest($3::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
-join messages asked on asked.id = asked_id
-join messages answer on answer.id = answer_id and answer.conversation_id = asked.conversation_id
+join messages answer on answer.id = answer_id
+join messages asked on asked.id = case when asked_id <> answer_id then asked_id when ${isAgainSql("answer")} then ${partnerIdSql("answer")} end
+  and asked.conversation_id = answer.conversation_id
 join conversations on conversations.id = asked.conversation_id
-where tenant_id = $1 and user_id = $2 and asked.completed and answer.completed and asked.id <> answer.id
+where tenant_id = $1 and user_id = $2 and asked.completed and answer.completed
+  and ${onPathSql("asked", "path")} and ${onPathSql("answer", "path")}
 union all
 select said.id, conversation_id, case role when 'user' then ${wordsSql("said")} else '' end, case role when 'assistant' then content else '' end, array[said.id],
-  array_remove(array[said.metadata->>'external_id'], null), said.created_at, said.created_at, said.id
+  array_remove(array[said.metadata->>'external_id'], null), said.created_at, said.created_at, said.id, path
 from unnest($3::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
 join messages said on said.id = asked_id and asked_id = answer_id
 join conversations on conversations.id = conversation_id
-where tenant_id = $1 and user_id = $2 and completed
+where tenant_id = $1 and user_id = $2 and completed and not ${isAgainSql("said")} and ${onPathSql("said", "path")}
 union all
-select archived.id, conversation_id, content, '', coalesce(trigger_message_ids, array[trigger_message_id]), array[]::text[], archived.created_at, null, null
+select archived.id, conversation_id, content, '', coalesce(trigger_message_ids, array[trigger_message_id]), array[]::text[], archived.created_at, null, null, path
 from unnest($3::uuid[]) as pair (asked_id)
 join archived_memories archived on archived.id = asked_id
 join conversations on conversations.id = conversation_id
-where tenant_id = $1 and user_id = $2
+where tenant_id = $1 and user_id = $2 and ${restsOnPathSql}
 )
 select id, "conversationId", "userMessage", "assistantMessage", "messageIds", "externalIds", "createdAt",
   ${neighboursSql(`"lastId" is not null and (created_at, id) < (loaded."createdAt", loaded.id) and created_at >= loaded."createdAt" - interval '1 hour'`, "desc")} as before,
   ${neighboursSql(`(created_at, id) > ("lastAt", "lastId") and created_at <= "lastAt" + interval '1 hour'`, "asc")} as after
 from loaded`;
 
-/** Those that exist, in any order. A pair has the ids of question and answer; of a single message or archived memory its id twice. */
+/** Those on the paths of their conversations, in any order. A pair has the ids of question and answer; of a single message or archived memory its id twice. */
 export async function loadEpisodeTexts(
   database: Database,
   { tenantId, userId }: Owner,

@@ -4,6 +4,8 @@ import type { OwnedConversation, Owner } from "../../owner.ts";
 import type { Cursor } from "../../page.ts";
 import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "../conversations/message-store.ts";
 import { beginningSql } from "../conversations/conversation-store.ts";
+import { onPathSql, pathOf } from "../conversations/branch-path.ts";
+import { isOfPathSql, NEXT_VERSION } from "./summary-of-path.ts";
 import { lockConversation } from "../conversations/locks.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
@@ -124,7 +126,7 @@ select
   (select coalesce(json_agg(oldest), '[]') from (
     select ${PROMPT_MESSAGE} from messages
     where conversation_id = ${OWNED_ID} and completed
-      and ${behindSummary("current_summary")}
+      and ${behindSummary("current_summary")} and ${onPathSql("messages", pathOf("$1"))}
     order by created_at, id limit $4
   ) oldest) as messages`;
 
@@ -132,43 +134,45 @@ type BacklogRow = Omit<SummaryBacklog, "summary"> & { summary: SummaryJson | nul
 
 const VERSIONS_KEPT = 20;
 const VERSION_COLUMNS = `conversation_id, summary_version, summary, covered_through_created_at, covered_through_message_id, covered_message_count,
-  token_count, updated_at, parts`;
+  token_count, updated_at, parts, branch_id`;
 
 const SAVE = `
 with saved as (
 insert into conversation_summaries as existing (${VERSION_COLUMNS}, created_at)
-select id, $4 + 1, $5, $6, $7, $8, $9, clock_timestamp(), $11::jsonb, clock_timestamp() from conversations
+select id, $4 + 1, $5, $6, $7, $8, $9, clock_timestamp(), $11::jsonb, active_branch_id, clock_timestamp() from conversations
 where id = $1 and tenant_id = $2 and user_id = $3 and rewrites = $10
   and ($4 = 0 or exists (select from conversation_summaries where conversation_id = $1))
 for share of conversations
 on conflict (conversation_id) do update
 set summary = excluded.summary,
-    summary_version = excluded.summary_version,
+    summary_version = ${NEXT_VERSION("existing")},
     covered_through_created_at = excluded.covered_through_created_at,
     covered_through_message_id = excluded.covered_through_message_id,
     covered_message_count = existing.covered_message_count + excluded.covered_message_count,
     token_count = excluded.token_count,
     parts = excluded.parts,
+    branch_id = excluded.branch_id,
     updated_at = excluded.updated_at
 where existing.summary_version = $4
   and (existing.covered_through_created_at, existing.covered_through_message_id)
     < (excluded.covered_through_created_at, excluded.covered_through_message_id)
 returning ${VERSION_COLUMNS}
 ), dropped as (
-  delete from conversation_summary_versions where conversation_id = $1 and summary_version <= $4 + 1 - ${VERSIONS_KEPT} and exists (select from saved)
+  delete from conversation_summary_versions kept using saved
+  where kept.conversation_id = $1 and kept.branch_id is not distinct from saved.branch_id and kept.summary_version <= saved.summary_version - ${VERSIONS_KEPT}
 )
 insert into conversation_summary_versions (${VERSION_COLUMNS}) select ${VERSION_COLUMNS} from saved
 returning summary_version`;
 
-/** The version is one more than the present one, so a summary in the making is not saved. */
+/** The version is one more than the present one, so a summary in the making is not saved. Versions of other paths are not there. */
 const REVERT = `
 with kept as (
-  select conversation_summary_versions.* from conversation_summary_versions ${OF_OWNER} and summary_version = $4
+  select versions.* from conversation_summary_versions versions ${OF_OWNER} and summary_version = $4 and ${isOfPathSql("versions", "conversations.path")}
 ), reverted as (
   update conversation_summaries as present
-  set summary = kept.summary, summary_version = present.summary_version + 1, covered_through_created_at = kept.covered_through_created_at,
+  set summary = kept.summary, summary_version = ${NEXT_VERSION("present")}, covered_through_created_at = kept.covered_through_created_at,
     covered_through_message_id = kept.covered_through_message_id, covered_message_count = kept.covered_message_count,
-    token_count = kept.token_count, parts = kept.parts, updated_at = clock_timestamp()
+    token_count = kept.token_count, parts = kept.parts, branch_id = kept.branch_id, updated_at = clock_timestamp()
   from kept where present.conversation_id = kept.conversation_id
   returning present.*
 ), stored as (
@@ -183,7 +187,7 @@ select
   (select count(*) from (
     select from messages
     where conversation_id = $1 and completed
-      and ${behindSummary("conversation_summaries where conversation_id = $1")}
+      and ${behindSummary("conversation_summaries where conversation_id = $1")} and ${onPathSql("messages", pathOf("$1"))}
     order by created_at, id limit $2
   ) uncovered)::int as uncovered`;
 

@@ -2,6 +2,7 @@ import { type DoneCondition, type JobQueue, makeJobQueue } from "../../jobs/job-
 import type { Owner } from "../../owner.ts";
 import { type Cursor, isBehind } from "../../page.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
+import { onPathSql } from "../conversations/branch-path.ts";
 import { isAnchorSql, type MessageRow, messageRowsSql, type ReadMessage, toReadMessage } from "../conversations/exchanges.ts";
 import { lockConversation, lockOwner, ownerLock } from "../conversations/locks.ts";
 import { addMarkersAndSweeps } from "../erase/deferred-erase.ts";
@@ -22,6 +23,8 @@ export interface UnreadConversation {
   /** Questions whose turns are read again after an erase; null for new turns. */
   again: readonly string[] | null;
   importedCount: number;
+  /** As text. What was not on it counts as known. */
+  path: string | null;
 }
 
 export type RestingLines = Pick<SectionVersionLines, "section" | "version" | "lines">;
@@ -63,12 +66,13 @@ const LOOK = "select has_unread_turns($1, $2) as unread";
 
 const NEXT = `
 with chosen as materialized (
-  select conversations.id, imported_count, read_through_created_at, read_through_message_id, known_through_created_at, known_through_message_id
+  select conversations.id, imported_count, path, read_through_created_at, read_through_message_id, known_through_created_at, known_through_message_id
   ${UNREAD} order by last_message_at, conversations.id limit 1
 )
-select chosen.id as "conversationId", imported_count as "importedCount", read_through_created_at, read_through_message_id,
+select chosen.id as "conversationId", imported_count as "importedCount", path::text as path, read_through_created_at, read_through_message_id,
   ${messageRowsSql(`
-    select *, coalesce(not is_unread, (created_at, id) <= (known_through_created_at, known_through_message_id), false) as is_known
+    select *, coalesce(not is_unread, (created_at, id) <= (known_through_created_at, known_through_message_id), false)
+      or not ${onPathSql("messages", "chosen.path")} as is_known
     from messages where conversation_id = chosen.id and completed
       and (created_at, id) > ${placeOrStart("read_through_created_at", "read_through_message_id")}
     order by created_at, id limit $3`)} as messages
@@ -77,14 +81,15 @@ from chosen`;
 /** The anchors of turns to read again: the imported message, or the answer of a turn. */
 const NEXT_REREAD = `
 with chosen as materialized (
-  select conversation_id, imported_count ${TURNS_TO_REREAD} order by noted_at, message_id limit 1
+  select conversation_id, imported_count, path ${TURNS_TO_REREAD} order by noted_at, message_id limit 1
 ), noted as materialized (
   select message_id from turns_to_read_again where conversation_id = (select conversation_id from chosen) order by message_id limit $3
 )
-select conversation_id as "conversationId", imported_count as "importedCount", (select array_agg(message_id) from noted) as again,
+select conversation_id as "conversationId", imported_count as "importedCount", path::text as path, (select array_agg(message_id) from noted) as again,
   ${messageRowsSql(`
     select *, false as is_known from messages
-    where completed and id in (select message_id from noted union select answer_id from turns join noted on question_id = message_id)`)} as messages
+    where completed and id in (select message_id from noted union select answer_id from turns join noted on question_id = message_id)
+      and ${onPathSql("messages", "chosen.path")}`)} as messages
 from chosen`;
 
 const moveCursor = (rows: string): string => `
@@ -98,7 +103,7 @@ returning conversation_id`;
 
 const MOVE_CURSOR = moveCursor("values ($1, $2, $3)");
 const MOVE_CURSOR_ALONE = moveCursor(
-  "select id, $2, $3 from conversations where id = $1 and tenant_id = $6 and user_id = $7 and imported_count = $8 for share",
+  "select id, $2, $3 from conversations where id = $1 and tenant_id = $6 and user_id = $7 and imported_count = $8 and path::text is not distinct from $9 for share",
 );
 
 const WHEN_READ = `
@@ -112,6 +117,7 @@ interface NextRow {
   read_through_created_at: Date | null;
   read_through_message_id: string | null;
   importedCount: number;
+  path: string | null;
   messages: MessageRow[];
 }
 
@@ -132,12 +138,12 @@ function isEmpty({ changes, repeated, operations, archived, corrected }: Reading
 async function advanceAtOnce(
   database: Database,
   { tenantId, userId }: Owner,
-  { conversationId, readThrough, messages, importedCount }: UnreadConversation,
+  { conversationId, readThrough, messages, importedCount, path }: UnreadConversation,
   through: Cursor,
 ): Promise<boolean> {
   if (messages.some(({ imported }) => imported)) return false;
   const places = [through.createdAt, through.id, readThrough?.createdAt ?? null, readThrough?.id ?? null];
-  const values = [conversationId, ...places, tenantId, userId, importedCount];
+  const values = [conversationId, ...places, tenantId, userId, importedCount, path];
   const moved = await database.query({ name: "unread-move-alone", text: MOVE_CURSOR_ALONE, values });
   return moved.length === 1;
 }
@@ -161,24 +167,24 @@ async function advance(
   return true;
 }
 
-/** Whether all that the result is based on is there, and nothing was imported. */
+/** Whether all that the result is based on is there, nothing was imported, and the path is the same. */
 async function isUnchanged(
   transaction: Queryable,
   { tenantId, userId }: Owner,
   { changes, repeated, basedOn }: ReadingResult,
-  { conversationId, messages, importedCount }: UnreadConversation,
+  { conversationId, messages, importedCount, path }: UnreadConversation,
 ) {
   const read = messages.flatMap(({ id, partner }) => (partner ? [id, partner.id] : [id]));
   const messageIds = [...new Set([...read, ...basedOn.messageIds])];
   const sections = changes.length + repeated.length > 0 ? basedOn.sections : [];
-  const row = await queryRow<{ messages: number; sections: number; imported: number }>(transaction, {
+  const row = await queryRow<{ messages: number; sections: number; imported: number; isSamePath: boolean }>(transaction, {
     name: "unread-still-there",
     text: `select (select count(*) from messages where id = any($3))::int as messages, (
       select count(*) from core_memory_sections existing join jsonb_to_recordset($4::jsonb) as given (section text, version integer) using (section, version)
-      where tenant_id = $1 and user_id = $2)::int as sections, (select imported_count from conversations where id = $5) as imported`,
-    values: [tenantId, userId, messageIds, JSON.stringify(sections), conversationId],
+      where tenant_id = $1 and user_id = $2)::int as sections, imported_count as imported, path::text is not distinct from $6 as "isSamePath" from conversations where id = $5`,
+    values: [tenantId, userId, messageIds, JSON.stringify(sections), conversationId, path],
   });
-  return row.messages === messageIds.length && row.sections === sections.length && row.imported === importedCount;
+  return row.messages === messageIds.length && row.sections === sections.length && row.imported === importedCount && row.isSamePath;
 }
 
 export function makeUnreadStore(database: Database, queue: JobQueue = makeJobQueue(database)): UnreadStore {

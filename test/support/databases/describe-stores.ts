@@ -1,4 +1,5 @@
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
+import { makeBranchStore } from "../../../stores/postgres/conversations/branch-store.ts";
 import { makeConversationStore } from "../../../stores/postgres/conversations/conversation-store.ts";
 import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
 import { makePictureStore } from "../../../stores/postgres/conversations/picture-store.ts";
@@ -26,6 +27,7 @@ export function storesOf(database: Database) {
     (await messages.list(conversation, { limit: 1_000, after: null })).items;
   return {
     database,
+    branches: makeBranchStore(database),
     conversations,
     messages,
     coreMemory: makeCoreMemoryStore(database),

@@ -43,6 +43,10 @@ insert into message_ratings (message_id, conversation_id, value, comment, rated_
 select messages.id, conversation_id, 1, $3, '2026-11-20T10:11:12.345Z' from messages join conversations on conversations.id = conversation_id
 where tenant_id = $1 and user_id = $2 and role = 'assistant'`;
 
+const BRANCH = `
+insert into branches (id, conversation_id, label, created_at, updated_at)
+select id, id, $3, created_at, updated_at from conversations where tenant_id = $1 and user_id = $2`;
+
 /** Something in every table that is exported, of three people and two tenants. */
 async function fill(database: Database): Promise<{ running: string; pending: string }> {
   for (const [owner, word, section] of [
@@ -53,6 +57,8 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     const { exchanges } = await rememberConversation(database, owner, word, section);
     const questions = exchanges.map(({ messageId }) => messageId);
     await addTurnsToReread(database, owner, questions);
+    await database.query({ text: BRANCH, values: [owner.tenantId, owner.userId, `of ${word}`] });
+    await database.query({ text: "update conversations set path = branch_path(id, id), remembered_path = branch_path(id, id)" });
     await database.query({ text: RATE, values: [owner.tenantId, owner.userId, `of ${word}`] });
   }
   await teach(database, ADA, { section: "profile", content: ODD, actor: "person" });

@@ -6,7 +6,16 @@ import type { OwnedConversation } from "../../../../stores/owner.ts";
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 
-const MESSAGE = { role: "user", content: "message 1", imported: false, importNumber: null, isKnown: false, isCut: false, partner: null };
+const MESSAGE = {
+  role: "user",
+  content: "message 1",
+  imported: false,
+  importNumber: null,
+  branchId: null,
+  isKnown: false,
+  isCut: false,
+  partner: null,
+};
 
 describeStores("the episode store", ({ database, episodes, erases }) => {
   let index: string;

@@ -1,0 +1,103 @@
+import { AppError } from "../../../errors/app-error.ts";
+import { addJobsSql, jobsValue } from "../../jobs/add-jobs.ts";
+import { layerJob } from "../../jobs/job.ts";
+import type { OwnedConversation, Owner } from "../../owner.ts";
+import type { Database } from "../database/database.ts";
+import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
+import { onPathSql, PATH_MESSAGES } from "./branch-path.ts";
+import { findAsked } from "./branch-turn.ts";
+import { moveToBranchSql } from "./move-to-branch.ts";
+
+export interface StoredBranch {
+  id: string;
+  /** Null: the first branch, whose id is the conversation's. */
+  parentId: string | null;
+  /** The last message that it shares with its parent; null: none. */
+  forkMessageId: string | null;
+  origin: "edit" | "regenerate" | "restore" | null;
+  label: string | null;
+  /** Of its path. */
+  messageCount: number;
+  isActive: boolean;
+  createdAt: Date;
+  updatedAt: Date;
+}
+
+/** The branches of conversations. Turns make them: see `BeginTurn`. */
+export interface BranchStore {
+  /** Oldest first. A conversation that was never branched has one. */
+  list(conversation: OwnedConversation): Promise<StoredBranch[]>;
+  /** The path of a branch, for `MessageStore.list`; null: it is the only one. Throws AppError `not_found`. */
+  findPath(conversation: OwnedConversation, branchId: string): Promise<string | null>;
+  /** The question behind an answer of a conversation. Throws AppError `not_found`, or `invalid_request` for a message that is no answer. */
+  findAsked(answer: Owner & { sessionId: string; regenerate: string }): Promise<string>;
+  /** Makes a branch the active one. Throws AppError `not_found`, `conversation_busy` or `conversation_waiting`. */
+  activate(conversation: OwnedConversation, branchId: string): Promise<void>;
+}
+
+const IS_ACTIVE = "branches.id = coalesce(active_branch_id, conversations.id)";
+
+const LIST = `
+select branches.id, parent_id as "parentId", fork_message_id as "forkMessageId", origin, label, ${IS_ACTIVE} as "isActive",
+  case when ${IS_ACTIVE} then ${PATH_MESSAGES} else coalesce(branches.message_count, (
+    select count(*)::int from messages cross join (select branch_path(conversations.id, branches.id) as path offset 0) its
+    where messages.conversation_id = conversations.id and ${onPathSql("messages", "its.path")})) end as "messageCount",
+  branches.created_at as "createdAt", case when ${IS_ACTIVE} then conversations.updated_at else branches.updated_at end as "updatedAt"
+from branches join conversations on conversations.id = branches.conversation_id
+where conversations.id = ${OWNED_ID}
+union all
+select id, null, null, null, null, true, message_count, created_at, updated_at from conversations where id = ${OWNED_ID} and path is null
+order by "createdAt", id`;
+
+const FIND_PATH = `
+select branch_path(id, $4)::text as path, id = $4 as "isFirst" from conversations where id = $1 and tenant_id = $2 and user_id = $3`;
+
+/** Reads no messages. $6: the jobs that follow the path. */
+const ACTIVATE = `
+with ${moveToBranchSql("$1", "$2", {
+  count: "(select branches.message_count from branches where branches.id = $2)",
+  set: "",
+  when: "was.tenant_id = $3 and was.user_id = $4 and coalesce(was.active_branch_id, was.id) <> $2 and coalesce(was.turn_lease_until < clock_timestamp(), true)",
+})}, ${addJobsSql("$5", "0", "moved")}
+select coalesce(was.turn_lease_until >= clock_timestamp(), false) as "isBusy", coalesce(was.turn_lease_until = 'infinity', false) as "isWaiting",
+  target.path is not null or was.id = $2 as "isThere", coalesce(was.active_branch_id, was.id) = $2 as "isActive", (select count(*) from told)
+from was cross join target where was.tenant_id = $3 and was.user_id = $4`;
+
+interface ActivatedRow {
+  isBusy: boolean;
+  isWaiting: boolean;
+  isThere: boolean;
+  isActive: boolean;
+}
+
+export const branchNotFound = (branchId: string): AppError =>
+  new AppError("not_found", `There is no branch ${branchId} in this conversation. GET …/branches lists them.`);
+
+/** The branches of a database. */
+export function makeBranchStore(database: Database): BranchStore {
+  return {
+    list: (conversation) => database.query<StoredBranch>({ name: "branch-list", text: LIST, values: ownedValues(conversation) }),
+
+    async findPath(conversation, branchId) {
+      const values = [...ownedValues(conversation), branchId];
+      const find = { name: "branch-path", text: FIND_PATH, values };
+      const [found] = await database.query<{ path: string | null; isFirst: boolean }>(find);
+      if (!found || (found.path === null && !found.isFirst)) throw branchNotFound(branchId);
+      return found.path;
+    },
+
+    findAsked: (answer) => findAsked(database, answer),
+
+    async activate(conversation, branchId) {
+      const { conversationId, tenantId, userId } = conversation;
+      const jobs = (["summarise", "remember", "title"] as const).map((kind) => layerJob(kind, conversation));
+      const values = [conversationId, branchId, tenantId, userId, jobsValue(jobs)];
+      const [row] = await database.query<ActivatedRow>({ name: "branch-activate", text: ACTIVATE, values });
+      if (!row?.isThere) throw branchNotFound(branchId);
+      if (row.isActive || !row.isBusy) return;
+      if (row.isWaiting)
+        throw new AppError("conversation_waiting", "The conversation waits for an answer. Answer or cancel its turn first.");
+      throw new AppError("conversation_busy", "The conversation is answering a message. Switch the branch after its end.");
+    },
+  };
+}
