@@ -21,6 +21,7 @@ export const ERROR_CODES = {
   already_answered: { retryable: false },
   question_expired: { retryable: false },
   stale_version: { retryable: false },
+  branch_in_use: { retryable: false },
   document_unreadable: { retryable: false },
   idempotency_mismatch: { retryable: false },
   turn_gone: { retryable: false },

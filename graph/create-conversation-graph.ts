@@ -16,7 +16,7 @@ import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import type { FindPassages } from "../memory/knowledge/find-passages.ts";
 import type { Recall } from "../memory/recall/recall-episodes.ts";
 import { type CompactConversation, DEFAULT_SUMMARY } from "../memory/summary/summarise-conversation.ts";
-import { makeCoreMemory } from "../nodes/core-memory.ts";
+import { makeCoreMemory, makeFollowingCoreMemory } from "../nodes/core-memory.ts";
 import { makeRewriteQuestion } from "../memory/recall/rewrite-question.ts";
 import { makeHistory } from "../nodes/history.ts";
 import { makePersist } from "../nodes/persist.ts";
@@ -32,6 +32,7 @@ import { makeStepStore } from "../stores/postgres/agents/step-store.ts";
 import { makeRetrieve } from "../nodes/retrieve.ts";
 import { makeRoute, type RouteParts } from "../nodes/route.ts";
 import { type KnowledgeCatalog, makeFixedKnowledgeCatalog } from "../stores/knowledge-catalog.ts";
+import { makeFollowPaths } from "../stores/postgres/memory/follow-paths.ts";
 import { makeCoreMemoryStore } from "../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../stores/postgres/database/database.ts";
 import { makePictureStore } from "../stores/postgres/conversations/picture-store.ts";
@@ -200,9 +201,12 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     observer,
   });
   const handlers = parts.handlers ?? makeKnowledgeHandlers();
+  const remembered = makeFollowingCoreMemory(reading.coreMemory, makeFollowPaths(database));
+  const { coreMemory, followedCoreMemory } = parts.coreMemory === null ? { ...reading, followedCoreMemory: undefined } : remembered;
   const nodes: Nodes = {
     ...reading,
-    history: makeHistory({ ...loading, turns, records: makeTurnRecordStore(database), questions, leaseMs }),
+    coreMemory,
+    history: makeHistory({ ...loading, turns, records: makeTurnRecordStore(database), questions, followedCoreMemory, leaseMs }),
     generateRag,
     generateAgent: makeGenerateAgent({
       ...answering,

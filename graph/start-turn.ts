@@ -32,6 +32,10 @@ export interface TurnInput {
   modelOptions?: ModelOptions | null;
   /** The conversation's last answer, as it is known: the turn goes on with it, and the stored answer grows. `message`: its question. */
   continues?: string | null;
+  /** The id of a message of the user in this conversation: the turn leaves before it, on a new branch. Default: at the end of the path. */
+  editOf?: string | null;
+  /** The id of an answer in this conversation, which is given again on a new branch. `message`: its question. */
+  regenerate?: string | null;
   /** False: the turn is answered with memory and leaves none. Its messages are listed, and marked. Default true. */
   remember?: boolean;
   /** False: both messages are deleted when the turn ends. Go with `remember: false`. Default true. */

@@ -3,6 +3,8 @@ import type { ConversationState, ConversationUpdate, CoreSection } from "../turn
 import type { TurnRuntime } from "../turn/context.ts";
 import { abortable, startDeadline } from "../models/deadlines.ts";
 import type { CoreMemoryStore } from "../stores/postgres/memory/core-memory-store.ts";
+import { isTakingBack } from "../stores/postgres/conversations/branch-turn.ts";
+import type { FollowPaths } from "../stores/postgres/memory/follow-paths.ts";
 import type { Node } from "./node.ts";
 
 export interface CoreMemoryParts {
@@ -30,6 +32,25 @@ export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node
       runtime.context?.onError?.(toAppError(error));
       return { ...NOTHING, degraded: ["core_memory"] };
     }
+  };
+}
+
+/**
+ * For a turn on a new branch, which `history` has to begin first: core memory without what rests only on messages that the branch took off the
+ * path. The node itself, which runs beside `history`, does nothing then.
+ */
+export function makeFollowingCoreMemory(load: Node, followPaths: FollowPaths): { coreMemory: Node; followedCoreMemory: Node } {
+  return {
+    coreMemory: async (state, runtime) => (isTakingBack(state) ? {} : load(state, runtime)),
+    async followedCoreMemory(state, runtime) {
+      try {
+        await followPaths({ tenantId: state.tenantId, userId: state.userId });
+      } catch (error) {
+        runtime.context?.onError?.(toAppError(error));
+        return { ...NOTHING, degraded: ["core_memory"] };
+      }
+      return load(state, runtime);
+    },
   };
 }
 

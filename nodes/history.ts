@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
-import { toAppError } from "../errors/app-error.ts";
+import { AppError, toAppError } from "../errors/app-error.ts";
 import type { ContinuedAnswer, ConversationState, ConversationUpdate } from "../turn/state.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import { failedTurnOutcome } from "../turn/outcome.ts";
@@ -8,6 +8,7 @@ import { estimateTokens } from "../text/tokens.ts";
 import { wordsWithPictures } from "../turn/picture.ts";
 import type { QuestionStore } from "../stores/postgres/agents/question-store.ts";
 import type { TurnRecordStore } from "../stores/postgres/conversations/turn-record-store.ts";
+import { isTakingBack } from "../stores/postgres/conversations/branch-turn.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
 import { type LoadedHistory, type LoadHistoryParts, makeLoadHistory, toHistory } from "./load-history.ts";
 import { beginTurn, makeKeyedQueue } from "./begin-turn.ts";
@@ -19,6 +20,8 @@ export interface HistoryParts extends LoadHistoryParts {
   turns: TurnStore;
   records: Pick<TurnRecordStore, "interrupt">;
   questions: Pick<QuestionStore, "waitingIn" | "cancel">;
+  /** Core memory of a turn on a new branch. Undefined: there is none. */
+  followedCoreMemory?: Node | undefined;
   leaseMs: number;
 }
 
@@ -28,16 +31,16 @@ function toContinued({ answerId, text, completed, citations }: StoredAnswer): Co
 
 /**
  * Takes the conversation for this turn, stores the user's message unless an earlier attempt of the same key has, and loads the summary with
- * the window behind it. A turn that goes on with the last answer stores no message. Throws AppError `conversation_busy`, `invalid_request`
+ * the window behind it. A turn that goes on with the last answer, or gives an answer again, stores no message. Throws AppError `conversation_busy`, `invalid_request`, `not_found`
  * or `storage_unavailable`; then nothing is stored or held.
  */
 export function makeHistory(parts: HistoryParts): Node {
-  const { turns, records, questions, historyWindow, useSummary, episodes, leaseMs } = parts;
+  const { turns, records, questions, historyWindow, useSummary, episodes, followedCoreMemory, leaseMs } = parts;
   const loader = makeLoadHistory(parts);
   const line = makeKeyedQueue();
 
   return async function history(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { tenantId, userId, sessionId, message, pictures, continues, remember } = state;
+    const { tenantId, userId, sessionId, message, pictures, continues, editOf, regenerate, remember } = state;
     const { context } = runtime;
     const turnId = context?.turnId ?? uuidv7();
     const owner = { tenantId, userId };
@@ -53,12 +56,15 @@ export function makeHistory(parts: HistoryParts): Node {
       tokenCount: estimateTokens(wordsWithPictures(message, pictures.length)),
       key: context?.key,
       continues: continues ?? undefined,
+      editOf: editOf ?? undefined,
+      regenerate: regenerate ?? undefined,
       remember,
     };
+    if (!state.store && isTakingBack(toBegin)) throw AppError.invalid([{ field: "store", problem: "a turn on a new branch is stored" }]);
     const options = { onBusy: context?.onBusy ?? "refuse", signal: context?.signal, window: { atLeast: historyWindow, useSummary } };
     // A turn that goes on has stored its message, and holds its conversation already.
     const begun = context?.resumed ?? (await beginTurn({ turns, records, questions, line }, toBegin, options));
-    const { conversationId, messageId, newest, continued, lastPrompt }: BegunTurn = begun;
+    const { conversationId, messageId, newest, continued, question, lastPrompt }: BegunTurn = begun;
     const conversation = { ...owner, conversationId };
     const held = { ...conversation, turnId };
     let isRetry = false;
@@ -72,6 +78,7 @@ export function makeHistory(parts: HistoryParts): Node {
       const loaded = await withLease({ turns, leaseMs }, held, context?.signal, (signal) => retryWhileUnreachable(loadOnce, signal));
       const { summary, messages, isWhole, hasOtherEpisodes } = loaded;
       const ofMessage = loaded.pictures.get(messageId);
+      const followed = isTakingBack(state) ? await followedCoreMemory?.(state, runtime) : undefined;
       runtime.note?.({
         window_messages: messages.length,
         window_is_whole: isWhole,
@@ -84,8 +91,10 @@ export function makeHistory(parts: HistoryParts): Node {
         conversationId,
         currentMessageId: messageId,
         lastUsageRatio: lastPrompt ? shareOf(lastPrompt.tokens, lastPrompt.limit) : 0,
+        ...(question === undefined ? {} : { message: question }),
         ...(continued ? { message: continued.question, continued: toContinued(continued) } : {}),
         ...(ofMessage ? { pictures: ofMessage } : {}),
+        ...followed,
         ...toHistory(loaded, episodes !== null, continued?.answerId),
       };
     } catch (error) {

@@ -5,6 +5,7 @@ import type { CoreMemoryStore } from "../../stores/postgres/memory/core-memory-s
 import type { Owner } from "../../stores/owner.ts";
 import type { Cursor } from "../../stores/page.ts";
 import { type Exchange, firstMessageOf, type ReadExchange, toExchanges } from "../../stores/postgres/conversations/exchanges.ts";
+import type { FollowPaths } from "../../stores/postgres/memory/follow-paths.ts";
 import type { ReadingResult, UnreadConversation, UnreadStore } from "../../stores/postgres/memory/unread-store.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
 import type { Recall, RecalledEpisode } from "../recall/recall-episodes.ts";
@@ -35,6 +36,7 @@ export type DecideMemory = (reading: Reading, signal: AbortSignal) => Promise<vo
 
 interface RememberParts {
   unread: UnreadStore;
+  followPaths: FollowPaths;
   coreMemory: Pick<CoreMemoryStore, "loadLines" | "leftOutByPeople">;
   decide: DecideMemory;
   sections: readonly string[];
@@ -54,13 +56,14 @@ const MAX_DECISIONS = 5;
  * changed meanwhile it decides again: no write is lost.
  */
 export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob> {
-  const { unread, coreMemory, decide, sections, readingTokens, recall, observer = NOOP_OBSERVER } = parts;
+  const { unread, followPaths, coreMemory, decide, sections, readingTokens, recall, observer = NOOP_OBSERVER } = parts;
   return {
     async step({ tenantId, userId }, signal) {
       const owner = { tenantId, userId };
       for (let decision = 0; decision < MAX_DECISIONS; decision++) {
         // Read anew each time, without what was erased meanwhile.
         const next = await unread.next(owner, MAX_MESSAGES);
+        if ((!next || next.isBehind) && (await followPaths(owner))) continue;
         if (!next) return;
         const batch = takeBatch(next, readingTokens);
         if (!batch) return;

@@ -28,6 +28,8 @@ export interface Erase {
   erasure(scope: OwnerScope, id: string): Promise<EraseReceipt | null>;
   /** One exchange or archived memory. Null when there is none. Throws AppError `conversation_busy`. */
   episode(owner: Owner, episodeId: string): Promise<EraseReceipt | null>;
+  /** See `EraseStore`. */
+  branch(...branch: Parameters<EraseStore["branch"]>): Promise<EraseReceipt>;
 }
 
 /** The request waits for the index this many milliseconds. */
@@ -58,6 +60,7 @@ export function makeErase(store: EraseStore, index: EpisodeIndex | null): Erase 
     user: async (owner) => addReceipts(await finish(await store.user(owner)), await progress(owner, null)),
     progress,
     erasure: async (scope, id) => toReceipt(await store.find(scope, id)),
+    branch: async (...branch) => finish(await store.branch(...branch)),
     async episode(owner, episodeId) {
       const rows = await store.episode(owner, episodeId);
       return rows && finish(rows);

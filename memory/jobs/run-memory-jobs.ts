@@ -12,6 +12,7 @@ import type { Database } from "../../stores/postgres/database/database.ts";
 import { makeEpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
 import { makeEraseStore } from "../../stores/postgres/erase/erase-store.ts";
 import { makeErasureStore } from "../../stores/postgres/erase/erasure-store.ts";
+import { makeFollowPaths } from "../../stores/postgres/memory/follow-paths.ts";
 import { makeSummaryStore } from "../../stores/postgres/memory/summary-store.ts";
 import { makeUnreadStore } from "../../stores/postgres/memory/unread-store.ts";
 import { DEFAULT_SECTIONS } from "../agent/tool-schemas.ts";
@@ -158,6 +159,7 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
       remember: coreMemory
         ? makeRememberTurns({
             unread: makeUnreadStore(database),
+            followPaths: makeFollowPaths(database),
             coreMemory: makeCoreMemoryStore(database),
             decide: memoryModel ? makeDecideWithModel({ model: memoryModel, timeouts, readingTokens, observer }) : decideByRules,
             sections: coreMemory.sections ?? DEFAULT_SECTIONS,

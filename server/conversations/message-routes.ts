@@ -2,14 +2,14 @@ import type { Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { makeFindMessages } from "../../memory/recall/find-messages.ts";
-import type { Rating, StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
+import type { ListedMessage as StoredListedMessage, Rating, StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
 import type { StoredAttachment } from "../../stores/postgres/conversations/picture-store.ts";
 import { PICTURE_TYPES } from "../../turn/measure-picture.ts";
 import { toTurnStep, TurnStep } from "../agents/turn-step.ts";
 import { callerOf, tenantOf, userInPath } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { file, jsonBody, makeRouter, next, operationGroup, route, time } from "../http/openapi/operation.ts";
-import { callerId, pageQuery, parseRequest, parseUuid, storableText, toPageRequest } from "../http/parse-request.ts";
+import { callerId, pageQuery, parseRequest, parseUuid, storableText, toPageRequest, uuidField } from "../http/parse-request.ts";
 import { findConversation } from "./conversation-routes.ts";
 
 const MAX_COMMENT_CHARACTERS = 2_000;
@@ -18,6 +18,7 @@ const POSITION = /^\d{1,4}$/;
 const MessagesQuery = z.object({
   ...pageQuery,
   order: z.enum(["oldest_first", "newest_first"], "must be oldest_first or newest_first").default("oldest_first"),
+  branch_id: uuidField.optional().describe("The path of this branch. Default: the active one."),
   include: z.literal("steps", "must be steps").optional().describe("Adds to each answer what its turn did."),
 });
 
@@ -65,7 +66,16 @@ export const Message = z.object({
   rating: Rated.nullable().describe("What the user thinks of an answer."),
   attachments: z.array(Attachment).optional().describe("Its pictures, in their order. Left out without any."),
 });
-const MessageList = z.object({ messages: z.array(Message.extend({ steps: z.array(TurnStep).optional() })), next });
+const Versions = z.object({
+  index: z.int().describe("The place of this message among them, from 0."),
+  count: z.int(),
+  message_ids: z.array(z.uuid()).describe("Oldest first."),
+});
+const ListedMessage = Message.extend({
+  versions: Versions.optional().describe("Messages that stand in the same place on other branches, and this one."),
+  steps: z.array(TurnStep).optional(),
+});
+const MessageList = z.object({ messages: z.array(ListedMessage), next });
 const FoundMessage = z.object({ message: Message, conversation_id: z.uuid(), user_id: z.string() });
 const FoundMessages = z.object({ messages: z.array(Message.extend({ conversation_id: z.uuid() })), next });
 const RatingAnswer = z.object({ rating: Rated.nullable() });
@@ -83,13 +93,18 @@ export const toMessage = ({ id, role, content, completed, createdAt, metadata, r
   return { id, role, content, completed, created_at: createdAt, metadata, rating: rating && toRated(rating), ...shown };
 };
 
+const toListed = ({ versions, ...message }: StoredListedMessage) => ({
+  ...toMessage(message),
+  ...(versions ? { versions: { index: versions.index, count: versions.count, message_ids: versions.messageIds } } : {}),
+});
+
 export const messageOperations = operationGroup({
   tag: "conversations",
   schemas: { MessageList, FoundMessage, FoundMessages, RatingRequest, RatingAnswer },
   routes: {
     listMessages: route(
       "GET /api/v1/conversations/:id/messages",
-      "The messages of a conversation, oldest first unless `order` says otherwise",
+      "The messages of a conversation's active branch, oldest first unless `order` says otherwise",
       { query: MessagesQuery, answer: MessageList, errors: ["not_found"] },
     ),
     getMessage: route("GET /api/v1/messages/:id", "One message, and the conversation it belongs to", {
@@ -128,22 +143,23 @@ const messageNotFound = (id: string): AppError => new AppError("not_found", `The
 
 export function messageRoutes({ stores, memory, observing }: AppParts): Router {
   const find = memory.episodes && makeFindMessages({ index: memory.episodes.memory.index, messages: stores.messages });
-  const { conversations, messages, steps } = stores;
+  const { branches, conversations, messages, steps } = stores;
   return makeRouter(messageOperations, {
     async listMessages(request, response) {
-      const { order, include, ...given } = parseRequest(MessagesQuery, request.query);
+      const { order, include, branch_id: branchId, ...given } = parseRequest(MessagesQuery, request.query);
       const page = toPageRequest(given);
       const conversation = await findConversation(conversations, request, response);
-      const { items, next } = await messages.list(conversation, page, { order });
-      if (include === undefined) return void response.json({ messages: items.map(toMessage), next });
+      const path = branchId === undefined ? null : await branches.findPath(conversation, branchId);
+      const { items, next } = await messages.list(conversation, page, order, path);
+      if (include === undefined) return void response.json({ messages: items.map(toListed), next });
       const turnOf = ({ role, metadata: { turn_id: id } }: StoredMessage) => (role === "assistant" && typeof id === "string" ? id : null);
       const turnIds = items.map(turnOf).filter((id) => id !== null);
       const byTurn = Map.groupBy(await steps.ofTurns(conversation, turnIds), ({ turnId }) => turnId);
-      const toAnswer = (message: StoredMessage) => ({
-        ...toMessage(message),
+      const toAnswer = (message: StoredListedMessage) => ({
+        ...toListed(message),
         steps: (byTurn.get(turnOf(message) ?? "") ?? []).map(toTurnStep),
       });
-      response.json({ messages: items.map((message) => (message.role === "assistant" ? toAnswer(message) : toMessage(message))), next });
+      response.json({ messages: items.map((message) => (message.role === "assistant" ? toAnswer(message) : toListed(message))), next });
     },
     async getMessage(request, response) {
       const id = parseUuid("message id", request.params["id"]);

@@ -8,6 +8,8 @@ import { requireScope, requireWholeTenant } from "../auth/caller.ts";
 import { contextRoutes } from "../conversations/context-routes.ts";
 import { summaryRoutes } from "../conversations/summary-routes.ts";
 import { conversationRoutes } from "../conversations/conversation-routes.ts";
+import { branchRoutes } from "../conversations/branch-routes.ts";
+import { snapshotRoutes } from "../conversations/snapshot-routes.ts";
 import { messageRoutes } from "../conversations/message-routes.ts";
 import { importRoutes } from "../conversations/import-routes.ts";
 import { langGraphRoutes } from "../langgraph/langgraph-routes.ts";
@@ -93,7 +95,9 @@ export function makeApp(parts: AppParts): Express {
       stepRoutes(parts),
       mcpServerRoutes(parts),
       conversationRoutes(parts),
+      branchRoutes(parts),
       messageRoutes(parts),
+      snapshotRoutes(parts),
       contextRoutes(parts),
       summaryRoutes(parts),
       episodeRoutes(parts),

@@ -14,6 +14,7 @@ export const HTTP_STATUS = {
   already_answered: 409,
   question_unanswered: 409,
   stale_version: 409,
+  branch_in_use: 409,
   turn_cancelled: 409,
   turn_superseded: 409,
   turn_gone: 410,

@@ -6,6 +6,8 @@ import { makeSkillStore } from "../../stores/postgres/agents/skill-store.ts";
 import { makePermissionStore } from "../../stores/postgres/agents/permission-store.ts";
 import { makeQuestionStore } from "../../stores/postgres/agents/question-store.ts";
 import { makeStepStore } from "../../stores/postgres/agents/step-store.ts";
+import { makeBranchStore } from "../../stores/postgres/conversations/branch-store.ts";
+import { makeSnapshotStore } from "../../stores/postgres/conversations/snapshot-store.ts";
 import { makeConversationStore } from "../../stores/postgres/conversations/conversation-store.ts";
 import { makeMessageStore } from "../../stores/postgres/conversations/message-store.ts";
 import { makeImportStore } from "../../stores/postgres/conversations/import-store.ts";
@@ -48,6 +50,8 @@ export async function openStores(config: Config, observer: Observer) {
     conversations: makeConversationStore(database),
     messages: makeMessageStore(database),
     pictures: makePictureStore(database),
+    branches: makeBranchStore(database),
+    snapshots: makeSnapshotStore(database),
     windows: makeWindowStore(database),
     imports: makeImportStore(database),
     turns: makeTurnRecordStore(database),

@@ -7,7 +7,7 @@ import type { Picture } from "../../turn/picture.ts";
 import { ONCE } from "../../turn/outcome.ts";
 import { AgentType } from "../../turn/state.ts";
 import { MessageParts, readParts } from "./message-parts.ts";
-import { callerId, instructionsText, parseRequest, storableText } from "../http/parse-request.ts";
+import { callerId, instructionsText, parseRequest, storableText, uuidField } from "../http/parse-request.ts";
 import type { Config } from "../start/config.ts";
 
 const oneOf = (values: readonly string[]): string => `must be one of ${values.join(", ")}`;
@@ -19,6 +19,14 @@ export const ChatRequest = z.strictObject(
     user_id: callerId,
     session_id: callerId,
     message: chatMessage,
+    edit_of: uuidField
+      .optional()
+      .describe("A message of the user in this conversation: `message` takes its place, on a new branch that leaves before it."),
+    regenerate: uuidField
+      .optional()
+      .describe(
+        "An answer in this conversation, in place of `message`: it is given again, on a new branch that leaves behind its question.",
+      ),
     instructions: instructionsText
       .optional()
       .describe("What your application tells the model in this turn, behind the service's own instructions. It is not kept."),
@@ -75,7 +83,8 @@ export type ChatRequest = z.infer<typeof ChatRequest>;
 export const ChatBody = ChatRequest.extend({
   message: z
     .union([chatMessage, MessageParts])
-    .describe("What the user says: a text, or parts of text and pictures. Pictures need no text."),
+    .optional()
+    .describe("What the user says: a text, or parts of text and pictures. Pictures need no text. It is left out with `regenerate`."),
   session_id: callerId.optional().describe("May be left out with `remember: false`: the turn then has a conversation of its own."),
 });
 
@@ -104,9 +113,21 @@ export function assertNotTooLong(field: string, texts: readonly string[], maxMes
 /** Beside pictures there need be no words. */
 const WordlessRequest = ChatRequest.extend({ message: storableText });
 
-/** `hasPictures`: they stand beside the message. Throws AppError `invalid_request` or `message_too_long`. */
+/** A body with `regenerate` has no message: the question is read later. */
+function withoutMessage(body: unknown): unknown {
+  if (typeof body !== "object" || body === null || !("regenerate" in body) || body.regenerate === undefined) return body;
+  const taken = (["message", "edit_of"] as const).filter((field) => field in body);
+  if (taken.length > 0) throw AppError.invalid(taken.map((field) => ({ field, problem: "goes with no regenerate; send one of them" })));
+  return { ...body, message: "-" };
+}
+
+/**
+ * `hasPictures`: they stand beside the message, which says nothing when there is `regenerate`. Throws AppError `invalid_request` or
+ * `message_too_long`.
+ */
 export function parseChatRequest(body: unknown, maxMessageChars: number, hasPictures = false): ChatRequest {
-  const given = wantsOwnConversation(body) ? { ...body, session_id: `${ONCE}${uuidv7()}` } : body;
+  const asked = withoutMessage(body);
+  const given = wantsOwnConversation(asked) ? { ...asked, session_id: `${ONCE}${uuidv7()}` } : asked;
   const request = parseRequest(hasPictures ? WordlessRequest : ChatRequest, given);
   if (request.execution === "stepping" && !request.interactive)
     throw AppError.invalid([

@@ -44,6 +44,7 @@ export const START_ERRORS = [
 ] as const satisfies readonly ErrorCode[];
 
 const errors = [
+  "not_found",
   ...START_ERRORS,
   ...MODEL_ERRORS,
   "question_unanswered",

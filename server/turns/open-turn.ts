@@ -156,15 +156,18 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
     start,
     /**
      * Starts a turn, or finds that of the Idempotency-Key, for the client behind `response`. Throws AppError `shutting_down`,
-     * `invalid_request`, `idempotency_mismatch`, and what Admit throws. `watch` sees the run of a turn that is started.
+     * `invalid_request`, `not_found`, `idempotency_mismatch`, and what Admit throws. `watch` sees the run of a turn that is started.
      */
     async open(request: Request, response: Response, body: ChatRequest, beside: Beside = {}, watch?: GraphWatch): Promise<TurnSource> {
       const keyHash = hashIdempotencyKey(request);
       const owner = { tenantId: callerOf(response).tenantId, userId: body.user_id };
+      const { session_id: sessionId, edit_of: editOf, regenerate } = body;
       const input = {
         ...owner,
-        sessionId: body.session_id,
-        message: body.message,
+        sessionId,
+        message: regenerate === undefined ? body.message : await stores.branches.findAsked({ ...owner, sessionId, regenerate }),
+        ...(editOf === undefined ? {} : { editOf }),
+        ...(regenerate === undefined ? {} : { regenerate }),
         ...(body.instructions === undefined ? {} : { instructions: body.instructions }),
         ...beside,
         remember: body.remember,

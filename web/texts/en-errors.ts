@@ -13,6 +13,7 @@ export const enErrors = {
   question_expired: "This question can no longer be answered.",
   question_unanswered: "A question stayed unanswered, and the answer depends on it.",
   stale_version: "Someone else changed this.",
+  branch_in_use: "This version is still in use.",
   message_too_long: "The message is too long.",
   picture_too_large: "The picture is too large. Make it smaller, or send fewer at once.",
   body_too_large: "This is too large.",

@@ -15,6 +15,7 @@ export const zhErrors: Texts["errors"] = {
   question_expired: "这个问题已无法再回答。",
   question_unanswered: "有一个必须回答的问题无人回答。",
   stale_version: "其他人修改了它。",
+  branch_in_use: "这个版本仍在使用中。",
   message_too_long: "消息太长。",
   picture_too_large: "图片太大。请缩小图片，或一次少发几张。",
   body_too_large: "内容太大。",

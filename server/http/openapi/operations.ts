@@ -5,6 +5,8 @@ import { stepOperations } from "../../agents/step-routes.ts";
 import { contextOperations } from "../../conversations/context-routes.ts";
 import { conversationOperations } from "../../conversations/conversation-routes.ts";
 import { summaryOperations } from "../../conversations/summary-routes.ts";
+import { branchOperations } from "../../conversations/branch-routes.ts";
+import { snapshotOperations } from "../../conversations/snapshot-routes.ts";
 import { messageOperations } from "../../conversations/message-routes.ts";
 import { importOperations } from "../../conversations/import-routes.ts";
 import { assistantOperations } from "../../langgraph/assistant-routes.ts";
@@ -46,7 +48,9 @@ export const GROUPS: readonly OperationGroup[] = [
   questionOperations,
   decisionOperations,
   conversationOperations,
+  branchOperations,
   messageOperations,
+  snapshotOperations,
   contextOperations,
   summaryOperations,
   conversationJobOperations,

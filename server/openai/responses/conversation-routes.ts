@@ -182,11 +182,7 @@ export function openaiConversationRoutes({ config, stores, memory, limits }: App
       if (after !== undefined && before?.conversationId !== conversationId)
         throw AppError.invalid([{ field: "after", problem: `"${after.slice(0, 80)}" is no item of this conversation` }]);
       const cursor = before && { createdAt: before.message.createdAt, id: before.message.id };
-      const page = await messages.list(
-        conversation,
-        { limit, after: cursor },
-        { order: order === "asc" ? "oldest_first" : "newest_first" },
-      );
+      const page = await messages.list(conversation, { limit, after: cursor }, order === "asc" ? "oldest_first" : "newest_first");
       response.json(listOf(page.items.map(toItem), page.next !== null));
     },
   });

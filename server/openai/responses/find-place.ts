@@ -51,7 +51,7 @@ async function behindResponse({ conversations, messages, turns }: PlaceStores, s
   if (!turn || !conversation) throw notFound(id);
   const { userId, sessionId } = conversation;
   const owned = { tenantId: scope.tenantId, userId, conversationId: conversation.id };
-  const { items } = await messages.list(owned, { limit: 1, after: null }, { order: "newest_first" });
+  const { items } = await messages.list(owned, { limit: 1, after: null }, "newest_first");
   const [last] = items;
   if (last && last.id !== turn.answerId && last.id !== turn.questionId) {
     const { turn_id: lastTurn } = last.metadata;

@@ -1,6 +1,6 @@
 import { AppError } from "../../../errors/app-error.ts";
 import { addJobsSql, jobsValue } from "../../jobs/add-jobs.ts";
-import { layerJob } from "../../jobs/job.ts";
+import { type Job, layerJob } from "../../jobs/job.ts";
 import type { OwnedConversation, Owner } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
@@ -73,6 +73,16 @@ interface ActivatedRow {
 export const branchNotFound = (branchId: string): AppError =>
   new AppError("not_found", `There is no branch ${branchId} in this conversation. GET …/branches lists them.`);
 
+/** What has to follow a path. */
+export const jobsOfMove = (conversation: OwnedConversation): Job[] =>
+  (["summarise", "remember", "title"] as const).map((kind) => layerJob(kind, conversation));
+
+/** Throws AppError while a turn runs or waits. */
+export function refuseBusy({ isBusy, isWaiting }: { isBusy: boolean; isWaiting: boolean }): void {
+  if (isWaiting) throw new AppError("conversation_waiting", "The conversation waits for an answer. Answer or cancel its turn first.");
+  if (isBusy) throw new AppError("conversation_busy", "The conversation is answering a message. Switch after its end.");
+}
+
 /** The branches of a database. */
 export function makeBranchStore(database: Database): BranchStore {
   return {
@@ -90,14 +100,10 @@ export function makeBranchStore(database: Database): BranchStore {
 
     async activate(conversation, branchId) {
       const { conversationId, tenantId, userId } = conversation;
-      const jobs = (["summarise", "remember", "title"] as const).map((kind) => layerJob(kind, conversation));
-      const values = [conversationId, branchId, tenantId, userId, jobsValue(jobs)];
+      const values = [conversationId, branchId, tenantId, userId, jobsValue(jobsOfMove(conversation))];
       const [row] = await database.query<ActivatedRow>({ name: "branch-activate", text: ACTIVATE, values });
       if (!row?.isThere) throw branchNotFound(branchId);
-      if (row.isActive || !row.isBusy) return;
-      if (row.isWaiting)
-        throw new AppError("conversation_waiting", "The conversation waits for an answer. Answer or cancel its turn first.");
-      throw new AppError("conversation_busy", "The conversation is answering a message. Switch the branch after its end.");
+      if (!row.isActive) refuseBusy(row);
     },
   };
 }

@@ -3,15 +3,17 @@ import { AppError } from "../../../errors/app-error.ts";
 import { NOT_REMEMBERED } from "../../../turn/outcome.ts";
 import { layerJob } from "../../jobs/job.ts";
 import type { JobTransaction } from "../../jobs/job-queue.ts";
-import type { Owner } from "../../owner.ts";
+import type { OwnedConversation, Owner } from "../../owner.ts";
 import { type Queryable, queryRow } from "../database/database.ts";
 import { MAX_BRANCHES, onPathSql } from "./branch-path.ts";
 import { partnerIdSql } from "./exchanges.ts";
 import { lockOwnerShared } from "./locks.ts";
 import { moveToBranchSql } from "./move-to-branch.ts";
+import { storePictures } from "./picture-store.ts";
 import type { BeginTurn, BegunTurn, TakenBack } from "./recover-turn.ts";
 
-export const isTakingBack = ({ editOf, regenerate }: TakenBack): boolean => editOf !== undefined || regenerate !== undefined;
+export const isTakingBack = ({ editOf = null, regenerate = null }: { [Field in keyof TakenBack]?: string | null | undefined }): boolean =>
+  editOf !== null || regenerate !== null;
 
 const LOCK_SESSION = `
 select id, coalesce(turn_lease_until >= clock_timestamp(), false) as "isBusy" from conversations
@@ -78,10 +80,11 @@ export async function findAsked(where: Queryable, answer: Owner & { sessionId: s
 const ADD_BRANCH = `
 with first as (
   insert into branches (id, conversation_id, message_count, created_at, updated_at)
-  select id, id, message_count, created_at, updated_at from conversations where id = $1 and path is null
+  select id, id, message_count, created_at, updated_at from conversations where id = $1 and tenant_id = $8 and user_id = $9 and path is null
 )
 insert into branches (id, conversation_id, parent_id, fork_created_at, fork_message_id, origin, label, created_at, updated_at)
-select $2::uuid, $1::uuid, coalesce($3::uuid, $1::uuid), $4, $5, $6, $7, clock_timestamp(), clock_timestamp()`;
+select $2::uuid, id, coalesce($3::uuid, id), $4, $5, $6, $7, clock_timestamp(), clock_timestamp() from conversations
+where id = $1 and tenant_id = $8 and user_id = $9`;
 
 /** Where a branch leaves its parent: behind `forkId`, or before everything. */
 export interface NewBranch {
@@ -97,11 +100,15 @@ export interface NewBranch {
 /** Adds a branch to a locked conversation; whoever calls makes it the active one. Throws AppError when its path has too many. */
 export async function addBranch(
   transaction: Queryable,
-  conversationId: string,
+  { tenantId, userId, conversationId }: OwnedConversation,
   { id, parentId, forkId, forkAt, origin, label = null }: NewBranch,
   tooMany: AppError,
 ): Promise<void> {
-  await transaction.query({ name: "branch-add", text: ADD_BRANCH, values: [conversationId, id, parentId, forkAt, forkId, origin, label] });
+  await transaction.query({
+    name: "branch-add",
+    text: ADD_BRANCH,
+    values: [conversationId, id, parentId, forkAt, forkId, origin, label, tenantId, userId],
+  });
   const count = "select count(*)::int as count from jsonb_object_keys(branch_path($1, $2))";
   const row = await queryRow<{ count: number }>(transaction, { name: "branch-depth", text: count, values: [conversationId, id] });
   if (row.count > MAX_BRANCHES) throw tooMany;
@@ -126,7 +133,7 @@ select $3::uuid, $4, $5, moved.id, coalesce((select id from asked), $11::uuid), 
 
 /** Begins a turn on a branch of its own, see `BeginTurn`; null while another turn holds the conversation. */
 export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction, turn: BeginTurn): Promise<BegunTurn | null> {
-  const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key, remember = true, editOf } = turn;
+  const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key, pictures = [], remember = true, editOf } = turn;
   await lockOwnerShared(transaction, turn);
   const lock = { name: "continue-lock", text: LOCK_SESSION, values: [tenantId, userId, sessionId] };
   const [conversation] = await transaction.query<{ id: string; isBusy: boolean }>(lock);
@@ -134,7 +141,7 @@ export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction
   if (!conversation || conversation.isBusy) return null;
   const { id: conversationId } = conversation;
   const branch = { ...fork, id: uuidv7(), origin: editOf === undefined ? ("regenerate" as const) : ("edit" as const) };
-  await addBranch(transaction, conversationId, branch, tooMany);
+  await addBranch(transaction, { tenantId, userId, conversationId }, branch, tooMany);
   const newId = editOf === undefined ? null : uuidv7();
   const metadata = JSON.stringify(remember ? {} : NOT_REMEMBERED);
   const keys = [key?.keyHash ?? null, key?.bodyHash ?? null];
@@ -144,6 +151,7 @@ export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction
     text: STORE,
     values: [conversationId, branch.id, turnId, tenantId, userId, leaseMs, ...stored],
   });
+  if (newId !== null && pictures.length > 0) await storePictures(transaction, turn, { conversationId, messageId: newId }, pictures);
   await jobs.add((["summarise", "remember"] as const).map((kind) => layerJob(kind, { tenantId, userId, conversationId })));
   return { conversationId, messageId: newId ?? questionId ?? "", ...(question === null ? {} : { question }) };
 }

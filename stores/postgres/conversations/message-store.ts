@@ -40,12 +40,7 @@ export interface MessageVersions {
 
 export type ListedMessage = StoredMessage & { versions?: MessageVersions };
 
-/** Which messages of a conversation, and in which order. */
-export interface MessageOrder {
-  order?: "oldest_first" | "newest_first";
-  /** See `BranchStore.findPath`. Default: the active one. */
-  path?: string | null;
-}
+export type MessageOrder = "oldest_first" | "newest_first";
 
 export interface FoundMessage {
   userId: string;
@@ -55,8 +50,8 @@ export interface FoundMessage {
 
 /** Reads messages, incomplete ones too, and rates them. */
 export interface MessageStore {
-  /** Of a path, by `(created_at, id)`. */
-  list(conversation: OwnedConversation, page: PageRequest, which?: MessageOrder): Promise<Page<ListedMessage>>;
+  /** By `(created_at, id)`, of the active path or of another one: see `BranchStore.findPath`. */
+  list(conversation: OwnedConversation, page: PageRequest, order?: MessageOrder, path?: string | null): Promise<Page<ListedMessage>>;
   /** One message and its owner. */
   find(scope: OwnerScope, messageId: string): Promise<FoundMessage | null>;
   /** Those of the owner, or of the tenant, on any branch and in any order. */
@@ -108,10 +103,22 @@ const LIST_MESSAGES = {
   },
 };
 
-/** Behind the same message follow the next one of its branch and the first of each branch that leaves there. */
+/**
+ * Behind the same message follow the next one of its branch and the first of each branch that leaves there. Of the branches only those are
+ * looked at that leave within the page, $5 to $8, or at the last place before it.
+ */
 const VERSIONS = `
-with forks as (
-  select distinct parent_id, fork_created_at, fork_message_id from branches where conversation_id = ${OWNED_ID} and parent_id is not null
+with before as (
+  select fork_created_at, fork_message_id from branches
+  where conversation_id = $1 and (fork_created_at, fork_message_id) < ($5::timestamptz, $6::uuid)
+  order by fork_created_at desc, fork_message_id desc limit 1
+), near as materialized (
+  select * from branches
+  where conversation_id = ${OWNED_ID} and parent_id is not null and (fork_message_id is null
+    or (fork_created_at, fork_message_id) <= ($7::timestamptz, $8::uuid)
+      and (fork_created_at, fork_message_id) >= ${placeOrStart("(select fork_created_at from before)", "(select fork_message_id from before)")})
+), forks as (
+  select distinct parent_id, fork_created_at, fork_message_id from near
 ), places as (
   select forks.*, next.id, next.role, next.created_at from forks cross join lateral (
     select id, role, created_at from messages
@@ -119,11 +126,10 @@ with forks as (
     order by created_at, id limit 1
   ) next
   union all
-  select parent_id, fork_created_at, fork_message_id, first.id, first.role, first.created_at from branches cross join lateral (
+  select parent_id, fork_created_at, fork_message_id, first.id, first.role, first.created_at from near cross join lateral (
     select id, role, created_at from messages
-    where conversation_id = $1 and branch_id = branches.id and created_at >= branches.created_at order by created_at, id limit 1
+    where conversation_id = $1 and branch_id = near.id and created_at >= near.created_at order by created_at, id limit 1
   ) first
-  where conversation_id = ${OWNED_ID} and parent_id is not null
 )
 select place.id, json_agg(version.id order by version.created_at, version.id) as "messageIds"
 from places place join places version
@@ -139,13 +145,16 @@ where ${OF_SCOPE}`;
 const FIND_MESSAGES = FIND_MESSAGE.replace("messages.id = $1", "messages.id = any($1::uuid[])");
 
 const FIND_EXCHANGES = `
-select pair.asked_id as "exchangeId", ${MESSAGE}, messages.conversation_id as "conversationId", user_id as "userId"
-from unnest($1::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
-join messages answer on answer.id = answer_id
-join messages on messages.id in (answer_id, asked_id, case when ${isAgainSql("answer")} then ${partnerIdSql("answer")} end)
-join conversations on conversations.id = messages.conversation_id left join message_ratings on message_id = messages.id
-where tenant_id = $2 and user_id = $3 and ${onPathSql("answer", "path")} and ${onPathSql("messages", "path")}
-order by messages.role desc`;
+select said.id as "exchangeId", ${MESSAGE}, messages.conversation_id as "conversationId", user_id as "userId"
+from (
+  select pair.asked_id as id, answer.id as answer_id, case when ${isAgainSql("answer")} then ${partnerIdSql("answer")} else pair.asked_id end as question_id
+  from unnest($1::uuid[], $4::uuid[]) as pair (asked_id, answer_id) join messages answer on answer.id = pair.answer_id
+  where ${onPathSql("answer", pathOf("answer.conversation_id"))}
+) said
+join messages on messages.id in (said.answer_id, said.question_id) left join message_ratings on message_id = messages.id
+join conversations on conversations.id = messages.conversation_id
+where tenant_id = $2 and user_id = $3 and ${onPathSql("messages", "path")}
+order by role desc`;
 
 /** The lock waits for an erase of the message. */
 const RATE = `
@@ -173,7 +182,7 @@ select id from found`;
 /** The messages of a database. */
 export function makeMessageStore(database: Database): MessageStore {
   return {
-    async list(conversation, page, { order = "oldest_first", path = null } = {}) {
+    async list(conversation, page, order = "oldest_first", path = null) {
       const values = [...ownedValues(conversation), ...pageValues(page), path];
       const rows = await database.query<MessageRow & { isBranched: boolean }>({ ...LIST_MESSAGES[order], values });
       let hasBranches = false;
@@ -183,7 +192,9 @@ export function makeMessageStore(database: Database): MessageStore {
       });
       const { items, next } = toPage(listed, page.limit);
       if (!hasBranches) return { items, next };
-      const ids = [...ownedValues(conversation), items.map(({ id }) => id)];
+      const [first, last] = order === "oldest_first" ? [items[0], items.at(-1)] : [items.at(-1), items[0]];
+      const places = [first?.createdAt ?? null, first?.id ?? null, last?.createdAt ?? null, last?.id ?? null];
+      const ids = [...ownedValues(conversation), items.map(({ id }) => id), ...places];
       const found = await database.query<{ id: string; messageIds: string[] }>({ name: "message-versions", text: VERSIONS, values: ids });
       const versions = new Map(found.map(({ id, messageIds }) => [id, messageIds]));
       const withVersions = (message: StoredMessage): ListedMessage => {

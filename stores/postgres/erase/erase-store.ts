@@ -14,6 +14,8 @@ import {
   softDeleteConversations,
 } from "./deferred-erase.ts";
 import { eraseDecisions } from "../agents/decision-store.ts";
+import { eraseBranch } from "./erase-branch.ts";
+import { eraseConversations } from "./erase-conversations.ts";
 import { type Erased, eraseExchange } from "./erase-exchange.ts";
 import { type ErasureStore, makeErasureStore } from "./erasure-store.ts";
 import { lockConversation, lockOwner } from "../conversations/locks.ts";
@@ -42,19 +44,9 @@ export interface EraseStore extends Pick<ErasureStore, "report" | "find"> {
    * turn holds the conversation.
    */
   episode(owner: Owner, episodeId: string): Promise<ErasedRows | null>;
+  /** Throws AppError `not_found`, or `branch_in_use` for the active branch and for one that others leave, unless they are to go, too. */
+  branch(conversation: OwnedConversation, branchId: string, options: { withChildren: boolean }): Promise<ErasedRows>;
 }
-
-/** One snapshot. The foreign key deletes a message written meanwhile. */
-const ERASE_CONVERSATIONS = `
-with erased as (
-  delete from conversations where id = any($1) and tenant_id = $2 and user_id = $3 returning id
-), messages as (
-  delete from messages where conversation_id in (select id from erased) returning 1
-), summaries as (
-  delete from conversation_summaries where conversation_id in (select id from erased) returning 1
-)
-select (select count(*) from messages)::int as messages,
-  (select count(*) from summaries)::int as summaries`;
 
 const ERASE_MEMORY = `
 with versions as (
@@ -100,14 +92,6 @@ async function eraseMemory(
   await transaction.query({ name: "erase-grants", text: ERASE_GRANTS, values: [tenantId, userId] });
   const sections = await transaction.query({ name: "erase-sections", text: ERASE_SECTIONS, values: [tenantId, userId] });
   return { erased: { coreMemorySections: sections.length, memoryOperations }, isAll };
-}
-
-function eraseConversations(
-  transaction: Queryable,
-  { tenantId, userId }: Owner,
-  ids: readonly string[],
-): Promise<Pick<Erased, "messages" | "summaries">> {
-  return queryRow(transaction, { name: "erase-conversations", text: ERASE_CONVERSATIONS, values: [ids, tenantId, userId] });
 }
 
 /**
@@ -216,6 +200,11 @@ export function makeEraseStore(
         if (rows) return rows;
       }
     },
+
+    branch: (conversation, branchId, options) =>
+      inTransaction(conversation, (transaction, jobs) =>
+        eraseBranch(transaction, jobs, conversation, branchId, { ...options, keepDecisionsDays }),
+      ),
 
     episode: (owner, episodeId) =>
       inTransaction(owner, async (transaction, jobs) => {

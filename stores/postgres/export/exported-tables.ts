@@ -28,6 +28,7 @@ const OF_A_PROCESS = "runtime: a lease of a process, which ends with it";
 export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: "conversations", omitted: { turn_id: OF_A_PROCESS, turn_lease_until: OF_A_PROCESS, ...OF_BRANCHES } },
   { name: "branches" },
+  { name: "snapshots" },
   { name: "messages" },
   { name: "message_ratings" },
   { name: "pictures", belongs: "by its messages" },

@@ -25,6 +25,8 @@ export interface UnreadConversation {
   importedCount: number;
   /** As text. What was not on it counts as known. */
   path: string | null;
+  /** Core memory has to follow a path of the owner first. */
+  isBehind: boolean;
 }
 
 export type RestingLines = Pick<SectionVersionLines, "section" | "version" | "lines">;
@@ -47,9 +49,9 @@ export interface UnreadStore {
   next(owner: Owner, limit: number): Promise<UnreadConversation | null>;
   /** Writes the result and moves the cursor, or nothing. */
   save(owner: Owner, read: UnreadConversation, through: Cursor | null, result: ReadingResult): Promise<ReadingOutcome>;
-  /** Nothing is to be read. Locks the owner. */
+  /** Nothing is to be read, and core memory follows every path. Locks the owner. */
   whenRead(owner: Owner): DoneCondition;
-  /** Whether anything is to be read. Locks the owner. */
+  /** Whether anything is to be read, or a path to be followed. Locks the owner. */
   lockAndCheck(transaction: Queryable, owner: Owner): Promise<boolean>;
 }
 
@@ -62,14 +64,16 @@ where tenant_id = $1 and user_id = $2
     select from messages where messages.conversation_id = conversations.id and completed and ${isAnchorSql("messages")}
       and (messages.created_at, messages.id) > ${placeOrStart("read_through_created_at", "read_through_message_id")})`;
 
-const LOOK = "select has_unread_turns($1, $2) as unread";
+const IS_BEHIND = "exists (select from conversations where tenant_id = $1 and user_id = $2 and path is distinct from remembered_path)";
+
+const LOOK = "select has_unread_memory($1, $2) as unread";
 
 const NEXT = `
 with chosen as materialized (
   select conversations.id, imported_count, path, read_through_created_at, read_through_message_id, known_through_created_at, known_through_message_id
   ${UNREAD} order by last_message_at, conversations.id limit 1
 )
-select chosen.id as "conversationId", imported_count as "importedCount", path::text as path, read_through_created_at, read_through_message_id,
+select chosen.id as "conversationId", imported_count as "importedCount", path::text as path, ${IS_BEHIND} as "isBehind", read_through_created_at, read_through_message_id,
   ${messageRowsSql(`
     select *, coalesce(not is_unread, (created_at, id) <= (known_through_created_at, known_through_message_id), false)
       or not ${onPathSql("messages", "chosen.path")} as is_known
@@ -85,7 +89,7 @@ with chosen as materialized (
 ), noted as materialized (
   select message_id from turns_to_read_again where conversation_id = (select conversation_id from chosen) order by message_id limit $3
 )
-select conversation_id as "conversationId", imported_count as "importedCount", path::text as path, (select array_agg(message_id) from noted) as again,
+select conversation_id as "conversationId", imported_count as "importedCount", path::text as path, ${IS_BEHIND} as "isBehind", (select array_agg(message_id) from noted) as again,
   ${messageRowsSql(`
     select *, false as is_known from messages
     where completed and id in (select message_id from noted union select answer_id from turns join noted on question_id = message_id)
@@ -107,7 +111,7 @@ const MOVE_CURSOR_ALONE = moveCursor(
 );
 
 const WHEN_READ = `
-with guard as materialized (select pg_advisory_xact_lock($1::bigint)), looked as materialized (select has_unread_turns($2, $3) as unread from guard)
+with guard as materialized (select pg_advisory_xact_lock($1::bigint)), looked as materialized (select has_unread_memory($2, $3) as unread from guard)
 select from looked where not unread`;
 
 const MARK = "update messages set is_unread = false where conversation_id = $1 and id = any($2)";
@@ -118,6 +122,7 @@ interface NextRow {
   read_through_message_id: string | null;
   importedCount: number;
   path: string | null;
+  isBehind: boolean;
   messages: MessageRow[];
 }
 

@@ -101,7 +101,7 @@ const OF_NO_TENANT: Record<string, string> = {
   "go on with the turns of everybody, each of which says whose it is": `QuestionStore.takeDue QuestionStore.untilDue`,
   "the embedded database as a whole": `JobTransaction.addVacuum listTables rewriteTable dropOldLog isBusy lastErase`,
   "encrypt and decrypt what they are given": `Seal.seal Seal.open`,
-  "for operators, who may export everybody; a selection names tenant and user": `exportLines`,
+  "for operators, who may export everybody; a selection names tenant and user": `exportLines restorePaths`,
 };
 const NAMES_OF_NO_TENANT = Object.values(OF_NO_TENANT).flatMap((names) => names.split(/\s+/));
 

@@ -26,6 +26,8 @@ const OWNER_OF: Record<string, RowOwner> = {
   message_ratings: OF_CONVERSATION,
   message_pictures: OF_CONVERSATION,
   pictures: OWN,
+  branches: OF_CONVERSATION,
+  snapshots: OF_CONVERSATION,
   turn_steps: OF_CONVERSATION,
   questions: OF_CONVERSATION,
   permissions: OWN,

@@ -10,6 +10,8 @@ import { useServiceWithModel } from "../../support/services/service-with-model.t
 import { openTestService, type TestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { askAiSdk, askLangGraph } from "./described-protocols.ts";
+import { askLangGraph } from "./described-langgraph.ts";
+import { askAboutBranches } from "./answers-about-branches.ts";
 
 const user = { id: "ada" };
 const turn = (message: string, sessionId = "s") => ({ user_id: "ada", session_id: sessionId, message });
@@ -68,8 +70,7 @@ describe("answers are what the description says", () => {
 
   test("about turns", async () => {
     const told = await client.call("streamTurn", { body: { ...turn("What climbs the hills?"), kb_prefix: "travel", debug: true } });
-    const statuses = told.values.map(({ status }) => status);
-    expect(statuses).toEqual(expect.arrayContaining(["route_decision", "token", "execution_log", "done"]));
+    expect(told.values.map(({ status }) => status)).toEqual(expect.arrayContaining(["route_decision", "token", "execution_log", "done"]));
     for (const message of ["My name is Ada and I live in Lisbon.", "I like the juniper best.", "Where do I live?"])
       await ask("runTurn", { body: turn(message) });
     const last = { params: { id: told.headers.get("x-turn-id") ?? "" } };
@@ -140,13 +141,13 @@ describe("answers are what the description says", () => {
     await ask("rateMessage", { ...answer, body: { value: 1, comment: "good" } });
     await ask("listMessages", { params: conversation });
     await ask("removeRating", answer);
+    await askAboutBranches(ask, conversation, messages[1]?.id ?? "none");
     await ask("changeConversation", { params: conversation, body: { title: "Trams", pinned: true, metadata: { folder: 1 } } });
     await ask("getConversation", { params: conversation });
   });
 
   test("about memory", async () => {
-    const query = { query: "juniper" };
-    const { episodes } = await ask<{ episodes: { id: string }[] }>("findEpisodes", { params: user, query });
+    const { episodes } = await ask<{ episodes: { id: string }[] }>("findEpisodes", { params: user, query: { query: "juniper" } });
     await ask("forgetEpisode", { params: { ...user, episode: episodes[0]?.id ?? "none" } });
     const goals = { params: { ...user, section: "goals" } };
     await ask("writeSection", { ...goals, body: { content: "To see every tram." }, headers: { "if-none-match": "*" } });

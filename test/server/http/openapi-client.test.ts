@@ -38,7 +38,7 @@ console.log(JSON.stringify({ answer, tokens: usage.total_tokens, window: receipt
 
 /** Each line is wrong in one way. */
 const MISTAKES = [
-  `await client.POST("/api/v1/chat", { body: { user_id: "ada", session_id: "s", mesage: "misspelt" } });`,
+  `await client.POST("/api/v1/chat", { body: { userid: "misspelt", session_id: "s", message: "m" } });`,
   `await client.POST("/api/v1/chat", { body: { user_id: "ada", session_id: "s", message: 7 } });`,
   `await client.POST("/api/v1/chat", { body: { user_id: "ada", session_id: "s", message: "m", agent_type: "unknown" } });`,
   `await client.GET("/api/v1/conversations", { params: { query: { limit: 5 } } });`,

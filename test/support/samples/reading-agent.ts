@@ -2,6 +2,7 @@ import { decideByRules } from "../../../memory/agent/decide-by-rules.ts";
 import { DEFAULT_SECTIONS } from "../../../memory/agent/tool-schemas.ts";
 import { type DecideMemory, makeRememberTurns, type Reading } from "../../../memory/agent/remember-turns.ts";
 import type { Owner } from "../../../stores/owner.ts";
+import { makeFollowPaths } from "../../../stores/postgres/memory/follow-paths.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { storesOf } from "../databases/describe-stores.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "./sample-turns.ts";
@@ -12,7 +13,16 @@ export type ReadingAgent = ReturnType<typeof readingAgent>;
 export function readingAgent(database: Database, owner: Owner = { tenantId: "tenant", userId: crypto.randomUUID() }) {
   const handlerOf = (decide: DecideMemory, where: Database) => {
     const { unread, coreMemory } = storesOf(where);
-    return makeRememberTurns({ unread, coreMemory, decide, sections: DEFAULT_SECTIONS, readingTokens: Infinity, recall: null });
+    const followPaths = makeFollowPaths(where);
+    return makeRememberTurns({
+      unread,
+      followPaths,
+      coreMemory,
+      decide,
+      sections: DEFAULT_SECTIONS,
+      readingTokens: Infinity,
+      recall: null,
+    });
   };
   const { turns, imports } = storesOf(database);
   const job = { kind: "remember" as const, ...owner };

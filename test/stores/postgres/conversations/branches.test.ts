@@ -98,7 +98,7 @@ describeStores("branches", (stores) => {
   const windows = makeWindowStore(database);
 
   async function idsOf(conversation: OwnedConversation, path?: string | null): Promise<string[]> {
-    return (await messages.list(conversation, ALL, path === undefined ? {} : { path })).items.map(({ id }) => id);
+    return (await messages.list(conversation, ALL, "oldest_first", path)).items.map(({ id }) => id);
   }
 
   test("are what a plain tree of messages says, whatever is said, edited, answered again and switched to", async () => {
@@ -110,14 +110,14 @@ describeStores("branches", (stores) => {
         expect(listed.map(({ id }) => id)).toEqual(tree.branches.map(({ id }) => id));
         for (const [number, { id }] of tree.branches.entries()) {
           const path = tree.path(number);
-          const { items } = await messages.list(conversation, ALL, { path: await branches.findPath(conversation, id) });
+          const { items } = await messages.list(conversation, ALL, "oldest_first", await branches.findPath(conversation, id));
           const expected = path.map((message) => ({ id: message.id, versions: tree.versions(message) }));
           expect(items.map((message) => ({ id: message.id, versions: message.versions }))).toEqual(expected);
           expect(listed[number]).toMatchObject({ messageCount: path.length, isActive: number === tree.active });
         }
         const path = tree.path(tree.active);
         expect(await idsOf(conversation)).toEqual(path.map(({ id }) => id));
-        const backwards = await messages.list(conversation, ALL, { order: "newest_first" });
+        const backwards = await messages.list(conversation, ALL, "newest_first");
         expect(backwards.items.map(({ id }) => id)).toEqual(path.map(({ id }) => id).toReversed());
         const window = { ...conversation, exceptMessageId: uuidv7(), atLeast: 6, maxTokens: 1_000_000, useSummary: true };
         expect((await windows.load(window)).messages.map(({ id }) => id)).toEqual(

@@ -53,7 +53,7 @@ describeStores("the stores of conversations and messages", ({ conversations, mes
     expect(items[1]).toMatchObject({ id: cut.messageId, completed: false, metadata: { note: ["cut", 1] } });
     for (const fields of [{ tenantId: "other" }, { userId: "other" }, { conversationId: uuidv7() }]) {
       for (const order of ["oldest_first", "newest_first"] as const)
-        expect(await messages.list({ ...conversation, ...fields }, ALL, { order })).toEqual(EMPTY);
+        expect(await messages.list({ ...conversation, ...fields }, ALL, order)).toEqual(EMPTY);
     }
     const behind = { limit: 50, after: items[1] ?? null };
     expect(await messages.list(conversation, behind)).toEqual(EMPTY);
@@ -140,7 +140,7 @@ describe("paging", () => {
         await insert([{ createdAt: new Date(), id: conversationId }], "conversations", [tenantId, userId]);
         await insert(rows, "messages", [conversationId]);
         const order = isNewestFirst ? "newest_first" : "oldest_first";
-        const items = await readAllPages(limit, (page) => stores.messages.list(conversation, page, { order }));
+        const items = await readAllPages(limit, (page) => stores.messages.list(conversation, page, order));
         expect(items.map(({ id }) => id)).toEqual(isNewestFirst ? idsInOrder(rows).toReversed() : idsInOrder(rows));
         await database.query({ text: "delete from messages" });
       }),

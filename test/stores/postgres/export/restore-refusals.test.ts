@@ -102,6 +102,37 @@ describe("a restore", () => {
     ["messages", { conversation_id: uuidv7() }, /^One of the lines \d+ to \d+ \(messages\) does not go with the others/],
   ])("of a row of %s with %j is refused, with its line and field", (kind, change, says) => expectRefusal(withRow(kind, change), says));
 
+  test.each([
+    ["conversations", { active_branch_id: uuidv7() }],
+    ["messages", { branch_id: uuidv7() }],
+  ])("of a row of %s with %j is refused: there is no such branch", (kind, change) =>
+    expectRefusal(withRow(kind, change), /has no way to the beginning/),
+  );
+
+  test.each([
+    ["go in a circle", (first: string, second: string) => [second, first]],
+    ["leave one that is not there", (first: string) => [uuidv7(), first]],
+    ["leave themselves", (first: string, second: string) => [first, second]],
+  ])("of branches that %s is refused", async (_what, parents) => {
+    const at = "2026-11-25T10:00:00+00:00";
+    const conversation = lines.find(({ kind }) => kind === "conversations")?.row["id"];
+    const ids = [uuidv7(), uuidv7()] as const;
+    const branches = ids.map((id, number) => ({
+      kind: "branches",
+      row: {
+        id,
+        conversation_id: conversation,
+        parent_id: parents(...ids)[number],
+        fork_message_id: uuidv7(),
+        fork_created_at: at,
+        created_at: at,
+        updated_at: at,
+      },
+    }));
+    const behind = lines.findLastIndex(({ kind }) => kind === "conversations") + 1;
+    await expectRefusal(sealLines(lines.toSpliced(behind, 0, ...branches)), /has no way to the beginning/);
+  });
+
   test("of a kind of line that nobody knows is refused, with its line", async () => {
     await expectRefusal(sealLines([...lines, { kind: "schema_migrations", row: { version: 99 } }]), /^Line \d+: kind: "schema_migrations"/);
     await expectRefusal(sealLines([...lines, { kind: 'messages" --', row: {} }]), /^Line \d+: kind: /);

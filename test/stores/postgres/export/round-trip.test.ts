@@ -47,6 +47,11 @@ const BRANCH = `
 insert into branches (id, conversation_id, label, created_at, updated_at)
 select id, id, $3, created_at, updated_at from conversations where tenant_id = $1 and user_id = $2`;
 
+const SNAPSHOT = `
+insert into snapshots (id, conversation_id, branch_id, message_id, message_created_at, label, created_at)
+select messages.id, conversation_id, conversation_id, messages.id, messages.created_at, $3, messages.created_at
+from messages join conversations on conversations.id = conversation_id where tenant_id = $1 and user_id = $2`;
+
 /** Something in every table that is exported, of three people and two tenants. */
 async function fill(database: Database): Promise<{ running: string; pending: string }> {
   for (const [owner, word, section] of [
@@ -58,6 +63,7 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     const questions = exchanges.map(({ messageId }) => messageId);
     await addTurnsToReread(database, owner, questions);
     await database.query({ text: BRANCH, values: [owner.tenantId, owner.userId, `of ${word}`] });
+    await database.query({ text: SNAPSHOT, values: [owner.tenantId, owner.userId, `of ${word}`] });
     await database.query({ text: "update conversations set path = branch_path(id, id), remembered_path = branch_path(id, id)" });
     await database.query({ text: RATE, values: [owner.tenantId, owner.userId, `of ${word}`] });
   }

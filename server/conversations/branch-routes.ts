@@ -1,0 +1,88 @@
+import type { Router } from "express";
+import { z } from "zod";
+import type { StoredBranch } from "../../stores/postgres/conversations/branch-store.ts";
+import { ERASED, sendEraseReceipt } from "../memory/erase-routes.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import { jsonBody, makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
+import { parseRequest, parseUuid, uuidField } from "../http/parse-request.ts";
+import { findConversation } from "./conversation-routes.ts";
+
+const Branch = z.object({
+  id: z.uuid(),
+  parent_id: z.uuid().nullable().describe("Null: the first branch, whose id is the conversation's."),
+  fork_message_id: z.uuid().nullable().describe("The last message that it shares with its parent; null: none."),
+  origin: z.enum(["edit", "regenerate", "restore"]).nullable(),
+  label: z.string().nullable(),
+  message_count: z.int().describe("From the first message to its last one."),
+  created_at: time,
+  updated_at: time,
+  active: z.boolean().describe("Its path is what is listed, answered and remembered."),
+});
+export const BranchList = z.object({ branches: z.array(Branch) });
+const BranchBody = z.strictObject(
+  { branch_id: uuidField },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with branch_id" : undefined) },
+);
+const DeletionQuery = z.object({
+  children: z.enum(["true", "false"], "must be true or false").default("false").describe("`true`: the branches that leave it go, too."),
+});
+
+export const branchOperations = operationGroup({
+  tag: "conversations",
+  schemas: { BranchList, Branch, BranchBody },
+  routes: {
+    listBranches: route("GET /api/v1/conversations/:id/branches", "The branches of a conversation, oldest first", {
+      answer: BranchList,
+      errors: ["not_found"],
+    }),
+    activateBranch: route("PUT /api/v1/conversations/:id/active-branch", "Switches to a branch: memory follows its path", {
+      body: jsonBody(BranchBody),
+      answer: BranchList,
+      errors: ["not_found", "conversation_busy", "conversation_waiting"],
+    }),
+    deleteBranch: route(
+      "DELETE /api/v1/conversations/:id/branches/:branch",
+      "Erases a branch: its own messages with all that came of them",
+      {
+        params: { branch: z.uuid() },
+        query: DeletionQuery,
+        answers: ERASED,
+        errors: ["not_found", "branch_in_use"],
+      },
+    ),
+  },
+});
+
+export const toBranch = ({ id, parentId, forkMessageId, origin, label, messageCount, createdAt, updatedAt, isActive }: StoredBranch) => ({
+  id,
+  parent_id: parentId,
+  fork_message_id: forkMessageId,
+  origin,
+  label,
+  message_count: messageCount,
+  created_at: createdAt,
+  updated_at: updatedAt,
+  active: isActive,
+});
+
+export function branchRoutes({ stores, memory }: AppParts): Router {
+  const { branches, conversations } = stores;
+  return makeRouter(branchOperations, {
+    async listBranches(request, response) {
+      const conversation = await findConversation(conversations, request, response);
+      response.json({ branches: (await branches.list(conversation)).map(toBranch) });
+    },
+    async activateBranch(request, response) {
+      const { branch_id: branchId } = parseRequest(BranchBody, request.body);
+      const conversation = await findConversation(conversations, request, response);
+      await branches.activate(conversation, branchId);
+      response.json({ branches: (await branches.list(conversation)).map(toBranch) });
+    },
+    async deleteBranch(request, response) {
+      const { children } = parseRequest(DeletionQuery, request.query);
+      const branchId = parseUuid("branch id", request.params["branch"]);
+      const conversation = await findConversation(conversations, request, response);
+      sendEraseReceipt(response, await memory.erase.branch(conversation, branchId, { withChildren: children === "true" }));
+    },
+  });
+}
