@@ -10,7 +10,6 @@ import { useServiceWithModel } from "../../support/services/service-with-model.t
 import { openTestService, type TestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { askAiSdk, askLangGraph } from "./described-protocols.ts";
-import { askLangGraph } from "./described-langgraph.ts";
 import { askAboutBranches } from "./answers-about-branches.ts";
 
 const user = { id: "ada" };
