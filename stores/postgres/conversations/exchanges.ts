@@ -1,6 +1,7 @@
 import type { Cursor } from "../../page.ts";
-import type { Role } from "./message-store.ts";
 import { wordsSql } from "./picture-store.ts";
+
+type Role = "user" | "assistant";
 
 export interface ExchangeMessage extends Cursor {
   content: string;

@@ -44,7 +44,8 @@ with last as (
   delete from branches where conversation_id = $1 and id = $1 and not exists (select from branches other where other.conversation_id = $1 and other.id <> $1)
   returning id
 )
-update conversations set path = null, remembered_path = null, path_message_count = null from last where conversations.id = last.id`;
+update conversations set path = null, remembered_path = case when path is distinct from remembered_path then remembered_path end, path_message_count = null
+from last where conversations.id = last.id`;
 
 /** Throws AppError `not_found`, or `branch_in_use` for the active branch and for one that others leave. */
 export async function eraseBranch(
