@@ -1,8 +1,9 @@
 import type { ChatRequest } from "../api/types.ts";
 
-type Part = Exclude<ChatRequest["message"], string>[number];
+type Message = NonNullable<ChatRequest["message"]>;
+type Part = Exclude<Message, string>[number];
 
-/** The words of a message that this page sends. */
-export function wordsOf(message: ChatRequest["message"]): string {
+/** The words of a message that this page sends; none of a request that has an answer given again. */
+export function wordsOf(message: Message = ""): string {
   return typeof message === "string" ? message : message.flatMap((part: Part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
