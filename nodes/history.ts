@@ -31,8 +31,8 @@ function toContinued({ answerId, text, completed, citations }: StoredAnswer): Co
 
 /**
  * Takes the conversation for this turn, stores the user's message unless an earlier attempt of the same key has, and loads the summary with
- * the window behind it. A turn that goes on with the last answer, or gives an answer again, stores no message. Throws AppError `conversation_busy`, `invalid_request`, `not_found`
- * or `storage_unavailable`; then nothing is stored or held.
+ * the window behind it. A turn that goes on with the last answer, or gives an answer again, stores no message. Throws AppError
+ * `conversation_busy`, `invalid_request`, `not_found` or `storage_unavailable`; then nothing is stored or held.
  */
 export function makeHistory(parts: HistoryParts): Node {
   const { turns, records, questions, historyWindow, useSummary, episodes, followedCoreMemory, leaseMs } = parts;
@@ -71,7 +71,7 @@ export function makeHistory(parts: HistoryParts): Node {
     const loadOnce = (): Promise<LoadedHistory> => {
       const look = isRetry ? loader.lookForEpisodes(state, context?.signal) : looking;
       isRetry = true;
-      const isStored = context?.resumed !== undefined || continued !== undefined;
+      const isStored = context?.resumed !== undefined || continued !== undefined || regenerate !== null;
       return loader.load({ ...conversation, exceptMessageId: messageId, model: state.requestedModel, isStored }, look, newest ?? undefined);
     };
     try {

@@ -47,6 +47,18 @@ describe("pictures in messages", () => {
     expect((await listMessages(running.url, json.conversation_id))[0]).toMatchObject({ content: "", completed: true });
   });
 
+  test.each([
+    ["with words", [text("What is this?"), image(pngUrl(7, 2))]],
+    ["alone", [image(pngUrl(8, 2))]],
+  ])("%s are shown again to the model that answers once more", async (name, parts) => {
+    const { json } = await chat(`once more ${name}`, parts);
+    const asked = lastPrompt().at(-1)?.content;
+    const again = await chat(`once more ${name}`, undefined, { regenerate: json.message_id });
+    expect(again.status).toBe(200);
+    expect(lastPrompt().at(-1)?.content).toEqual(asked);
+    expect(lastPrompt()).toHaveLength(1);
+  });
+
   test("are listed with the message, and their bytes are there for whoever may read it", async () => {
     const bytes = png(6, 2);
     const { json } = await chat("listed", [text("Look"), image(dataUrl("text/html", bytes)), image(LINK)]);
