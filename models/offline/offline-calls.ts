@@ -125,20 +125,31 @@ function argumentsFor({ function: { parameters } }: OfferedTool, said: Said): Re
   return given.some(([, value]) => value === undefined) ? null : Object.fromEntries(given);
 }
 
+interface KnownTool {
+  offered: OfferedTool;
+  inName: ReadonlySet<string>;
+  inDescription: ReadonlySet<string>;
+}
+
+function knownTool(offered: OfferedTool): KnownTool {
+  const { name, description = "" } = offered.function;
+  return { offered, inName: wordsOf(nameWords(name)), inDescription: wordsOf(description) };
+}
+
 /** The tool whose name has most of a step's words, and of equals the one that is described in them. */
-function callFor(said: Said, tools: readonly OfferedTool[]): { step: string; call: OfflineCall } | null {
+function callFor(said: Said, tools: readonly KnownTool[]): { step: string; call: OfflineCall } | null {
   const english = CHINESE.filter(([words]) => words.test(said.step)).map(([, words]) => words);
   const stepWords = wordsOf([said.step, ...english].join(" "));
   if ([...wordsOf(SEARCHES)].some((word) => stepWords.has(word))) stepWords.add("search");
   let best: (OfflineCall & { score: number }) | null = null;
-  for (const tool of tools) {
-    const { name, description = "" } = tool.function;
+  for (const { offered, inName, inDescription } of tools) {
+    const { name } = offered.function;
     const own = BUILT_IN[name];
     if (NEVER.has(name) || (own && !own[0].test(said.step))) continue;
-    const shared = (text: string): number => [...wordsOf(text)].filter((word) => stepWords.has(word)).length;
-    const named = own ? 10 : shared(nameWords(name));
-    const score = named + shared(description) / 100;
-    const given = named < 2 && !own ? null : own ? own[1](said) : argumentsFor(tool, said);
+    const shared = (words: ReadonlySet<string>): number => [...words].filter((word) => stepWords.has(word)).length;
+    const named = own ? 10 : shared(inName);
+    const score = named + shared(inDescription) / 100;
+    const given = named < 2 && !own ? null : own ? own[1](said) : argumentsFor(offered, said);
     if (given && score > (best?.score ?? 0)) best = { name, arguments: given, score };
   }
   return best && { step: said.step, call: { name: best.name, arguments: best.arguments } };
@@ -152,14 +163,15 @@ function planOf(steps: readonly string[], status: "pending" | "completed"): Offl
   return { name: "todo_write", arguments: { items } };
 }
 
-/** Of a message, this much is read, and so many of its steps. */
+/** Of a message, this much is read, and so many steps; so many of them call a tool. */
 const READ_CHARACTERS = 4_000;
+const MOST_STEPS_READ = 50;
 const MOST_STEPS = 6;
 
 function stepsOf(message: string): string[] {
   const sentences = splitSentences(message.slice(0, READ_CHARACTERS).toWellFormed());
   const steps = sentences.flatMap((sentence) => sentence.split(NEXT_STEP)).map((step) => step.trim());
-  return steps.filter((step) => /[\p{L}\p{N}]/u.test(step));
+  return steps.filter((step) => /[\p{L}\p{N}]/u.test(step)).slice(0, MOST_STEPS_READ);
 }
 
 /**
@@ -171,7 +183,8 @@ export function offlineCalls(prompt: readonly BaseMessage[], message: string, to
   const has = (wanted: string): boolean => tools.some(({ function: { name } }) => name === wanted);
   const system = prompt.flatMap(({ type, text }) => (type === "system" ? [text] : [])).join("\n\n");
   const steps = stepsOf(message);
-  const called = steps.flatMap((step) => callFor({ step, message }, tools) ?? []).slice(0, MOST_STEPS);
+  const known = tools.map(knownTool);
+  const called = steps.flatMap((step) => callFor({ step, message }, known) ?? []).slice(0, MOST_STEPS);
   const calls = [...(has("load_skill") ? skillCall(system, message) : []), ...called.map(({ call }) => call)];
   const planned = called.length > 0 ? called.map(({ step }) => step) : steps.slice(0, MOST_STEPS);
   if (!has("todo_write") || planned.length === 0 || !(PLAN.test(message) || called.length > 1)) return calls;
