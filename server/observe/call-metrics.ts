@@ -41,12 +41,14 @@ function modelCallRecorder({ counter, histogram }: Instruments): Recorders["mode
     "Tokens of calls of models, as counted by their servers, else estimated. Direction: prompt or completion.",
     ["purpose", "model", "direction"],
   );
+  const cached = counter("cached_tokens_total", "Of the prompts' tokens, those that servers read from their caches.", ["purpose", "model"]);
   return ({ purpose, model }, { seconds: took, code, facts }) => {
-    const { inputTokens, outputTokens, firstTokenMs } = facts;
+    const { inputTokens, outputTokens, cachedTokens, firstTokenMs } = facts;
     calls.inc({ purpose, model, outcome: code ?? "ok" });
     seconds.observe({ purpose, model }, took);
     if (firstTokenMs !== undefined) firstTokenSeconds.observe({ purpose, model }, firstTokenMs / 1_000);
     if (inputTokens) tokens.inc({ purpose, model, direction: "prompt" }, inputTokens);
+    if (cachedTokens) cached.inc({ purpose, model }, cachedTokens);
     if (outputTokens) tokens.inc({ purpose, model, direction: "completion" }, outputTokens);
   };
 }

@@ -60,6 +60,12 @@ export function turnMetrics(registry: Registry): (last: LastEvent) => void {
   const degraded = counter("turns_degraded_total", "Turns that ended with done without a memory layer that was switched on, by layer.", [
     "layer",
   ]);
+  const fill = histogram(
+    "turn_prompt_fill_ratio",
+    "Share of what fits into the model's context that the prompt of a turn took that ended with done.",
+    [],
+    [0.1, 0.25, 0.5, 0.65, 0.8, 0.92, 1],
+  );
   const counts = [0, 1, 2, 3, 5, 10, 20, 50];
   const episodes = histogram("turn_recalled_episodes", "Earlier exchanges in the prompt of a turn that ended with done.", [], counts);
   const pieces = [0, 1, 2, 4, 8, 16];
@@ -74,12 +80,13 @@ export function turnMetrics(registry: Registry): (last: LastEvent) => void {
       questions.inc({ type: content.question.type });
       return;
     }
-    const { timings, receipt } = content;
+    const { timings, receipt, usage } = content;
     turns.inc({ outcome: content.completed ? "done" : "partial" });
     turnSeconds.observe(timings.total_ms / 1_000);
     if (timings.first_token_ms !== null) firstTokenSeconds.observe(timings.first_token_ms / 1_000);
     if (content.cut) cut.inc();
     for (const layer of content.degraded) degraded.inc({ layer });
+    if (usage.usage_ratio !== null) fill.observe(usage.usage_ratio);
     episodes.observe(receipt.episodes.length);
     passages.observe(receipt.passages.length);
   };

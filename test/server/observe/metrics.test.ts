@@ -81,6 +81,8 @@ describe("what the metrics tell of", () => {
   test("recall and circuits", () => {
     expect(sum("turn_recalled_episodes_sum")).toBe(1);
     expect(sum("turn_recalled_episodes_count")).toBe(2);
+    expect(sum("turn_prompt_fill_ratio_count")).toBe(2);
+    expect(sum("turn_prompt_fill_ratio_sum")).toBeGreaterThan(0);
     for (const circuit of [
       "episode_words",
       "episode_vectors",
