@@ -71,28 +71,54 @@ export const readJson = (limitBytes: number): RequestHandler =>
 const ROOM_BYTES = 256 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 2;
 
-/** Reads JSON that may hold files. What is larger than `ordinaryBytes` shares ROOM_BYTES with others until its answer has ended. */
+/**
+ * Reads JSON that may hold files. What is larger than `ordinaryBytes` shares ROOM_BYTES with others until its answer has ended; of a packed
+ * body `ordinaryBytes` are read.
+ */
 export type ReadLargeJson = (limits: { limitBytes: number; ordinaryBytes: number }) => RequestHandler;
 
 /** Throws AppError `overloaded` when there is no room at the moment, and what `readJson` throws. */
 export function makeReadLargeJson(roomBytes = ROOM_BYTES): ReadLargeJson {
   let taken = 0;
+
+  /** Whether there is room. */
+  function take(bytes: number, response: Response): boolean {
+    if (taken + bytes > roomBytes) return false;
+    taken += bytes;
+    response.once("close", () => void (taken -= bytes));
+    return true;
+  }
+
   return function readLargeJson({ limitBytes, ordinaryBytes }) {
     const [readLarge, readOrdinary] = [readJson(limitBytes), readJson(ordinaryBytes)];
     return function readBody(request, response, next) {
-      const told = Number(request.headers["content-length"] ?? Infinity);
-      const isPacked = request.headers["content-encoding"] !== undefined;
-      if (told <= ordinaryBytes && !isPacked) return readOrdinary(request, response, next);
-      if (told > limitBytes && told !== Infinity) return readLarge(request, response, next); // refused
-      const bytes = isPacked ? limitBytes : Math.min(told, limitBytes);
-      if (taken + bytes > roomBytes) {
+      let decided = false;
+      function decide(error?: unknown): void {
+        if (decided) return;
+        decided = true;
+        request.off("data", count);
+        next(error);
+      }
+      function refuse(): void {
         answerEarly(request, response);
         const message = `So many large bodies are being read that there is no room for this one. Send it again in ${RETRY_AFTER_SECONDS} s.`;
-        return next(new AppError("overloaded", message, { retryAfterSeconds: RETRY_AFTER_SECONDS }));
+        decide(new AppError("overloaded", message, { retryAfterSeconds: RETRY_AFTER_SECONDS }));
       }
-      taken += bytes;
-      response.once("close", () => void (taken -= bytes));
-      return readLarge(request, response, next);
+      let received = 0;
+      /** Of a body that does not tell its length. */
+      function count(piece: Buffer): void {
+        received += piece.length;
+        if (received <= ordinaryBytes) return;
+        request.off("data", count);
+        if (!take(limitBytes, response)) refuse();
+      }
+
+      const length = request.headers["content-length"];
+      if (request.headers["content-encoding"] !== undefined || Number(length) <= ordinaryBytes)
+        return readOrdinary(request, response, decide);
+      if (length === undefined) request.on("data", count);
+      else if (Number(length) <= limitBytes && !take(Number(length), response)) return refuse();
+      return readLarge(request, response, decide);
     };
   };
 }
