@@ -110,6 +110,8 @@ describe("a token that names its user", () => {
       "/items": { items: messages },
       "/answers": { question_id: turn.message_id, answer: "deny" },
       "/revert": { version: 1 },
+      "/active-branch": { branch_id: turn.message_id },
+      "/snapshots": { label: "here" },
     };
     for (const route of routes) {
       const own = route.method === "PATCH" ? { pinned: true } : bodies[route.path.slice(route.path.lastIndexOf("/"))];

@@ -13,8 +13,10 @@ const LIMIT = 10_000;
 
 describe("JSON that may hold files, in a room for two of the largest bodies", () => {
   const held: (() => void)[] = [];
-  const errors: ErrorRequestHandler = (error: AppError, _request, response, _next) =>
-    void response.status(500).json(error instanceof AppError ? error.code : String(error));
+  const errors: ErrorRequestHandler = (error: unknown, _request, response, next) => {
+    if (response.headersSent) next(error);
+    else response.status(500).json(error instanceof AppError ? error.code : String(error));
+  };
   const app = express()
     .post("/", makeReadLargeJson(2 * LIMIT)({ limitBytes: LIMIT, ordinaryBytes: ORDINARY }), (request, response) => {
       const answer = (): void => void response.json((request.body as { text: string }).text.length);
@@ -35,7 +37,7 @@ describe("JSON that may hold files, in a room for two of the largest bodies", ()
   async function post(bytes: number, way: Way, query = ""): Promise<unknown> {
     const body = { told: () => json(bytes), chunked: () => new Blob([json(bytes)]).stream(), packed: () => gzipSync(json(bytes)) }[way]();
     const headers = { "content-type": "application/json", ...(way === "packed" ? { "content-encoding": "gzip" } : {}) };
-    return (await fetch(url + query, { method: "POST", headers, body, duplex: "half" } as RequestInit)).json();
+    return (await fetch(url + query, { method: "POST", headers, body, duplex: "half" })).json();
   }
   async function hold(count: number, bytes: number, way: Way): Promise<{ answers: Promise<unknown[]>; release: () => void }> {
     const before = held.length;
