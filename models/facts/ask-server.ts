@@ -34,16 +34,19 @@ async function read<Answer>(schema: z.ZodType<Answer>, { apiKey }: Server, addre
   return schema.safeParse(answer).data;
 }
 
-/** Ollama serves a model with `num_ctx`, or with what it was loaded with. How long a context it was trained for is only the most. */
+/**
+ * Ollama serves a model with `num_ctx`, or with what it was loaded with. How long a context it was trained for is only the most. A server
+ * that does not tell what it has loaded is no Ollama, and is sent no POST.
+ */
 async function askOllama(server: Server, root: string, model: string, signal: AbortSignal): Promise<ToldContext | null> {
-  const shown = await read(Shown, server, `${root}/api/show`, { method: "POST", body: JSON.stringify({ model }), signal });
-  if (!shown) return null;
-  const set = /^num_ctx\s+(\d+)/m.exec(shown.parameters ?? "")?.[1];
-  if (set !== undefined) return { tokens: Number(set), isFirm: true };
   const running = await read(Running, server, `${root}/api/ps`, { signal });
-  const loaded = running?.models.find(({ name, model: id }) => [name, id].some((one) => one === model || one === `${model}:latest`));
+  if (!running) return null;
+  const shown = await read(Shown, server, `${root}/api/show`, { method: "POST", body: JSON.stringify({ model }), signal });
+  const set = /^num_ctx\s+(\d+)/m.exec(shown?.parameters ?? "")?.[1];
+  if (set !== undefined) return { tokens: Number(set), isFirm: true };
+  const loaded = running.models.find(({ name, model: id }) => [name, id].some((one) => one === model || one === `${model}:latest`));
   if (loaded?.context_length !== undefined) return { tokens: loaded.context_length, isFirm: true };
-  const trained = Object.entries(shown.model_info ?? {}).find(([key]) => key.endsWith(".context_length"))?.[1];
+  const trained = Object.entries(shown?.model_info ?? {}).find(([key]) => key.endsWith(".context_length"))?.[1];
   return typeof trained === "number" && trained > 0 ? { tokens: trained, isFirm: false } : null;
 }
 

@@ -45,7 +45,7 @@ describe("a server tells how long a context it serves", () => {
     ["llama.cpp without /props", { "GET /v1/models": LLAMA_CPP["GET /v1/models"] }, "small", [16_384, true]],
     [
       "Ollama, as set",
-      { "POST /api/show": shown({ parameters: 'stop "<|im_end|>"\nnum_ctx                        16384' }) },
+      { "GET /api/ps": { models: [] }, "POST /api/show": shown({ parameters: 'stop "<|im_end|>"\nnum_ctx                        16384' }) },
       "m",
       [16_384, true],
     ],
@@ -68,6 +68,7 @@ describe("a server tells how long a context it serves", () => {
   test.each<[string, Answers]>([
     ["has no such routes", {}],
     ["lists models without their contexts", { "GET /v1/models": { data: [{ id: "m", object: "model" }] } }],
+    ["is no Ollama, which would tell what it has loaded", { "POST /api/show": shown({}) }],
     ["answers something else", { "GET /v1/models": "hello", "GET /props": [1], "POST /api/show": null, "GET /api/ps": 7 }],
   ])("or not, when it %s", async (_, answers) => {
     expect(await ask(answers, "m")).toBeNull();
