@@ -91,7 +91,7 @@ describeStores("the summary store", ({ database, summaries, erases }) => {
       const { summary, messages } = await summaries.readBacklog(conversation, 4);
       expect(summary).toBeNull();
       expect(messages.map(({ content }) => content)).toEqual(["message 1", "message 3", "message 4", "message 5"]);
-      const first = { ...(await placeOf(database, conversation, 1)), role: "user", content: "message 1", tokenCount: 7 };
+      const first = { ...(await placeOf(database, conversation, 1)), role: "user", content: "message 1", tokenCount: 7, pictureCount: 0 };
       expect(messages[0]).toEqual(first);
     });
 
