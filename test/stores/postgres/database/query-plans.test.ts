@@ -136,7 +136,8 @@ describe(`statements over conversations of ${LENGTH} messages among others on re
           [expect.stringMatching(/^Index (Only )?Scan$/), "messages_in_order"],
         ]);
         expect(onMessages.map(rowsReadBy).filter((rows) => rows > most)).toEqual([]);
-        expect(nodes.map((node) => node["Node Type"]).filter((type) => /Sort|Bitmap/.test(type))).toEqual([]);
+        const ran = nodes.filter((node) => node["Actual Loops"] > 0); // pictures are sorted for messages that have some
+        expect(ran.map((node) => node["Node Type"]).filter((type) => /Sort|Bitmap/.test(type))).toEqual([]);
       }
     });
   });
