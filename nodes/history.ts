@@ -71,7 +71,7 @@ export function makeHistory(parts: HistoryParts): Node {
     const loadOnce = (): Promise<LoadedHistory> => {
       const look = isRetry ? loader.lookForEpisodes(state, context?.signal) : looking;
       isRetry = true;
-      const isStored = context?.resumed !== undefined || continued !== undefined || regenerate !== null;
+      const isStored = context?.resumed !== undefined || continued !== undefined || toBegin.regenerate !== undefined;
       return loader.load({ ...conversation, exceptMessageId: messageId, model: state.requestedModel, isStored }, look, newest ?? undefined);
     };
     try {
