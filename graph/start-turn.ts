@@ -36,6 +36,10 @@ export interface TurnInput {
   editOf?: string | null;
   /** The id of an answer in this conversation, which is given again on a new branch. `message`: its question. */
   regenerate?: string | null;
+  /** The id of a message in this conversation: the turn leaves the path behind it, on a new branch. */
+  behind?: string | null;
+  /** The id of a message of the user in this conversation, which is answered again on a new branch. `message`: its words. */
+  again?: string | null;
   /** False: the turn is answered with memory and leaves none. Its messages are listed, and marked. Default true. */
   remember?: boolean;
   /** False: both messages are deleted when the turn ends. Go with `remember: false`. Default true. */

@@ -40,7 +40,7 @@ export function makeHistory(parts: HistoryParts): Node {
   const line = makeKeyedQueue();
 
   return async function history(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { tenantId, userId, sessionId, message, pictures, continues, editOf, regenerate, remember } = state;
+    const { tenantId, userId, sessionId, message, pictures, continues, editOf, regenerate, behind, again, remember } = state;
     const { context } = runtime;
     const turnId = context?.turnId ?? uuidv7();
     const owner = { tenantId, userId };
@@ -58,6 +58,8 @@ export function makeHistory(parts: HistoryParts): Node {
       continues: continues ?? undefined,
       editOf: editOf ?? undefined,
       regenerate: regenerate ?? undefined,
+      behind: behind ?? undefined,
+      again: again ?? undefined,
       remember,
     };
     if (!state.store && isTakingBack(toBegin)) throw AppError.invalid([{ field: "store", problem: "a turn on a new branch is stored" }]);
@@ -71,7 +73,7 @@ export function makeHistory(parts: HistoryParts): Node {
     const loadOnce = (): Promise<LoadedHistory> => {
       const look = isRetry ? loader.lookForEpisodes(state, context?.signal) : looking;
       isRetry = true;
-      const isStored = context?.resumed !== undefined || continued !== undefined || toBegin.regenerate !== undefined;
+      const isStored = context?.resumed !== undefined || continued !== undefined || question !== undefined;
       return loader.load({ ...conversation, exceptMessageId: messageId, model: state.requestedModel, isStored }, look, newest ?? undefined);
     };
     try {

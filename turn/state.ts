@@ -162,6 +162,8 @@ export const ConversationState = new StateSchema({
   continues: z.string().nullable().default(null), // caller: the last answer, to go on with it
   editOf: z.string().nullable().default(null), // caller: a question of the user that the message takes the place of, on a new branch
   regenerate: z.string().nullable().default(null), // caller: an answer to give again, on a new branch; the message is its question
+  behind: z.string().nullable().default(null), // caller: a message behind which the turn leaves the path, on a new branch
+  again: z.string().nullable().default(null), // caller: a question of the user to answer again, on a new branch
   remember: z.boolean().default(true), // caller: false for a turn that leaves no memory
   store: z.boolean().default(true), // caller: false for a turn whose messages are deleted at its end
   asked: z.record(z.string(), z.unknown()).nullable().default(null), // caller: of its request, to be kept with its outcome

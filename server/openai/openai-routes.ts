@@ -37,7 +37,7 @@ export const openaiOperations = operationGroup({
     createCompletion: route("POST /v1/chat/completions", "One turn, as OpenAI's clients ask for it", {
       details:
         "The last message is what the user says; history is the service's own. Messages of `system` and `developer` tell the model what your application wants of it in this turn; they are no memory. When it is the conversation's last answer, the service goes on with that answer. Requests of a front end for titles, tags and follow-ups are answered and never become memory.",
-      headers: ["X-Session-Id", "X-User-Id", "X-Interactive"],
+      headers: ["X-Session-Id", "X-User-Id", "X-Interactive", "X-Branching"],
       body: jsonBody(CompletionBody),
       answers: {
         200: {

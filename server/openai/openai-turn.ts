@@ -11,6 +11,8 @@ import { toResponseFormat, toSampling } from "./sampling.ts";
 import { setTimeout as sleep } from "node:timers/promises";
 import { languageOf } from "../../turn/ask-in-words.ts";
 import { callerOf } from "../auth/caller.ts";
+import type { Departure } from "./align-history.ts";
+import { findDeparture } from "./find-departure.ts";
 import { answerInWords } from "./answer-in-words.ts";
 import { answerCalls, readCallerTools, readResults, type ResumedSource } from "./caller-tools.ts";
 import type { AskedEvents } from "./completion-stream.ts";
@@ -25,6 +27,8 @@ export interface OpenAITurn {
   session: Session | null;
   /** False: it leaves no message and no memory. */
   store: boolean;
+  /** Where it leaves the path. Default: as the earlier messages of the request tell. */
+  departure?: Departure;
   /** It goes on when the client leaves. */
   isDetached?: boolean;
   /** Kept with its outcome. */
@@ -62,7 +66,7 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
   const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
 
   return async function openTurn(request: Request, response: Response, given: OpenAITurn): Promise<OpenedTurn> {
-    const { completion, offer, userId, session, store, isDetached = false, asked } = given;
+    const { completion, offer, userId, session, store, departure, isDetached = false, asked } = given;
     const at = Date.now();
     const owner = { tenantId: callerOf(response).tenantId, userId };
     const interactive = isInteractive(request, given);
@@ -104,7 +108,11 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
       ...(store ? {} : { store }),
       ...(asked === undefined ? {} : { asked }),
     };
-    const open = (sessionId: string | null, onBusy: "enqueue" | "refuse"): Promise<TurnSource> => {
+    const findPlace = async (sessionId: string): Promise<Departure> => {
+      if (departure !== undefined || !store || continues !== undefined) return departure ?? null;
+      return findDeparture(stores, request, { session: { ...owner, sessionId }, completion, message, pictures });
+    };
+    const open = (sessionId: string | null, onBusy: "enqueue" | "refuse", from: Departure = null): Promise<TurnSource> => {
       const body = {
         user_id: userId,
         ...(sessionId === null ? {} : { session_id: sessionId }),
@@ -117,17 +125,21 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
         remember: store,
         on_disconnect: isDetached ? "continue" : "cancel",
       };
-      return turns.open(request, response, parseChatRequest(body, maxMessageChars, pictures.length > 0), beside);
+      return turns.open(request, response, parseChatRequest(body, maxMessageChars, pictures.length > 0), {
+        ...beside,
+        ...(from === null ? {} : { departure: from }),
+      });
     };
     const begin = async (): Promise<ResumedSource> => {
       if (session === null) return { source: await open(null, "enqueue"), leg: 1 };
       const { sessionId, whenBusy } = session;
-      const source = await open(sessionId, whenBusy === "enqueue" ? "enqueue" : "refuse");
+      const from = await findPlace(sessionId);
+      const source = await open(sessionId, whenBusy === "enqueue" ? "enqueue" : "refuse", from);
       const code = interactive || whenBusy !== "enqueue" ? await refusalOf(source) : null;
       if (code === "conversation_waiting" && whenBusy !== "another") {
         const replied =
           interactive && continues === undefined && (await answerInWords({ stores, turns }, response, { owner, sessionId, message, at }));
-        return replied || { source: await open(sessionId, "enqueue"), leg: 1 };
+        return replied || { source: await open(sessionId, "enqueue", from), leg: 1 };
       }
       if (whenBusy !== "another" || (code !== "conversation_busy" && code !== "conversation_waiting")) return { source, leg: 1 };
       return { source: await open(`${sessionId}-${uuidv7()}`, "enqueue"), leg: 1 };

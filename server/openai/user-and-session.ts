@@ -57,6 +57,12 @@ export function findUser(request: Request, caller: Caller, body: NamedUser = {})
 /** Our own, Open WebUI's and LibreChat's. */
 const SESSION_HEADERS = ["X-Session-Id", "X-OpenWebUI-Chat-Id", "X-Conversation-Id"];
 
+/** Of front ends that send what there is of a chat with each message. */
+const WITH_HISTORY = ["X-OpenWebUI-Chat-Id", "X-Conversation-Id"];
+
+/** Whether a header names a front end that sends earlier messages whenever there are any. */
+export const isFrontEndWithHistory = (request: Request): boolean => firstHeader(request, WITH_HISTORY) !== undefined;
+
 /** A conversation of a request. */
 export interface Session {
   sessionId: string;

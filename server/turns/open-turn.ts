@@ -39,10 +39,12 @@ interface Beside {
   continues?: string;
   store?: boolean;
   asked?: Record<string, unknown>;
+  /** Where it leaves the path: see TurnInput. A retry finds the path as the first attempt has left it. */
+  departure?: { behind: string } | { editOf: string } | { again: string };
 }
 
 /** A retry may read along or not. */
-function whatIsBeside({ modelOptions, pictures, ...others }: Beside): object {
+function whatIsBeside({ modelOptions, pictures, ...others }: Omit<Beside, "departure">): object {
   const beside = { ...others, ...(pictures ? { pictures: whichPictures(pictures) } : {}) };
   if (modelOptions === undefined) return beside;
   return { ...beside, modelOptions: { ...modelOptions, stream: undefined } };
@@ -158,8 +160,9 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
      * Starts a turn, or finds that of the Idempotency-Key, for the client behind `response`. Throws AppError `shutting_down`,
      * `invalid_request`, `not_found`, `idempotency_mismatch`, and what Admit throws. `watch` sees the run of a turn that is started.
      */
-    async open(request: Request, response: Response, body: ChatRequest, beside: Beside = {}, watch?: GraphWatch): Promise<TurnSource> {
+    async open(request: Request, response: Response, body: ChatRequest, given: Beside = {}, watch?: GraphWatch): Promise<TurnSource> {
       const keyHash = hashIdempotencyKey(request);
+      const { departure, ...beside } = given;
       const owner = { tenantId: callerOf(response).tenantId, userId: body.user_id };
       const { session_id: sessionId, edit_of: editOf, regenerate } = body;
       const input = {
@@ -170,6 +173,7 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
         ...(regenerate === undefined ? {} : { regenerate }),
         ...(body.instructions === undefined ? {} : { instructions: body.instructions }),
         ...beside,
+        ...departure,
         remember: body.remember,
         debug: body.debug,
         interactive: body.interactive,

@@ -21,6 +21,10 @@ export const REQUEST_HEADERS = {
     schema: callerId,
     what: "The conversation; X-OpenWebUI-Chat-Id and X-Conversation-Id are read, too. Without one: by the first message.",
   },
+  "X-Branching": {
+    schema: z.enum(["on", "off"]),
+    what: "`off`: the message goes on at the end of the conversation, whatever the request has of earlier messages.",
+  },
   "X-Interactive": {
     schema: z.enum(["true", "false"]),
     what: "`false`: nobody can be asked, and calls that need permission are not run. Else a question is the answer, and the next message its reply.",

@@ -4,15 +4,18 @@ import type { OwnerScope } from "../../../stores/owner.ts";
 import type { StoredConversation } from "../../../stores/postgres/conversations/conversation-store.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Stores } from "../../start/open-stores.ts";
+import type { Departure } from "../align-history.ts";
 import type { CompletionRequest } from "../completion-request.ts";
 import { derivedSession, findUser, namedSession, namedUser, type Session } from "../user-and-session.ts";
-import { conversationItemId, responseId, uuidIn } from "./response-ids.ts";
+import { conversationItemId, uuidIn } from "./response-ids.ts";
 import type { ResponseBody } from "./response-request.ts";
 
 /** Whose response it is, and of which conversation. */
 export interface Place {
   userId: string;
   session: Session;
+  /** Where it leaves the path. Undefined: as the earlier messages of the request tell. */
+  departure?: Departure;
 }
 
 interface FoundPlace extends Place {
@@ -43,7 +46,7 @@ function notFound(id: string): AppError {
   return new AppError("previous_response_not_found", `previous_response_id: ${problem}`, { details });
 }
 
-/** The conversation that goes on behind a response. Throws AppError `previous_response_not_found`, or `invalid_request` for one that is not its last. */
+/** Where the conversation goes on behind a response: on a new branch when that is not its last. Throws AppError `previous_response_not_found`. */
 async function behindResponse({ conversations, messages, turns }: PlaceStores, scope: OwnerScope, id: string): Promise<Place> {
   const turnId = uuidIn(id, ["resp"]);
   const turn = turnId && (await turns.find(scope, turnId));
@@ -53,13 +56,9 @@ async function behindResponse({ conversations, messages, turns }: PlaceStores, s
   const owned = { tenantId: scope.tenantId, userId, conversationId: conversation.id };
   const { items } = await messages.list(owned, { limit: 1, after: null }, "newest_first");
   const [last] = items;
-  if (last && last.id !== turn.answerId && last.id !== turn.questionId) {
-    const { turn_id: lastTurn } = last.metadata;
-    const name = typeof lastTurn === "string" ? `; the last one is ${responseId({ turnId: lastTurn, leg: 1 })}` : "";
-    const problem = `is not the last response of its conversation, and branches from earlier ones are not known here yet${name}`;
-    throw AppError.invalid([{ field: "previous_response_id", problem }]);
-  }
-  return { userId, session: { sessionId, whenBusy: "refuse" } };
+  const isLast = !last || last.id === turn.answerId || last.id === turn.questionId;
+  const departure = isLast ? null : { behind: turn.answerId ?? turn.questionId };
+  return { userId, session: { sessionId, whenBusy: "refuse" }, departure };
 }
 
 /** Ids of ours in the input, the last one first. */
@@ -70,6 +69,10 @@ function messageIdsIn({ input }: ResponseBody): string[] {
     .filter((id) => id !== null)
     .toReversed();
 }
+
+/** Messages that are named and not sent cannot be compared. */
+const refersToItems = ({ input }: ResponseBody): boolean =>
+  typeof input !== "string" && input.some(({ type }) => type === "item_reference");
 
 async function besideItems({ conversations, messages }: PlaceStores, scope: OwnerScope, body: ResponseBody): Promise<Place | null> {
   const ids = messageIdsIn(body);
@@ -99,11 +102,12 @@ export async function findPlace(
   const scope = { tenantId: caller.tenantId, userId: namedUser(request, caller, body) };
   if (given) {
     const { id, userId, sessionId } = await findConversation(stores.conversations, scope, given);
-    return { userId, session: { sessionId, whenBusy: "enqueue" }, conversation: conversationItemId(id), isDerived: false };
+    return { userId, session: { sessionId, whenBusy: "enqueue" }, departure: null, conversation: conversationItemId(id), isDerived: false };
   }
   const named = namedSession(request, body.metadata);
   const behind = previous ? await behindResponse(stores, scope, previous) : await besideItems(stores, scope, body);
   const userId = behind?.userId ?? findUser(request, caller, body);
   const session = named ?? behind?.session;
-  return { userId, session: session ?? derivedSession(completion), conversation: null, isDerived: !session };
+  const departure = previous || refersToItems(body) ? { departure: named ? null : (behind?.departure ?? null) } : {};
+  return { userId, session: session ?? derivedSession(completion), ...departure, conversation: null, isDerived: !session };
 }

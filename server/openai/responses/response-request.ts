@@ -42,7 +42,9 @@ export const ResponseBody = z.looseObject(
       "must be a text or an array of items",
     ),
     instructions: orNull(z.string("must be a text")).describe("For this response alone."),
-    previous_response_id: orNull(text).describe("The last response of its conversation, which goes on."),
+    previous_response_id: orNull(text).describe(
+      "The response behind which its conversation goes on; on a new branch, unless it is the last one.",
+    ),
     conversation: orNull(z.union([text, z.looseObject({ id: text })], "must be the id of a conversation")),
     store: orNull(z.boolean("must be true or false")).describe("`false`: no message and no memory is left of it."),
     background: orNull(z.boolean("must be true or false")).describe("Answer at once, and read the response by its id later."),

@@ -50,7 +50,7 @@ export const responseOperations = operationGroup({
     createResponse: route("POST /v1/responses", "One turn, as OpenAI's Responses API has it", {
       details:
         "The last item of `input` is what the user says; history is the service's own, by `previous_response_id`, `conversation`, an id of ours among the items, or as for completions. With `store: false` neither a message nor a memory is left.",
-      headers: ["X-Session-Id", "X-User-Id", "X-Interactive"],
+      headers: ["X-Session-Id", "X-User-Id", "X-Interactive", "X-Branching"],
       body: jsonBody(ResponseBody),
       answers,
       errors: [...START_ERRORS, ...MODEL_ERRORS, "not_found", "previous_response_not_found", "turn_cancelled", "turn_superseded"],
@@ -152,9 +152,19 @@ export function responseRoutes(parts: AppParts): Router {
           throw AppError.invalid([{ field: "background", problem: "goes with store: true only; nobody could read the response" }]);
         }
         const session = !store && (place.isDerived || isTemporary(place.session)) ? null : place.session;
+        const behind = place.departure === undefined ? {} : { departure: place.departure };
         const echo = toEcho({ ...body, store }, completion.model, place.conversation);
         const { source, field, callerTools, language, leg } = await inItsWords(() =>
-          openTurn(request, response, { completion, offer, userId: place.userId, session, store, isDetached, asked: toKept(echo) }),
+          openTurn(request, response, {
+            ...behind,
+            completion,
+            offer,
+            userId: place.userId,
+            session,
+            store,
+            isDetached,
+            asked: toKept(echo),
+          }),
         );
         const headers = { "x-turn-id": source.turnId };
         if (isDetached && !body.stream) {

@@ -7,6 +7,7 @@ import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
 import { onPathSql, PATH_MESSAGES } from "./branch-path.ts";
 import { findAsked } from "./branch-turn.ts";
 import { moveToBranchSql } from "./move-to-branch.ts";
+import { type PathEnds, type PathEndsRequest, readPathEnds } from "./path-ends.ts";
 
 export interface StoredBranch {
   id: string;
@@ -31,6 +32,8 @@ export interface BranchStore {
   findPath(conversation: OwnedConversation, branchId: string): Promise<string | null>;
   /** The question behind an answer of a conversation. Throws AppError `not_found`, or `invalid_request` for a message that is no answer. */
   findAsked(answer: Owner & { sessionId: string; regenerate: string }): Promise<string>;
+  /** What there is at both ends of the active path of a session; null without a conversation. */
+  readEnds(request: PathEndsRequest): Promise<PathEnds | null>;
   /** Makes a branch the active one. Throws AppError `not_found`, `conversation_busy` or `conversation_waiting`. */
   activate(conversation: OwnedConversation, branchId: string): Promise<void>;
 }
@@ -97,6 +100,8 @@ export function makeBranchStore(database: Database): BranchStore {
     },
 
     findAsked: (answer) => findAsked(database, answer),
+
+    readEnds: (request) => readPathEnds(database, request),
 
     async activate(conversation, branchId) {
       const { conversationId, tenantId, userId } = conversation;

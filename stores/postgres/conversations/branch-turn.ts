@@ -12,8 +12,20 @@ import { moveToBranchSql } from "./move-to-branch.ts";
 import { storePictures } from "./picture-store.ts";
 import type { BeginTurn, BegunTurn, TakenBack } from "./recover-turn.ts";
 
-export const isTakingBack = ({ editOf = null, regenerate = null }: { [Field in keyof TakenBack]?: string | null | undefined }): boolean =>
-  editOf !== null || regenerate !== null;
+type MaybeTakenBack = { [Way in keyof TakenBack]?: string | null | undefined };
+
+/** The ways to take something back, as errors name them. */
+const WAYS = { editOf: "edit_of", regenerate: "regenerate", behind: "behind", again: "again" } as const;
+
+const wayOf = (turn: MaybeTakenBack) => (["editOf", "regenerate", "behind", "again"] as const).find((way) => typeof turn[way] === "string");
+
+export const isTakingBack = (turn: MaybeTakenBack): boolean => wayOf(turn) !== undefined;
+
+function takenBack(turn: TakenBack): { field: (typeof WAYS)[keyof TakenBack]; id: string } {
+  const way = wayOf(turn);
+  if (way === undefined) throw new Error("nothing is taken back");
+  return { field: WAYS[way], id: turn[way] ?? "" };
+}
 
 const LOCK_SESSION = `
 select id, coalesce(turn_lease_until >= clock_timestamp(), false) as "isBusy" from conversations
@@ -41,8 +53,12 @@ with said as materialized (
   ) earlier
   where said.role = 'user'
 )
-select said.role, asked.id as "questionId", asked.content as question, fork.id as "forkId", fork.created_at as "forkAt", fork.branch_id as "parentId"
-from said left join asked on true left join (select * from asked union all select * from before) fork on true`;
+select said.role, case when $5 = 'again' then said.id else asked.id end as "questionId", case when $5 = 'again' then said.content else asked.content end as question,
+  fork.id as "forkId", fork.created_at as "forkAt", fork.branch_id as "parentId"
+from said left join asked on true left join (
+  select id, created_at, branch_id from asked where $5 = 'regenerate' union all select id, created_at, branch_id from before where $5 = 'edit_of'
+  union all select id, created_at, branch_id from said where $5 in ('behind', 'again')
+) fork on true`;
 
 interface FoundMessage {
   role: "user" | "assistant";
@@ -54,9 +70,9 @@ interface FoundMessage {
   parentId: string | null;
 }
 
-async function find(where: Queryable, { tenantId, userId, sessionId, editOf, regenerate }: Owner & TakenBack & { sessionId: string }) {
-  const [field, id = ""] = editOf === undefined ? ["regenerate", regenerate] : ["edit_of", editOf];
-  const values = [id, tenantId, userId, sessionId];
+async function find(where: Queryable, { tenantId, userId, sessionId, ...turn }: Owner & TakenBack & { sessionId: string }) {
+  const { field, id } = takenBack(turn);
+  const values = [id, tenantId, userId, sessionId, field];
   const [found] = await where.query<FoundMessage>({ name: "branch-find", text: FIND, values });
   const refuse = (code: "not_found" | "invalid_request", problem: string): AppError =>
     new AppError(code, `${field}: ${problem}`, { details: [{ field, problem }] });
@@ -68,6 +84,7 @@ async function find(where: Queryable, { tenantId, userId, sessionId, editOf, reg
   if (field === "regenerate" && found.questionId === null) throw refuse("invalid_request", `${id} answers no message of the user`);
   return {
     ...found,
+    isAgain: field === "regenerate" || field === "again",
     tooMany: refuse("invalid_request", `its path would have more than ${MAX_BRANCHES} branches; go on in a new conversation`),
   };
 }
@@ -133,19 +150,19 @@ select $3::uuid, $4, $5, moved.id, coalesce((select id from asked), $11::uuid), 
 
 /** Begins a turn on a branch of its own, see `BeginTurn`; null while another turn holds the conversation. */
 export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction, turn: BeginTurn): Promise<BegunTurn | null> {
-  const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key, pictures = [], remember = true, editOf } = turn;
+  const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key, pictures = [], remember = true } = turn;
   await lockOwnerShared(transaction, turn);
   const lock = { name: "continue-lock", text: LOCK_SESSION, values: [tenantId, userId, sessionId] };
   const [conversation] = await transaction.query<{ id: string; isBusy: boolean }>(lock);
-  const { tooMany, questionId, question, ...fork } = await find(transaction, turn);
+  const { tooMany, isAgain, questionId, question, ...fork } = await find(transaction, turn);
   if (!conversation || conversation.isBusy) return null;
   const { id: conversationId } = conversation;
-  const branch = { ...fork, id: uuidv7(), origin: editOf === undefined ? ("regenerate" as const) : ("edit" as const) };
+  const branch = { ...fork, id: uuidv7(), origin: isAgain ? ("regenerate" as const) : ("edit" as const) };
   await addBranch(transaction, { tenantId, userId, conversationId }, branch, tooMany);
-  const newId = editOf === undefined ? null : uuidv7();
+  const newId = isAgain ? null : uuidv7();
   const metadata = JSON.stringify(remember ? {} : NOT_REMEMBERED);
   const keys = [key?.keyHash ?? null, key?.bodyHash ?? null];
-  const stored = [newId, message, tokenCount, metadata, questionId, ...keys];
+  const stored = [newId, message, tokenCount, metadata, isAgain ? questionId : null, ...keys];
   await transaction.query({
     name: "branch-begin",
     text: STORE,
@@ -153,5 +170,5 @@ export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction
   });
   if (newId !== null && pictures.length > 0) await storePictures(transaction, turn, { conversationId, messageId: newId }, pictures);
   await jobs.add((["summarise", "remember"] as const).map((kind) => layerJob(kind, { tenantId, userId, conversationId })));
-  return { conversationId, messageId: newId ?? questionId ?? "", ...(question === null ? {} : { question }) };
+  return { conversationId, messageId: newId ?? questionId ?? "", ...(isAgain && question !== null ? { question } : {}) };
 }

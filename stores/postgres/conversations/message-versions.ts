@@ -1,8 +1,9 @@
-import { OWNED_ID, placeOrStart } from "../database/sql-parts.ts";
+import { MIN_UUID, OWNED_ID, placeOrStart } from "../database/sql-parts.ts";
 
 /**
  * Behind the same message follow the next one of its branch and the first of each branch that leaves there. Of the branches only those are
- * looked at that leave within the page, $5 to $8, or at the last place before it.
+ * looked at that leave within the page, $5 to $8, or at the last place before it. Whose the messages
+ * are is asked in words that the planner has no figures of: it then walks in their order, and stops at the first.
  */
 export const VERSIONS = `
 with before as (
@@ -25,10 +26,10 @@ with before as (
   union all
   select parent_id, fork_created_at, fork_message_id, first.id, first.role, first.created_at from near cross join lateral (
     select id, role, created_at from messages
-    where conversation_id = $1 and branch_id = near.id and created_at >= near.created_at order by created_at, id limit 1
+    where conversation_id = $1 and coalesce(branch_id, $1) = near.id and (created_at, id) >= (near.created_at, ${MIN_UUID}::uuid) order by created_at, id limit 1
   ) first
 )
 select place.id, json_agg(version.id order by version.created_at, version.id) as "messageIds"
 from places place join places version
   on (place.parent_id, place.role) = (version.parent_id, version.role) and place.fork_message_id is not distinct from version.fork_message_id
-where place.id = any($4::uuid[]) group by place.id having count(*) > 1`;
+where place.id in (select unnest($4::uuid[])) group by place.id having count(*) > 1`;

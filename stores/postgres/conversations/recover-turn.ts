@@ -10,10 +10,15 @@ import { onPathSql } from "./branch-path.ts";
 import { lockOwnerShared } from "./locks.ts";
 import type { NewestMessages } from "./window-store.ts";
 
-/** Which message a turn takes back: a question that is asked in other words, or an answer that is given again. */
+/**
+ * Where a turn leaves the path: before a question that is asked in other words, to give an answer again, behind a message, or to answer a
+ * question again. One of them, by the id of a message.
+ */
 export interface TakenBack {
   editOf?: string | undefined;
   regenerate?: string | undefined;
+  behind?: string | undefined;
+  again?: string | undefined;
 }
 
 export interface BeginTurn extends Owner, TakenBack {

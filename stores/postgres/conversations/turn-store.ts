@@ -34,7 +34,7 @@ export interface TurnStore {
   /**
    * Gets or creates the conversation, takes its lease and stores the user's message, all or nothing; null while another turn holds it.
    * The key of an earlier attempt retries that attempt's message. With `continues` the turn takes up the question of the last answer again;
-   * throws AppError `invalid_request` when that is not the last answer. With `editOf` or `regenerate` it begins on a new branch, which becomes
+   * throws AppError `invalid_request` when that is not the last answer. With one of TakenBack it begins on a new branch, which becomes
    * the active one; throws AppError `not_found` or `invalid_request` when that is not such a message of the conversation. With `window` the newest messages mostly come along. Throws KeyTaken
    * when another turn has this key.
    */

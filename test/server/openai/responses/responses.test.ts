@@ -72,7 +72,7 @@ describe("responses with the official client", () => {
     expect([again[0], again.at(-1)]).toEqual(["response.created", "response.completed"]);
   });
 
-  test("go on behind the previous one, without its instructions; an unknown one is refused, an earlier one not yet branched from", async () => {
+  test("go on behind the previous one, without its instructions; an unknown one is refused", async () => {
     const first = await create({ user: "grace", input: "My boat is called Calypso", instructions: "Talk like a pirate." });
     const second = await create({ user: "grace", input: "What is it called?", previous_response_id: first.id });
     expect(second.previous_response_id).toBe(first.id);
@@ -90,9 +90,6 @@ describe("responses with the official client", () => {
       expect(await refused(id)).toMatchObject({ status: 400, code: "previous_response_not_found", param: "previous_response_id" });
     }
     expect(await refused(second.id, "mallory")).toMatchObject({ status: 400, code: "previous_response_not_found" });
-    const earlier = await refused(first.id);
-    expect(earlier).toMatchObject({ status: 400, param: "previous_response_id" });
-    expect(earlier.message).toContain(`the last one is ${second.id}`);
     expect(await conversationsOf("grace")).toMatchObject([{ message_count: 4 }]);
     // Whoever names nobody gets the user of the response.
     await client().responses.create({ model: MODEL, input: "And now?", previous_response_id: second.id });

@@ -1,0 +1,142 @@
+import type { PathMessage } from "../../stores/postgres/conversations/path-ends.ts";
+
+/** A message as a client has it. An assistant's text is "" where it only calls tools. */
+export interface ShownMessage {
+  role: "user" | "assistant";
+  text: string;
+  pictureCount: number;
+}
+
+/** What the user says now. `pictures`: their hashes or addresses. */
+export interface AskedMessage {
+  text: string;
+  pictures: readonly string[];
+}
+
+export interface Alignment {
+  /** The earlier messages of a request, oldest first. */
+  shown: readonly ShownMessage[];
+  asked: AskedMessage;
+  /** Our path, oldest first. */
+  kept: readonly PathMessage[];
+  /** Before which message of `kept` others were not read; null: it is whole. */
+  gapBefore: number | null;
+  /** The client sends what there is of earlier messages. */
+  sendsHistory: boolean;
+}
+
+/** Where a turn leaves the path: with new words behind a message or before one, or to answer a question again. Null: it does not. */
+export type Departure = { behind: string } | { editOf: string } | { again: string } | null;
+
+/** Parts of an answer that front ends add, or keep to themselves. */
+const NOT_SAID = /<details\b[^>]*\btype="[^]*?<\/details>|<think>[^]*?<\/think>/gi;
+/** Space, and the marks of Markdown: clients wrap lines anew, and draw tables and lists in their own way. */
+const MARKS = /[\s*_`~#>|\\:+=-]+/gu;
+const ENTITIES: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&#39;": "'", "&nbsp;": " " };
+const ENTITY = /&(?:lt|gt|amp|quot|#39|nbsp);/g;
+
+const plain = (text: string): string => text.normalize("NFC").replaceAll(/\r\n?/g, "\n").trim();
+
+/** The same for texts that say the same, whatever a client has made of their form. */
+function keyOf(text: string): string {
+  const said = plain(text).replaceAll(NOT_SAID, "");
+  return said.replaceAll(ENTITY, (entity) => ENTITIES[entity] ?? entity).replaceAll(MARKS, "") || said.replaceAll(/\s+/g, "");
+}
+
+const toShown = ({ role, text, pictures }: PathMessage): ShownMessage => ({ role, text, pictureCount: pictures.length });
+
+/** A question and what follows until the next one. Null: it begins with an answer. */
+interface Exchange {
+  askedKey: string | null;
+  answerKeys: string[];
+  /** Places in the list of messages. */
+  first: number;
+  last: number;
+}
+
+function toExchanges(messages: readonly ShownMessage[], gapBefore: number | null = null): Exchange[] {
+  const exchanges: Exchange[] = [];
+  messages.forEach(({ role, text, pictureCount }, place) => {
+    const key = keyOf(text);
+    const current = exchanges.at(-1);
+    if (role === "user") exchanges.push({ askedKey: key || `${pictureCount} pictures`, answerKeys: [], first: place, last: place });
+    else if (current && place !== gapBefore) Object.assign(current, { answerKeys: [...current.answerKeys, key], last: place });
+    else exchanges.push({ askedKey: null, answerKeys: [key], first: place, last: place });
+  });
+  return exchanges;
+}
+
+const BOTH = 4;
+/** An answer of this many characters is told by itself: people and models say "OK" often. */
+const TELLING = 40;
+
+/** How well two exchanges fit: 4 in question and answer, 2 in one of them, 1 in a short answer alone, 0 not at all. */
+function fitOf(shown: Exchange, kept: Exchange): number {
+  const sameQuestion = shown.askedKey !== null && shown.askedKey === kept.askedKey;
+  const common = shown.answerKeys.find((key) => key !== "" && kept.answerKeys.includes(key));
+  const sameAnswer = common !== undefined || (shown.answerKeys.length === 0 && kept.answerKeys.length === 0);
+  if (sameQuestion) return sameAnswer ? BOTH : 2;
+  if (common === undefined) return 0;
+  return shown.askedKey === null || common.length >= TELLING ? 2 : 1;
+}
+
+/** The place in `kept` of the last exchange that is aligned in order; null when none is, or when several places would do as well. */
+function lastAligned(shown: readonly Exchange[], kept: readonly Exchange[]): number | null {
+  // How much can be aligned when the last one is kept[place].
+  const best = kept.map(() => 0);
+  for (const exchange of shown) {
+    let mostBefore = 0;
+    kept.forEach((candidate, place) => {
+      const so = best[place] ?? 0;
+      const fit = fitOf(exchange, candidate);
+      if (fit > 0) best[place] = Math.max(so, mostBefore + fit);
+      mostBefore = Math.max(mostBefore, so);
+    });
+  }
+  const most = best.reduce((one, other) => Math.max(one, other), 0);
+  const place = best.indexOf(most);
+  return most === 0 || place !== best.lastIndexOf(most) ? null : place;
+}
+
+/** Whether a client stands at the end of a path: the last exchange of both is the same in question and answer. */
+export function isAtEnd(shown: readonly ShownMessage[], kept: readonly PathMessage[]): boolean {
+  const [theirs, ours] = [toExchanges(shown).at(-1), toExchanges(kept.map(toShown)).at(-1)];
+  return theirs !== undefined && ours !== undefined && fitOf(theirs, ours) === BOTH;
+}
+
+const isSame = ({ text, pictures }: AskedMessage, kept: PathMessage): boolean =>
+  plain(text) === plain(kept.text) && pictures.join("\n") === kept.pictures.join("\n");
+
+/** No earlier message: the client stands at the beginning, if it is one that would have sent some. */
+function atBeginning({ asked, kept, gapBefore, sendsHistory }: Alignment): Departure {
+  const [first] = kept;
+  if (first?.role !== "user") return null;
+  const isOnly = gapBefore === null && kept.every(({ role }, place) => place === 0 || role === "assistant");
+  if (isSame(asked, first)) return sendsHistory || isOnly ? { again: first.id } : null;
+  return sendsHistory ? { editOf: first.id } : null;
+}
+
+/**
+ * Where the client of a request stands on our path, from what it sends of earlier messages: docs/decisions/0085. In doubt at its end. What
+ * is sent is compared with what is kept, and goes nowhere.
+ */
+export function alignHistory(alignment: Alignment): Departure {
+  const { shown, asked, kept, gapBefore } = alignment;
+  if (shown.length === 0) return atBeginning(alignment);
+  const exchanges = toExchanges(kept.map(toShown), gapBefore);
+  const theirs = toExchanges(shown);
+  const aligned = lastAligned(theirs, exchanges);
+  const ours = aligned === null ? undefined : exchanges[aligned];
+  if (!ours) return null;
+  // Whatever follows an aligned question on either side is its answer.
+  const theirAnswer = theirs.findLast((exchange) => fitOf(exchange, ours) > 0)?.answerKeys.length ?? 0;
+  const place = theirAnswer > 0 ? ours.last : ours.first;
+  const behind = kept.slice(place + 1);
+  if (behind.every(({ role, completed }) => role === "assistant" && !completed)) return null;
+  const next = behind.findIndex(({ role, completed }) => role === "user" || completed);
+  // What follows was not read: the client has left out more than it sends, or the path goes on elsewhere.
+  if (gapBefore !== null && place < gapBefore && place + 1 + next >= gapBefore) return null;
+  const following = behind[next];
+  if (following?.role === "user" && isSame(asked, following)) return { again: following.id };
+  return { behind: kept[place]?.id ?? "" };
+}
