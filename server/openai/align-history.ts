@@ -111,7 +111,7 @@ const isSame = ({ text, pictures }: AskedMessage, kept: PathMessage): boolean =>
 function atBeginning({ asked, kept, gapBefore, sendsHistory }: Alignment): Departure {
   const [first] = kept;
   if (first?.role !== "user") return null;
-  const isOnly = gapBefore === null && kept.every(({ role }, place) => place === 0 || role === "assistant");
+  const isOnly = gapBefore === null && kept.length > 1 && kept.every(({ role }, place) => place === 0 || role === "assistant");
   if (isSame(asked, first)) return sendsHistory || isOnly ? { again: first.id } : null;
   return sendsHistory ? { editOf: first.id } : null;
 }

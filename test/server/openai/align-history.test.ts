@@ -132,6 +132,7 @@ describe("the history of a request, beside our path", () => {
     ["no history and another question, of a client that sends some", align([], "ONE", FOUR), { editOf: "m0" }],
     ["no history and another question, of a client that sends none", align([], "ONE", FOUR, { sendsHistory: false }), null],
     ["no history and the only question", align([], "one", path("one", "1"), { sendsHistory: false }), { again: "m0" }],
+    ["no history and the only question, which nobody has answered yet", align([], "one", path("one"), { sendsHistory: false }), null],
     ["no history and a question once more, long ago", align([], "one", FOUR, { sendsHistory: false }), null],
     ["another picture is an edit", align(said2("one", "1"), "two", FOUR, { asked: { text: "two", pictures: ["b"] } }), { behind: "m1" }],
     [
