@@ -73,17 +73,12 @@ describe("completions with the official client", () => {
     expect(shown?.content).toMatch(/<attachments>\n\[note\.txt\]\n> It opens at seven\.\n<\/attachments>\n\nWhen does it open\?$/);
     expect(shown?.content).not.toContain("### Task");
     // The history of later requests has the plain words: the same conversation goes on.
-    const before = [says("When does it open?"), { role: "assistant", content: "Porto is lovely" }];
-    await ask(...before, says("Thanks"));
+    const porto = { role: "assistant", content: "Porto is lovely" };
+    const said = [says("When does it open?"), porto, says("Thanks"), porto];
+    await ask(...said.slice(0, 3));
     expect(JSON.stringify(running.model.seen.at(-1)?.body)).not.toContain("seven");
     // With RAG_SYSTEM_CONTEXT the same stands in the system message, behind what the front end's user has told the model.
-    await ask(
-      { role: "system", content: `Talk like a pirate.\n${wrapped}` },
-      ...before,
-      says("Thanks"),
-      before[1] ?? {},
-      says("And on Sunday?"),
-    );
+    await ask({ role: "system", content: `Talk like a pirate.\n${wrapped}` }, ...said, says("And on Sunday?"));
     const seen = JSON.stringify(running.model.seen.at(-1)?.body);
     expect(seen).toContain("[note.txt]\\n> It opens at seven.\\n</attachments>\\n\\nAnd on Sunday?");
     expect(seen).toContain("Talk like a pirate.");
@@ -111,8 +106,7 @@ describe("completions with the official client", () => {
   test("of one chat wait for each other, and are turns of their own though they say the same", async () => {
     running.model.answer({ tokens: ["a", "b"], betweenMs: 200 });
     const { completions } = openClient(running.url, { headers: { "X-Session-Id": "in line", "X-Branching": "off" } }).chat;
-    const say = () => completions.create({ model: MODEL, user: "ada", messages: [says("the same")] });
-    const both = await Promise.all([say(), say()]);
+    const both = await Promise.all([1, 2].map(() => completions.create({ model: MODEL, user: "ada", messages: [says("the same")] })));
     expect(both.map(({ choices }) => choices[0]?.message.content)).toEqual(["ab", "ab"]);
     expect((await messagesOf(running.url, "ada", "in line")).map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
   });
