@@ -5,6 +5,7 @@ import { abortable, startDeadline } from "../models/deadlines.ts";
 import type { AskedCall } from "../models/stream-chunks.ts";
 import { storableText } from "../text/storable-text.ts";
 import { parseArguments } from "../text/tool-arguments.ts";
+import type { Elicit } from "../turn/elicited-form.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import type { PermissionAction } from "../turn/agent.ts";
 import { cutOutput } from "./cut-output.ts";
@@ -26,6 +27,8 @@ export interface ToolCallParts {
   /** Milliseconds that a call may take. */
   timeoutMs: number;
   signal: AbortSignal;
+  /** Answers what the server of the tool asks in the middle of the call. Without it nobody can be asked. */
+  elicit?: Elicit | undefined;
 }
 
 export interface ToolOutcome {
@@ -87,7 +90,7 @@ function toToolError(thrown: unknown, { name }: AskedCall): ToolError {
  * only the reason of `signal`.
  */
 export async function runToolCall(call: AskedCall, parts: ToolCallParts): Promise<ToolOutcome> {
-  const { tools, permissionOf, turn, hooks, timeoutMs, signal } = parts;
+  const { tools, permissionOf, turn, hooks, timeoutMs, signal, elicit } = parts;
   const began = performance.now();
   using deadline = startDeadline(timeoutMs, signal);
 
@@ -108,7 +111,7 @@ export async function runToolCall(call: AskedCall, parts: ToolCallParts): Promis
       );
     const given = argumentsOf(call);
     await hooks.before?.({ name: call.name, arguments: given }, turn);
-    const options = { signal: deadline.signal, configurable: { turn } };
+    const options = { signal: deadline.signal, configurable: { turn, elicit } };
     const result: unknown = await found.tool.invoke(given, options);
     const output = toText(result);
     const changed = hooks.after ? await hooks.after({ name: call.name, arguments: given, output }, turn) : output;

@@ -1,3 +1,4 @@
+import type { FilledForm } from "./elicited-form.ts";
 import type { Notice } from "./events.ts";
 import type { AnswerValue, Question, QuestionType } from "./question.ts";
 import type { ConversationState, RouteDecision, TurnUsage } from "./state.ts";
@@ -8,6 +9,8 @@ export interface PendingCall {
   id: string;
   name: string;
   arguments: string;
+  /** Of a call that is made again: what its server has asked in the middle of it. The last one may be open. */
+  forms?: FilledForm[];
 }
 
 /** The fields of the state that the caller of a turn writes. The message itself is stored. */

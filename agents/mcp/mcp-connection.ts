@@ -1,16 +1,27 @@
 import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
-import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
+import { bulkhead } from "cockatiel";
+import type { CallToolResult, ElicitRequestFormParams, ElicitResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import type { AgentTool } from "../tool.ts";
 import { AddressRefused } from "../web/public-fetch.ts";
 import type { McpServer, McpState, McpTimes } from "./mcp-server.ts";
+
+export interface CallOptions {
+  signal?: AbortSignal | undefined;
+  /** Answers what the server asks in the middle of this call. */
+  onElicit: OnElicit;
+}
+
+/** Null: the person is to be asked first. The call then fails, if the server cannot do without. */
+type OnElicit = (asked: ElicitRequestFormParams) => ElicitResult | null;
+const NOT_YET = "Nobody has answered yet. The person is asked, and the call is made again with the answer.";
 
 /** A connection to a server that all turns share. */
 export interface McpConnection {
   /** Throws McpUnavailable. */
   tools(): Promise<readonly AgentTool[]>;
   /** Throws McpUnavailable, an error of the SDK, or the signal's reason. */
-  call(tool: string, given: Record<string, unknown>, signal: AbortSignal | undefined): Promise<CallToolResult>;
+  call(tool: string, given: Record<string, unknown>, options: CallOptions): Promise<CallToolResult>;
   state(): McpState;
   close(): Promise<void>;
 }
@@ -28,6 +39,12 @@ const UNAUTHORIZED = 401;
 export function isUnknownCaller(error: unknown): boolean {
   const { code, message } = (error ?? {}) as AnyError;
   return code === UNAUTHORIZED || message === "Unauthorized";
+}
+
+/** The server itself refused. */
+function wasAnswered(error: unknown): boolean {
+  const { name, code } = (error ?? {}) as AnyError;
+  return name === "McpError" && code !== TIMED_OUT && code !== CONNECTION_CLOSED;
 }
 
 export class McpUnavailable extends Error {
@@ -49,6 +66,7 @@ const NEVER_MS = 2_147_483_647;
 const UNKNOWN_SESSION = 404;
 
 const TIMED_OUT = -32_001;
+const CONNECTION_CLOSED = -32_000;
 /** Errors of what was read, by their names. */
 const UNREADABLE = new Set(["RangeError", "SyntaxError", "ZodError", "$ZodError"]);
 
@@ -88,11 +106,27 @@ export function makeMcpConnection({ server, open, toTool, times, isPersonal = fa
   let retryAt = 0;
   let inUse = 0;
   let idle: NodeJS.Timeout | undefined;
+  /** Of the calls that run. What a server asks does not say in which call. */
+  const askers = new Set<OnElicit>();
+  const oneByOne = bulkhead(1, Infinity);
+  let asksPeople = false;
+  /** A call was given up: what the server asks now may be about that one. */
+  let hasStray = false;
 
   function forget(): void {
     connecting = null;
     listing = null;
     isConnected = false;
+    hasStray = false;
+  }
+
+  /** Throws when the person is to be asked first. */
+  function answerElicitation(asked: ElicitRequestFormParams): ElicitResult {
+    asksPeople = true;
+    const [asker, ...others] = askers;
+    const answer: ElicitResult | null = asker && others.length === 0 && !hasStray ? asker(asked) : { action: "cancel" };
+    if (answer) return answer;
+    throw new Error(NOT_YET);
   }
 
   async function disconnect(): Promise<void> {
@@ -102,11 +136,12 @@ export function makeMcpConnection({ server, open, toTool, times, isPersonal = fa
   }
 
   async function connect(): Promise<Client> {
-    const [{ Client }, { ToolListChangedNotificationSchema }] = await Promise.all([
+    const [{ Client }, { ElicitRequestSchema, ToolListChangedNotificationSchema }] = await Promise.all([
       import("@modelcontextprotocol/sdk/client/index.js"),
       import("@modelcontextprotocol/sdk/types.js"),
     ]);
-    const client = new Client({ name: "conversation-graph", version: "1" });
+    const client = new Client({ name: "conversation-graph", version: "1" }, { capabilities: { elicitation: { form: {} } } });
+    client.setRequestHandler(ElicitRequestSchema, ({ params }) => answerElicitation(params as ElicitRequestFormParams));
     client.setNotificationHandler(ToolListChangedNotificationSchema, () => {
       listing = null;
     });
@@ -175,11 +210,23 @@ export function makeMcpConnection({ server, open, toTool, times, isPersonal = fa
   return {
     tools: () => use((client) => (listing ??= list(client))),
 
-    async call(name, given, signal) {
+    async call(name, given, { signal, onElicit }) {
       const { CallToolResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
       const options = { timeout: NEVER_MS, ...(signal ? { signal } : {}) };
-      const ask = (client: Client) =>
-        client.request({ method: "tools/call", params: { name, arguments: given } }, CallToolResultSchema, options);
+      const askNow = async (client: Client): Promise<CallToolResult> => {
+        const asker: OnElicit = (asked) => onElicit(asked);
+        askers.add(asker);
+        try {
+          return await client.request({ method: "tools/call", params: { name, arguments: given } }, CallToolResultSchema, options);
+        } catch (error) {
+          hasStray ||= !wasAnswered(error);
+          throw error;
+        } finally {
+          askers.delete(asker);
+        }
+      };
+      // A server that asks people gets one call at a time: its next question then belongs to that one.
+      const ask = (client: Client) => (asksPeople ? oneByOne.execute(() => askNow(client), signal) : askNow(client));
       return use(async (client) => {
         try {
           return await ask(client);

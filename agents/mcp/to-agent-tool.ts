@@ -3,8 +3,10 @@ import type { RunnableConfig } from "@langchain/core/runnables";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
 import { storableText } from "../../text/storable-text.ts";
+import type { Elicit } from "../../turn/elicited-form.ts";
 import { ToolError } from "../run-tool-call.ts";
 import type { AgentTool } from "../tool.ts";
+import { toForm } from "./elicited-form.ts";
 import { isUnknownCaller, type McpConnection, McpUnavailable, problemOf } from "./mcp-connection.ts";
 import { type McpServer, redact } from "./mcp-server.ts";
 
@@ -100,8 +102,18 @@ export function toAgentTool(
       schema,
       async func(given: Record<string, unknown>, _run, config?: RunnableConfig) {
         const signal = config?.signal;
+        const elicit = config?.configurable?.["elicit"] as Elicit | undefined;
         try {
-          const result = await connection().call(own, given, signal);
+          const result = await connection().call(own, given, {
+            signal,
+            onElicit(asked) {
+              const { message, requestedSchema } = asked;
+              const form = toForm(server.name, JSON.parse(show(JSON.stringify({ message, requestedSchema }))) as typeof asked);
+              if (!form || !elicit) return { action: "cancel" };
+              const content = elicit(form);
+              return content && { action: "accept", content };
+            },
+          });
           const text = show(toText(result));
           if (result.isError)
             throw new ToolError("tool_failed", text.slice(0, MOST_ERROR_CHARACTERS), "Correct the call, or do without it.");

@@ -1,13 +1,14 @@
 import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
 import { callKey, makeLoopGuard } from "../../agents/loop-guard.ts";
+import { answerForms } from "../../agents/elicitation.ts";
 import { permissionFor } from "../../agents/permission.ts";
 import { answerForModel, callerQuestion, loopQuestion, permissionQuestion, stepQuestion } from "../../agents/questions.ts";
 import { notRun, runToolCall, ToolError, type ToolOutcome } from "../../agents/run-tool-call.ts";
 import type { AgentTool, ToolTurn } from "../../agents/tool.ts";
 import { toolDigest } from "../../agents/tool-digest.ts";
 import { AppError } from "../../errors/app-error.ts";
-import type { NewStep, StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
+import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
 import type { Agent, PermissionAction } from "../../turn/agent.ts";
@@ -28,18 +29,13 @@ import {
   type Verdict,
   whatAnswerSays,
 } from "./answered-calls.ts";
-import { callsBefore, failuresBefore } from "./calls-before.ts";
+import { callsBefore, failuresBefore, interruptedCalls } from "./calls-before.ts";
+import { callAgain, ofForms, withAnswer } from "./elicited-calls.ts";
 import { askQuestion, tellUnasked } from "./ask-question.ts";
 import { toolMessage } from "./window-with-steps.ts";
 
 /** Characters of an output in its event; the step has all. */
 const SHOWN_CHARACTERS = 4_000;
-
-/** Calls of which it is not known whether they ran. */
-function interruptedCalls(earlier: readonly StepOfQuestion[]): Set<string> {
-  const cutOff = earlier.filter(({ kind, endedAt }) => kind === "tool" && endedAt === null);
-  return new Set(cutOff.map(({ name, arguments: given }) => callKey(name, given)));
-}
 
 /** The question of a call that asks one, or what is wrong with the call. */
 function askedBy(asks: NonNullable<AgentTool["asks"]>, given: Record<string, unknown>): { question: NewQuestion } | Ready {
@@ -59,6 +55,13 @@ export interface CalledTools {
   question: Question | null;
   /** Why no more tools are called. */
   end: string | null;
+}
+
+/** `again`: the call failed, as its server asks something. It is made once more when somebody has answered. */
+interface RanCall {
+  message: BaseMessage;
+  failsAgain: boolean;
+  again: ReturnType<typeof callAgain> | null;
 }
 
 /** Runs the calls of an agent, or asks whether they may run. */
@@ -92,6 +95,8 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
 
   /** `count`: how often the call has come, when it goes round in circles. What cannot run anyway needs no permission. */
   async function judge(call: PendingCall, count: number | null, passed?: Passed): Promise<Verdict> {
+    const ofForm = ofForms(call);
+    if (ofForm) return ofForm;
     if (progress.isStepping && turn.interactive && !passed) return ask({ question: stepQuestion(agent.name, call), about: "step" });
     const tool = tools.find(({ name }) => name === call.name);
     if (tool?.runsAtCaller && parseArguments(call.arguments) !== null) return { ask: null };
@@ -112,21 +117,29 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     return { run: permission === "allow_always" ? "allow" : permission, ruling: needsNobody ? undefined : permission };
   }
 
-  async function runCall(call: PendingCall, verdict: Ready): Promise<{ message: BaseMessage; failsAgain: boolean }> {
+  async function runCall(call: PendingCall, verdict: Ready): Promise<RanCall> {
+    const { elicit, unanswered } = answerForms(call.forms ?? []);
     const { timeoutMs: own = turn.toolTimeoutMs } = tools.find(({ name }) => name === call.name) ?? {};
     const timeoutMs = Math.max(1, Math.min(own, limits.timeout_s * 1_000 - elapsedMs()));
     const outcome = async (): Promise<ToolOutcome> => {
       if ("outcome" in verdict) return verdict.outcome;
       // A rule may have come since somebody allowed it.
       const permission = (tool: AgentTool) => (permissionFor(agent.permissions, tool) === "deny" ? "deny" : verdict.run);
-      return runToolCall(call, { tools, permissionOf: permission, turn: toolTurn, hooks: turn.hooks, timeoutMs, signal });
+      const elicits = turn.interactive ? elicit : undefined;
+      const parts = { tools, permissionOf: permission, turn: toolTurn, hooks: turn.hooks, timeoutMs, signal, elicit: elicits };
+      return runToolCall(call, parts);
     };
     const { ok, output, isCut, ms } = await outcome();
     await retryWhileUnreachable(() => steps.end(held, { seq: call.seq, output, ok, tokens: estimateTokens(output) }), signal);
     const shown = output.slice(0, SHOWN_CHARACTERS).toWellFormed();
     const cut = isCut || shown.length < output.length;
     emit(runtime, { status: "tool_result", content: { call_id: call.id, agent: agent.name, name: call.name, ok, output: shown, cut, ms } });
-    return { message: toolMessage(call.id, call.name, output), failsAgain: !ok && guard.noteFailure({ name: call.name, output, round }) };
+    const form = ok ? null : unanswered();
+    return {
+      message: toolMessage(call.id, call.name, output),
+      failsAgain: !ok && guard.noteFailure({ name: call.name, output, round }),
+      again: form && callAgain(call, form, ++progress.steps),
+    };
   }
 
   /** Asks about the first of them; the caller's calls come last, and together. */
@@ -191,7 +204,9 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     const toStore = thought ? [thought, ...begun] : begun;
     const isHeld = toStore.length === 0 || (await retryWhileUnreachable(() => steps.begin(held, toStore), signal));
     if (!isHeld) throw new AppError("turn_superseded", "Another turn took over the conversation before the tools were called.");
-    if (thought) tellCalls(calls);
+    const again = now.flatMap(({ call }) => (call.forms ? [call] : [])); // the model has not made these
+    progress.called.push(...again.map(({ name }) => name));
+    tellCalls(thought ? calls : again);
     const ready = now.map(({ call, verdict }) => ({
       call,
       ...("unasked" in verdict ? unasked(call, verdict.unasked) : { ready: verdict }),
@@ -200,8 +215,9 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     const results = ran.map(({ message }) => message);
     const failing = ready.find((_, index) => ran[index]?.failsAgain)?.call;
     const stop = end ?? ready.find((one) => "end" in one)?.end ?? (failing ? tellFailure(failing.name) : null);
-    if (waiting.length === 0) return { results, question: null, end: stop };
-    if (stop === null) return { results, question: await askNext(waiting), end: null };
+    const asking = stop === null ? [...waiting, ...ran.flatMap(({ again }) => again ?? [])] : waiting;
+    if (asking.length === 0) return { results, question: null, end: stop };
+    if (stop === null) return { results, question: await askNext(asking), end: null };
     const stopped = waiting.map(({ call }) => call);
     const rest = await run(stopped, { known: new Map(stopped.map(({ seq }) => [seq, STOPPED])), end: stop });
     return { ...rest, results: [...results, ...rest.results] };
@@ -225,7 +241,7 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
         progress.loopsFrom = first.seq;
       }
       const begun = new Set(turn.earlier.flatMap((step) => (step.turnId === turnId && step.kind === "tool" ? [step.seq] : [])));
-      const pending = resumed.state.pending.filter(({ seq }) => !begun.has(seq));
+      const pending = withAnswer(resumed.state.pending, resumed).filter(({ seq }) => !begun.has(seq));
       return run(pending, pending[0] === first ? says : { ...says, passed: undefined });
     },
   };

@@ -44,7 +44,7 @@ export interface AnswerSays {
 }
 
 export const said = (output: string): Ready => ({ outcome: { ok: true, output, isCut: false, ms: 0 } });
-const refused = (code: string, message: string, fix: string): Ready => ({ outcome: notRun(new ToolError(code, message, fix)) });
+export const refused = (code: string, message: string, fix: string): Ready => ({ outcome: notRun(new ToolError(code, message, fix)) });
 
 const all = (pending: readonly PendingCall[], ready: Ready): Map<number, Ready> => new Map(pending.map(({ seq }) => [seq, ready]));
 
@@ -111,6 +111,7 @@ export function whatAnswerSays({ answered, state }: Pick<ResumedTurn, "answered"
   if (answered.question.type === "client_tool") return ofCaller(pending, answered);
   const [first] = pending;
   if (!first) return { known: new Map() };
+  if (first.forms) return { known: new Map() }; // as the form says
   if (answered.question.type === "permission") return ofPermission(first, answered);
   return { known: new Map([[first.seq, said(answerForModel(answered.question, answered))]]) };
 }

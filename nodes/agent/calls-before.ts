@@ -1,5 +1,5 @@
 import { callKey, type PastCall, type PastFailure } from "../../agents/loop-guard.ts";
-import type { Step } from "../../stores/postgres/agents/step-store.ts";
+import type { Step, StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
 
 /** The calls among these steps, from this one on. The time that the turn waited for people does not count. */
 export function callsBefore(steps: readonly Step[], from: number): PastCall[] {
@@ -22,4 +22,10 @@ export function failuresBefore(steps: readonly Step[]): PastFailure[] {
     if (kind === "model") round++;
     return kind === "tool" && ok === false ? [{ name, output: output ?? "", round }] : [];
   });
+}
+
+/** Calls of which it is not known whether they ran. */
+export function interruptedCalls(earlier: readonly StepOfQuestion[]): Set<string> {
+  const cutOff = earlier.filter(({ kind, endedAt }) => kind === "tool" && endedAt === null);
+  return new Set(cutOff.map(({ name, arguments: given }) => callKey(name, given)));
 }

@@ -176,7 +176,11 @@ test("the time that people take does not count: what is called again afterwards 
   const fourth = contentOf((await client.rest(third)).events, "waiting");
   expect(fourth.question.type).toBe("permission"); // to go on is no permission
   await client.answer(fourth, { answer: "deny" });
-  await client.rest(fourth);
+  // The calls before the one that went on count no more: this is the second.
+  const fifth = contentOf((await client.rest(fourth)).events, "waiting");
+  expect(fifth.question.type).toBe("permission");
+  await client.answer(fifth, { answer: "deny" });
+  expect(contentOf((await client.rest(fifth)).events, "waiting").question.type).toBe("decision");
 });
 
 test("a tool that fails three times in the same way ends the loop with an answer, also across a question", async () => {
