@@ -19,10 +19,18 @@ const Branch = z.object({
   active: z.boolean().describe("Its path is what is listed, answered and remembered."),
 });
 export const BranchList = z.object({ branches: z.array(Branch) });
-const BranchBody = z.strictObject(
-  { branch_id: uuidField },
-  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with branch_id" : undefined) },
-);
+const BranchBody = z
+  .strictObject(
+    {
+      branch_id: uuidField.optional(),
+      message_id: uuidField.optional().describe("One of `versions`: of the branches whose paths have it, the one that was shown last."),
+    },
+    { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with branch_id or message_id" : undefined) },
+  )
+  .refine(({ branch_id: branch, message_id: message }) => (branch === undefined) !== (message === undefined), {
+    path: ["branch_id"],
+    message: "is needed, or message_id in its place",
+  });
 const DeletionQuery = z.object({
   children: z.enum(["true", "false"], "must be true or false").default("false").describe("`true`: the branches that leave it go, too."),
 });
@@ -73,9 +81,9 @@ export function branchRoutes({ stores, memory }: AppParts): Router {
       response.json({ branches: (await branches.list(conversation)).map(toBranch) });
     },
     async activateBranch(request, response) {
-      const { branch_id: branchId } = parseRequest(BranchBody, request.body);
+      const { branch_id: branchId, message_id: messageId = "" } = parseRequest(BranchBody, request.body);
       const conversation = await findConversation(conversations, request, response);
-      await branches.activate(conversation, branchId);
+      await branches.activate(conversation, branchId ?? (await branches.findBranchOf(conversation, messageId)));
       response.json({ branches: (await branches.list(conversation)).map(toBranch) });
     },
     async deleteBranch(request, response) {

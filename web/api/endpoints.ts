@@ -44,6 +44,21 @@ export const readModels = () => call<Api.ModelList>(`${API}/models`);
 /** Newest first, each answer with what its turn did; `after` lists older ones. */
 export const listMessages = (conversationId: string, page: { after: string | null; limit: number }) =>
   call<Api.MessageList>(`${API}/conversations/${conversationId}/messages${query({ order: "newest_first", include: "steps", ...page })}`);
+export const listBranches = (conversationId: string) => call<Api.BranchList>(`${API}/conversations/${conversationId}/branches`);
+export const activateBranch = (conversationId: string, body: Api.BranchBody) =>
+  call<Api.BranchList>(`${API}/conversations/${conversationId}/active-branch`, { method: "PUT", body });
+export const eraseBranch = (conversationId: string, branchId: string, withChildren: boolean) =>
+  call<Api.EraseAnswer>(`${API}/conversations/${conversationId}/branches/${branchId}${query({ children: String(withChildren) })}`, {
+    method: "DELETE",
+  });
+const snapshots = (conversationId: string): string => `${API}/conversations/${conversationId}/snapshots`;
+export const listSnapshots = (conversationId: string) => call<Api.SnapshotList>(snapshots(conversationId));
+export const addSnapshot = (conversationId: string, label: string) =>
+  call<Api.Snapshot>(snapshots(conversationId), { method: "POST", body: { label } });
+export const removeSnapshot = (conversationId: string, snapshotId: string) =>
+  call<Api.DeletedSnapshot>(`${snapshots(conversationId)}/${snapshotId}`, { method: "DELETE" });
+export const restoreSnapshot = (conversationId: string, snapshotId: string) =>
+  call<Api.BranchList>(`${snapshots(conversationId)}/${snapshotId}/restore`, { method: "POST" });
 export const readMessage = (messageId: string) => call<Api.FoundMessage>(`${API}/messages/${messageId}`);
 export const eraseConversation = (conversationId: string, keepalive: boolean) =>
   call<Api.EraseAnswer>(`${API}/conversations/${conversationId}`, { method: "DELETE", keepalive });

@@ -1,4 +1,4 @@
-import { cited, closePanel, inspected } from "./side-panel.ts";
+import { closePanel, panelIsOpen } from "./side-panel.ts";
 import { isAsking, isOver } from "./live-turn.ts";
 import { chatAddress, goTo, place } from "./route.ts";
 import { stopTurn } from "./run-turn.ts";
@@ -10,7 +10,7 @@ const isWriting = (target: EventTarget | null): boolean =>
 /** Closes the panel beside the thread, else stops the answer. A turn that asks is not ended by a slip. */
 function escape(): void {
   const running = turnsHere.value.find((turn) => !isOver(turn) && !isAsking(turn));
-  if (inspected.value !== null || cited.value !== null) closePanel();
+  if (panelIsOpen.value) closePanel();
   else if (running) void stopTurn(running);
 }
 

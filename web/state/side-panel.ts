@@ -1,25 +1,27 @@
-import { batch, signal } from "@preact/signals";
+import { batch, computed, signal } from "@preact/signals";
 import type { Source } from "./sources.ts";
 
-/** What stands beside the thread: the details of a turn, or a cited passage. One of them at most. */
+/** What stands beside the thread: the details of a turn, a cited passage, or the branches. One of them at most. */
 export const inspected = signal<string | null>(null);
 export const cited = signal<Source | null>(null);
+export const showsBranches = signal(false);
+export const panelIsOpen = computed(() => inspected.value !== null || cited.value !== null || showsBranches.value);
 
 /** On a narrow screen the list of conversations is a drawer. */
 export const listIsOpen = signal(false);
 
-export function inspect(turnId: string | null): void {
+function show(turnId: string | null, source: Source | null, branches: boolean): void {
   batch(() => {
     inspected.value = turnId;
-    cited.value = null;
+    cited.value = source;
+    showsBranches.value = branches;
   });
 }
 
-export function openSource(source: Source): void {
-  batch(() => {
-    inspected.value = null;
-    cited.value = source;
-  });
-}
+export const inspect = (turnId: string | null): void => show(turnId, null, false);
+
+export const openSource = (source: Source): void => show(null, source, false);
+
+export const openBranches = (): void => show(null, null, true);
 
 export const closePanel = (): void => inspect(null);

@@ -48,6 +48,19 @@ export function showMessages(newest: NewestMessages): void {
   earlierError.value = null;
 }
 
+/** Takes a message and all behind it off the page. */
+export function cutFrom(messageId: string): void {
+  const { messages } = shown.value;
+  const index = messages.findIndex(({ id }) => id === messageId);
+  if (index >= 0) shown.value = { ...shown.value, messages: messages.slice(0, index) };
+}
+
+/** Adds what a turn of this page has stored. */
+export function addMessages(newest: readonly Message[]): void {
+  const fresh = newest.filter(({ id }) => !isStored(id));
+  if (fresh.length > 0) shown.value = { ...shown.value, messages: [...shown.value.messages, ...fresh] };
+}
+
 export const clearMessages = (): void => showMessages(NONE);
 
 /** Shows a page of older messages above the others. `beforeShown` is called when it is loaded. */

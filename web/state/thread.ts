@@ -1,12 +1,14 @@
 import { batch, computed, effect, signal } from "@preact/signals";
 import { ApiError, toApiError } from "../api/api-error.ts";
-import { readTurn } from "../api/endpoints.ts";
+import { listMessages, readTurn } from "../api/endpoints.ts";
+import type { Message } from "../api/types.ts";
 import { randomId } from "../random-id.ts";
 import { findConversation } from "./conversations.ts";
-import { isOver } from "./live-turn.ts";
+import { isOver, type LiveTurn } from "./live-turn.ts";
+import { attachmentsOf, toParts } from "./message-parts.ts";
 import { chatAddress, goTo, place, renamePlace } from "./route.ts";
 import { userId } from "./settings.ts";
-import { clearMessages, isStored, readNewest, showMessages, storedMessages } from "./stored-messages.ts";
+import { addMessages, clearMessages, isStored, readNewest, showMessages, storedMessages } from "./stored-messages.ts";
 import { readTab, writeTab } from "./tab-storage.ts";
 import { texts } from "../texts/texts.ts";
 import { dropStoredTurns, followTurn, liveTurns } from "./turns.ts";
@@ -31,11 +33,19 @@ export const turnsHere = computed(() =>
   liveTurns.value.filter(({ body }) => body.user_id === userId.value && body.session_id === sessionId.value),
 );
 
-/** Stored messages but for those of this tab's turns. */
+let older: Message[] = [];
+
+/** Stored messages but for those of this tab's turns: the same list as long as they are the same. */
 export const olderMessages = computed(() => {
   const shown = new Set<string | null>(turnsHere.value.flatMap(({ runIds, turnId }) => [...runIds, turnId.value]));
-  return storedMessages.value.filter(({ metadata }) => !shown.has(metadata["turn_id"] as string));
+  const found = storedMessages.value.filter(({ metadata }) => !shown.has(metadata["turn_id"] as string));
+  if (found.length !== older.length || found.some((message, index) => message !== older[index])) older = found;
+  return older;
 });
+
+/** The message of a turn of this page as it is stored; undefined until it is. */
+export const storedOf = ({ runIds }: LiveTurn, wanted: Message["role"]): Message | undefined =>
+  storedMessages.value.findLast(({ role, metadata }) => role === wanted && runIds.has(metadata["turn_id"] as string));
 
 /** Follows the last question when another tab or device is being answered. */
 async function followOpenQuestion(owner: string, isWanted: () => boolean): Promise<void> {
@@ -44,8 +54,10 @@ async function followOpenQuestion(owner: string, isWanted: () => boolean): Promi
   const isOurs = turnsHere.value.some((turn) => !isOver(turn) || turn.runIds.has(turnId as string));
   if (!question || typeof turnId !== "string" || isOurs) return;
   const stored = await readTurn(turnId).catch(() => null);
-  if (!isWanted() || !["running", "waiting", "done"].includes(stored?.state ?? "")) return;
-  const { content: message } = question;
+  // Done: it was answered meanwhile, or it is being answered anew.
+  if (isWanted() && stored?.state === "done") await refreshThread(place.value.messageId);
+  if (!isWanted() || !["running", "waiting"].includes(stored?.state ?? "")) return;
+  const message = toParts(question.content, attachmentsOf(question).map(({ url }) => url)); // prettier-ignore
   const body = { user_id: owner, session_id: sessionId.value, message, kb_prefix: null } as const;
   followTurn({ ...body, agent_type: null, on_disconnect: "continue", interactive: true }, question, turnId);
 }
@@ -91,6 +103,35 @@ function openDraft(): void {
   threadIsLoading.value = false;
 }
 
+/** Reads the shown conversation anew, as far back as a message, which is then in view. Throws ApiError. */
+export async function refreshThread(sought: string | null = null): Promise<void> {
+  const id = conversationId.value;
+  const owner = userId.value;
+  if (id === null) return;
+  const isWanted = (): boolean => conversationId.value === id && userId.value === owner;
+  const newest = await readNewest(id, sought, isWanted);
+  if (newest === null) return;
+  batch(() => {
+    showMessages(newest);
+    if (place.value.view === "chat") renamePlace(chatAddress(id, sought));
+  });
+}
+
+/** The ids under which turns were looked up; a retry has another. */
+const taken = new WeakMap<LiveTurn, string | null>();
+
+/** Gets the ids and versions of what a turn has stored. One that failed in the place of others may have stored nothing. */
+async function takeStored(turn: LiveTurn): Promise<void> {
+  const id = conversationId.value;
+  if (id === null || taken.get(turn) === turn.turnId.value) return;
+  taken.set(turn, turn.turnId.value);
+  const { edit_of: editOf, regenerate } = turn.body;
+  if (turn.phase.value === "failed" && (editOf ?? regenerate)) return refreshThread();
+  const { messages } = await listMessages(id, { after: null, limit: 2 });
+  const isIts = ({ metadata }: Message): boolean => turn.runIds.has(metadata["turn_id"] as string);
+  if (conversationId.value === id && turnsHere.value.includes(turn)) addMessages(messages.filter(isIts).toReversed());
+}
+
 export function reloadThread(): void {
   const { conversationId: id } = place.value;
   conversationId.value = null;
@@ -122,6 +163,11 @@ export function followPlace(): void {
     if (conversationId.value !== null || place.value.view !== "chat" || place.value.conversationId !== null) return;
     const found = turnsHere.value.filter(isOver).map(({ result }) => result.value?.conversation_id)[0];
     if (found) queueMicrotask(() => adopt(found));
+  });
+  effect(() => {
+    if (conversationId.value === null) return;
+    const ended = turnsHere.value.filter(isOver);
+    queueMicrotask(() => void Promise.allSettled(ended.map(takeStored)));
   });
 }
 

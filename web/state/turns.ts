@@ -24,11 +24,14 @@ function isShownByStore(turn: LiveTurn, index: number, all: readonly LiveTurn[])
   return all.slice(index + 1).some((later) => isSameSession(turn, later));
 }
 
+/** A tab has no room for pictures: after a reload such a turn is followed as one from elsewhere. */
+const isKept = ({ isFollowed, body }: LiveTurn): boolean => !isFollowed && !Array.isArray(body.message);
+
 /** Stores the other turns for a reload. Where there is no room for their texts, their events are read again from the first. */
 function save(): void {
   clearTimeout(saveTimer);
   saveTimer = undefined;
-  const records = liveTurns.value.filter((...turn) => !turn[0].isFollowed && !isShownByStore(...turn)).map(toRecord);
+  const records = liveTurns.value.filter((...turn) => isKept(turn[0]) && !isShownByStore(...turn)).map(toRecord);
   if (records.length === 0) writeTab(STORED_AS, null);
   else if (!writeTab(STORED_AS, records))
     writeTab(STORED_AS, records.map((record) => ({ ...record, text: "", lastEventId: null }))); // prettier-ignore

@@ -1,3 +1,4 @@
+import { enBranches, enPictures } from "./en-branches.ts";
 import { enActs, enContext } from "./en-context.ts";
 import { enDocuments } from "./en-documents.ts";
 import { enErrors } from "./en-errors.ts";
@@ -153,6 +154,8 @@ export const en = {
   inspector: enInspector,
   context: enContext,
   acts: enActs,
+  branches: enBranches,
+  pictures: enPictures,
   documents: enDocuments,
   questions: enQuestions,
   memory: enMemory,

@@ -1,4 +1,5 @@
 import type { Texts } from "./en.ts";
+import { zhBranches, zhPictures } from "./zh-branches.ts";
 import { zhActs, zhContext } from "./zh-context.ts";
 import { zhDocuments } from "./zh-documents.ts";
 import { zhErrors } from "./zh-errors.ts";
@@ -142,6 +143,8 @@ export const zh: Texts = {
   inspector: zhInspector,
   context: zhContext,
   acts: zhActs,
+  branches: zhBranches,
+  pictures: zhPictures,
   documents: zhDocuments,
   questions: zhQuestions,
   memory: zhMemory,

@@ -30,6 +30,8 @@ export interface BranchStore {
   list(conversation: OwnedConversation): Promise<StoredBranch[]>;
   /** The path of a branch, for `MessageStore.list`; null: it is the only one. Throws AppError `not_found`. */
   findPath(conversation: OwnedConversation, branchId: string): Promise<string | null>;
+  /** The branch that was shown last of those whose path has a message. Throws AppError `not_found`. */
+  findBranchOf(conversation: OwnedConversation, messageId: string): Promise<string>;
   /** The question behind an answer of a conversation. Throws AppError `not_found`, or `invalid_request` for a message that is no answer. */
   findAsked(answer: Owner & { sessionId: string; regenerate: string }): Promise<string>;
   /** What there is at both ends of the active path of a session; null without a conversation. */
@@ -54,6 +56,14 @@ order by "createdAt", id`;
 
 const FIND_PATH = `
 select branch_path(id, $4)::text as path, id = $4 as "isFirst" from conversations where id = $1 and tenant_id = $2 and user_id = $3`;
+
+const FIND_BRANCH_OF = `
+select branches.id from branches
+  join conversations on conversations.id = branches.conversation_id
+  join messages on messages.conversation_id = conversations.id
+  cross join lateral (select branch_path(conversations.id, branches.id) as path offset 0) its
+where conversations.id = ${OWNED_ID} and messages.id = $4 and ${onPathSql("messages", "its.path")}
+order by ${IS_ACTIVE} desc, branches.updated_at desc, branches.id desc limit 1`;
 
 /** Reads no messages. $6: the jobs that follow the path. */
 const ACTIVATE = `
@@ -97,6 +107,13 @@ export function makeBranchStore(database: Database): BranchStore {
       const [found] = await database.query<{ path: string | null; isFirst: boolean }>(find);
       if (!found || (found.path === null && !found.isFirst)) throw branchNotFound(branchId);
       return found.path;
+    },
+
+    async findBranchOf(conversation, messageId) {
+      const find = { name: "branch-of-message", text: FIND_BRANCH_OF, values: [...ownedValues(conversation), messageId] };
+      const [found] = await database.query<{ id: string }>(find);
+      if (!found) throw new AppError("not_found", `message_id: no other branch of this conversation has a message ${messageId}.`);
+      return found.id;
     },
 
     findAsked: (answer) => findAsked(database, answer),

@@ -72,6 +72,27 @@ test("an edited question takes its words and all behind them off the path and ou
   expect(lastPrompt()).not.toContain("Calypso");
 });
 
+test("a version is switched to by its message: to the branch that was shown last of those that have it", async () => {
+  const { say } = talk();
+  const first = await say({ message: "Name a colour" }, "Red.");
+  const id = first.conversation_id;
+  const green = await say({ message: "Name a dark colour", edit_of: (await list(id))[0]?.id }, "Green.");
+  await say({ regenerate: green.message_id }, "Brown.");
+  const switchTo = (messageId: unknown) => putJson<ErrorBody>(api(`conversations/${id}/active-branch`), { message_id: messageId });
+  expect((await switchTo(first.message_id)).status).toBe(200);
+  const [original, edited] = (await list(id))[0]?.versions?.message_ids ?? [];
+  expect(await contents(id)).toEqual(["Name a colour", "Red."]);
+  expect((await switchTo(edited)).status).toBe(200);
+  expect(await contents(id)).toEqual(["Name a dark colour", "Brown."]);
+  expect((await switchTo(green.message_id)).status).toBe(200);
+  expect(await contents(id)).toEqual(["Name a dark colour", "Green."]);
+  expect((await switchTo(original)).status).toBe(200);
+  expect((await switchTo(uuidv7())).status).toBe(404);
+  for (const body of [{}, { branch_id: id, message_id: original }])
+    expect((await putJson(api(`conversations/${id}/active-branch`), body)).status).toBe(400);
+  expect(await contents(id)).toEqual(["Name a colour", "Red."]);
+});
+
 test("an answer is given again to the same question, which stands once in the prompt", async () => {
   const { say } = talk();
   const first = await say({ message: "Name a colour" }, "Red.");

@@ -1,23 +1,26 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
-import type { Rating } from "../../api/types.ts";
+import type { Message } from "../../api/types.ts";
+import { regenerateAnswer } from "../../state/rewrite.ts";
+import { isBeingAnswered } from "../../state/say.ts";
 import { inspect, inspected } from "../../state/side-panel.ts";
 import { type Source, withSources } from "../../state/sources.ts";
 import { showTime, texts } from "../../texts/texts.ts";
+import { VersionSwitch } from "../branches/version-switch.tsx";
 import { QuietButton } from "../button.tsx";
+import { useAction } from "../loaded.tsx";
+import { SignButton } from "../sign-button.tsx";
 import { RatingButtons } from "./rating.tsx";
 
 interface AnswerProps {
-  id?: string | undefined;
+  /** As it is stored; undefined until it is. */
+  stored: Message | undefined;
   turnId: string | null;
   time: string | null;
   isBusy?: boolean;
   /** To copy, with its sources. */
   text: () => string;
   sources: readonly Source[];
-  /** Of the stored answer, which can be rated. */
-  messageId: string | null;
-  rating: Rating | null;
   children: ComponentChildren;
   notes?: ComponentChildren;
 }
@@ -39,14 +42,30 @@ function CopyButton({ text }: { text: () => string }) {
   return <QuietButton onClick={copy}>{isCopied ? t.copied : t.copy}</QuietButton>;
 }
 
+/** What can be done with a stored answer: rate it, have it given again, see its other versions. */
+function StoredActions({ of: stored }: { of: Message }) {
+  const { run, note } = useAction();
+  const { id, rating, versions } = stored;
+  return (
+    <>
+      <RatingButtons messageId={id} given={rating} />
+      {!isBeingAnswered() && (
+        <SignButton sign="again" label={texts.value.branches.regenerate} onClick={() => run(() => regenerateAnswer(id))} />
+      )}
+      {versions && <VersionSwitch of={stored} />}
+      {note}
+    </>
+  );
+}
+
 /** An answer of the assistant; a click looks inside. */
-export function Answer({ id, turnId, time, isBusy = false, text, sources, messageId, rating, children, notes }: AnswerProps) {
+export function Answer({ stored, turnId, time, isBusy = false, text, sources, children, notes }: AnswerProps) {
   const t = texts.value.chat;
   const isInspected = turnId !== null && inspected.value === turnId;
   return (
     <article
       class={`message from-assistant${isInspected ? " inspected" : ""}`}
-      id={id}
+      id={stored && `message-${stored.id}`}
       tabIndex={-1}
       aria-label={t.assistant}
       aria-busy={isBusy}
@@ -66,7 +85,7 @@ export function Answer({ id, turnId, time, isBusy = false, text, sources, messag
           </button>
         )}
         {!isBusy && <CopyButton text={() => withSources(text(), sources, t.sources)} />}
-        {messageId !== null && !isBusy && <RatingButtons key={messageId} messageId={messageId} given={rating} />}
+        {stored && !isBusy && <StoredActions key={stored.id} of={stored} />}
       </footer>
     </article>
   );

@@ -1,11 +1,14 @@
+import type { ComponentChildren } from "preact";
 import { readStatus } from "../../api/endpoints.ts";
-import { cited, closePanel, inspected, listIsOpen } from "../../state/side-panel.ts";
+import { cited, closePanel, inspected, listIsOpen, openBranches, showsBranches } from "../../state/side-panel.ts";
 import { isNarrow, userId } from "../../state/settings.ts";
+import { conversationId } from "../../state/thread.ts";
 import { texts } from "../../texts/texts.ts";
-import { IconButton } from "../button.tsx";
+import { IconButton, QuietButton } from "../button.tsx";
 import { lazy } from "../lazy.tsx";
 import { useLoaded } from "../loaded.tsx";
 import { Modal } from "../modal.tsx";
+import { SignPicture } from "../sign-button.tsx";
 import { CitedPassage } from "./cited-passage.tsx";
 import { Composer } from "./composer.tsx";
 import { ContextGauge } from "./context-gauge.tsx";
@@ -14,20 +17,29 @@ import { Thread } from "./thread.tsx";
 
 const Inspector = lazy(() => import("../inspector/inspector.tsx").then((script) => script.Inspector));
 
+const BranchesPanel = lazy(() => import("../branches/branches-panel.tsx").then((script) => script.BranchesPanel));
+
 /** Says once that nothing but quotes is to be expected. */
 function OfflineRemark() {
   const { value } = useLoaded(readStatus, [userId.value]);
   return value?.models.chat === "offline" ? <p class="note offline">{texts.value.chat.offline}</p> : null;
 }
 
-/** The details of a turn, or a cited passage, beside the thread or over it. */
+/** What stands beside the thread, with its title; null: nothing. */
+function panelContent(): { title: string; content: ComponentChildren } | null {
+  const t = texts.value;
+  if (cited.value) return { title: t.chat.citedTitle, content: <CitedPassage source={cited.value} /> };
+  if (inspected.value !== null) return { title: t.inspector.title, content: <Inspector turnId={inspected.value} /> };
+  if (!showsBranches.value || conversationId.value === null) return null;
+  return { title: t.branches.title, content: <BranchesPanel conversationId={conversationId.value} /> };
+}
+
+/** The details of a turn, a cited passage or the branches, beside the thread or over it. */
 function SidePanel() {
   const t = texts.value;
-  const turnId = inspected.value;
-  const source = cited.value;
-  if (turnId === null && source === null) return null;
-  const title = source ? t.chat.citedTitle : t.inspector.title;
-  const content = source ? <CitedPassage source={source} /> : turnId !== null && <Inspector turnId={turnId} />;
+  const shown = panelContent();
+  if (!shown) return null;
+  const { title, content } = shown;
   if (isNarrow.value) {
     return (
       <Modal title={title} side="end" onClose={closePanel}>
@@ -50,7 +62,7 @@ function SidePanel() {
 export function ChatView() {
   const t = texts.value;
   const closeList = (): void => void (listIsOpen.value = false);
-  const hasPanel = inspected.value !== null || cited.value !== null;
+  const hasPanel = panelContent() !== null;
   return (
     <div class={`chat${hasPanel && !isNarrow.value ? " with-inspector" : ""}`}>
       {isNarrow.value ? (
@@ -67,7 +79,14 @@ export function ChatView() {
       <section class="talk" aria-label={t.views.chat}>
         <OfflineRemark />
         <Thread />
-        <ContextGauge />
+        {conversationId.value !== null && (
+          <div class="talk-foot">
+            <ContextGauge />
+            <QuietButton onClick={() => (showsBranches.value ? closePanel() : openBranches())}>
+              <SignPicture of="branches" /> {t.branches.title}
+            </QuietButton>
+          </div>
+        )}
         <Composer />
       </section>
       <SidePanel />

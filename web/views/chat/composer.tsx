@@ -1,22 +1,18 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { choices, choicesAsFields } from "../../state/choices.ts";
+import { choices } from "../../state/choices.ts";
+import { picturesFor } from "../../state/chosen-pictures.ts";
 import { keepDraft, readDraft } from "../../state/drafts.ts";
 import { isOver } from "../../state/live-turn.ts";
+import { toParts } from "../../state/message-parts.ts";
 import { stopTurn } from "../../state/run-turn.ts";
-import { userId } from "../../state/settings.ts";
+import { say } from "../../state/say.ts";
 import { sessionId, turnsHere } from "../../state/thread.ts";
-import { sendTurn } from "../../state/turns.ts";
 import { texts } from "../../texts/texts.ts";
+import { fitToText } from "../fit-to-text.ts";
 import { submitting } from "../loaded.tsx";
+import { ChoosePictures, PictureTray } from "../pictures/picture-tray.tsx";
 import { ComposerOptions } from "./composer-options.tsx";
-
-/** Makes the field as high as its text. */
-function fit(field: HTMLTextAreaElement | null): void {
-  if (!field) return;
-  field.style.height = "auto";
-  field.style.height = `${Math.min(field.scrollHeight, 320) + 2}px`;
-}
 
 /** Writes and sends a message; while it is answered, stops it. What is written stays with its conversation. */
 export function Composer() {
@@ -25,13 +21,16 @@ export function Composer() {
   const draft = useSignal("");
   const running = turnsHere.value.find((turn) => !isOver(turn));
   const session = sessionId.value;
+  const pictures = picturesFor(session);
+  const isDraggedOver = useSignal(false);
+  const isNothing = draft.value.trim() === "" && pictures.chosen.value.length === 0;
 
   useEffect(() => {
     if (matchMedia("(hover: hover)").matches) field.current?.focus();
   }, []);
   useLayoutEffect(() => {
     draft.value = readDraft(session);
-    requestAnimationFrame(() => fit(field.current));
+    requestAnimationFrame(() => fitToText(field.current));
   }, [session]);
 
   function write(text: string): void {
@@ -40,14 +39,11 @@ export function Composer() {
   }
 
   function send(): void {
-    const message = draft.value;
-    const owner = userId.value;
-    if (message.trim() === "" || owner === null || running) return;
-    const fields = choicesAsFields(choices.value);
-    const body = { user_id: owner, session_id: session, message, on_disconnect: "continue", interactive: true } as const;
-    sendTurn({ kb_prefix: null, agent_type: null, ...body, ...fields });
+    if (isNothing || running) return;
+    say({ message: toParts(draft.value, pictures.chosen.value.map(({ url }) => url)) }); // prettier-ignore
     write("");
-    requestAnimationFrame(() => fit(field.current));
+    pictures.clear();
+    requestAnimationFrame(() => fitToText(field.current));
   }
 
   function onKeyDown(event: KeyboardEvent): void {
@@ -57,9 +53,29 @@ export function Composer() {
     send();
   }
 
+  /** Text is pasted as ever. */
+  function takeFiles(event: Event, from: DataTransfer | null): void {
+    isDraggedOver.value = false;
+    if (!from || from.files.length === 0) return;
+    event.preventDefault();
+    void pictures.add([...from.files]);
+  }
+
   return (
-    <form class={`composer${choices.value.isTemporary ? " is-temporary" : ""}`} onSubmit={submitting(send)}>
+    <form
+      class={`composer${choices.value.isTemporary ? " is-temporary" : ""}${isDraggedOver.value ? " takes-files" : ""}`}
+      onSubmit={submitting(send)}
+      onDragOver={(event) => {
+        if (!event.dataTransfer?.types.includes("Files")) return;
+        event.preventDefault();
+        isDraggedOver.value = true;
+      }}
+      onDragLeave={() => (isDraggedOver.value = false)}
+      onDrop={(event) => takeFiles(event, event.dataTransfer)}
+    >
+      <PictureTray of={pictures} />
       <div class="composer-box">
+        <ChoosePictures of={pictures} />
         <textarea
           id="message"
           ref={field}
@@ -70,16 +86,17 @@ export function Composer() {
           value={draft}
           onInput={({ currentTarget }) => {
             write(currentTarget.value);
-            fit(currentTarget);
+            fitToText(currentTarget);
           }}
           onKeyDown={onKeyDown}
+          onPaste={(event) => takeFiles(event, event.clipboardData)}
         />
         {running ? (
           <button type="button" class="stop" disabled={running.phase.value === "stopping"} onClick={() => void stopTurn(running)}>
             {t.stop}
           </button>
         ) : (
-          <button type="submit" class="primary" disabled={draft.value.trim() === ""}>
+          <button type="submit" class="primary" disabled={isNothing}>
             {t.send}
           </button>
         )}

@@ -1,6 +1,7 @@
 import { retryTurn } from "../../state/turns.ts";
 import { isAsking, isOver, type LiveTurn } from "../../state/live-turn.ts";
-import { wordsOf } from "../../state/message-parts.ts";
+import { picturesOf, wordsOf } from "../../state/message-parts.ts";
+import { storedOf } from "../../state/thread.ts";
 import { citedSources, type Source, sourcesOf } from "../../state/sources.ts";
 import { texts } from "../../texts/texts.ts";
 import { PrimaryButton } from "../button.tsx";
@@ -80,15 +81,21 @@ export function LiveExchange({ turn }: { turn: LiveTurn }) {
   const sources = result ? citedSources(result.answer, sourcesOf(result.receipt, turn.route.value)) : NO_SOURCES;
   return (
     <>
-      <UserMessage text={wordsOf(turn.body.message)} time={turn.sentAt} />
+      {turn.body.message !== undefined && (
+        <UserMessage
+          stored={storedOf(turn, "user")}
+          text={wordsOf(turn.body.message)}
+          pictures={picturesOf(turn.body.message)}
+          time={turn.sentAt}
+        />
+      )}
       <Answer
         turnId={turn.turnId.value}
         time={null}
         isBusy={!isOver(turn) && !isAsking(turn)}
         text={() => turn.text.value}
         sources={sources}
-        messageId={result?.message_id ?? null}
-        rating={null}
+        stored={storedOf(turn, "assistant")}
         notes={
           <>
             <Notes turn={turn} />

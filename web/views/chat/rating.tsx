@@ -3,6 +3,7 @@ import { rateMessage, removeRating } from "../../api/endpoints.ts";
 import type { Rating } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
 import { submitting, useAction } from "../loaded.tsx";
+import { SignButton } from "../sign-button.tsx";
 
 const MAX_COMMENT = 2_000;
 
@@ -25,24 +26,13 @@ export function RatingButtons({ messageId, given }: { messageId: string; given: 
       await rateMessage(messageId, { value: -1, comment: comment?.trim() || null });
       setComment(null);
     });
-  const button = (chosen: 1 | -1, label: string, sign: string) => (
-    <button
-      type="button"
-      class="quiet-button rate"
-      aria-pressed={value === chosen}
-      aria-label={label}
-      title={label}
-      onClick={() => void choose(chosen)}
-    >
-      <svg viewBox="0 0 24 24" aria-hidden="true" data-sign={sign}>
-        <path d="M7 11v9H4v-9zm0 0 4-8a2.5 2.5 0 0 1 2.5 2.5V9H19a2 2 0 0 1 2 2.3l-1.2 7A2 2 0 0 1 17.8 20H7" />
-      </svg>
-    </button>
+  const button = (chosen: 1 | -1, label: string) => (
+    <SignButton sign="thumb" isTurned={chosen === -1} label={label} isPressed={value === chosen} onClick={() => choose(chosen)} />
   );
   return (
     <>
-      {button(1, t.good, "up")}
-      {button(-1, t.bad, "down")}
+      {button(1, t.good)}
+      {button(-1, t.bad)}
       {comment !== null && (
         <form class="rate-why" onSubmit={submitting(explain)}>
           <input

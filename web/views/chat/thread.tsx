@@ -2,6 +2,7 @@ import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preac
 import type { Message } from "../../api/types.ts";
 import { toActs } from "../../state/acts.ts";
 import { toClosedQuestions } from "../../state/asked.ts";
+import { attachmentsOf } from "../../state/message-parts.ts";
 import { place } from "../../state/route.ts";
 import { sourcesIn } from "../../state/sources.ts";
 import { loadEarlier } from "../../state/stored-messages.ts";
@@ -29,22 +30,26 @@ const BY_HAND_MS = 1_000;
 const turnIdOf = ({ metadata }: Message): string | null => (typeof metadata["turn_id"] === "string" ? metadata["turn_id"] : null);
 
 function StoredMessage({ message, isAnswered }: { message: Message; isAnswered: boolean }) {
-  const { id, role, content, created_at, completed, metadata } = message;
+  const { role, content, created_at, completed, metadata } = message;
   if (role === "user") {
     return (
-      <UserMessage id={`message-${id}`} text={content} time={created_at} unansweredTurn={isAnswered ? undefined : turnIdOf(message)} />
+      <UserMessage
+        stored={message}
+        text={content}
+        pictures={attachmentsOf(message)}
+        time={created_at}
+        unansweredTurn={isAnswered ? undefined : turnIdOf(message)}
+      />
     );
   }
   const sources = sourcesIn(metadata);
   return (
     <Answer
-      id={`message-${id}`}
+      stored={message}
       turnId={turnIdOf(message)}
       time={created_at}
       text={() => content}
       sources={sources}
-      messageId={id}
-      rating={message.rating}
       notes={
         <>
           <AnswerNote completed={completed} cut={metadata["cut"] === "length"} />
@@ -75,6 +80,8 @@ export function Thread() {
   const turnCount = useRef(0);
   const messages = olderMessages.value;
   const turns = turnsHere.value;
+  /** It answers the last message anew. */
+  const isAnsweredAnew = turns[0]?.body.regenerate !== undefined;
   const target = place.value.messageId;
 
   const toEnd = useCallback(() => {
@@ -150,7 +157,11 @@ export function Thread() {
         {!threadIsLoading.value && messages.length === 0 && turns.length === 0 && <Welcome />}
         <Earlier isSeeking={target !== null} onShow={showEarlier} />
         {messages.map((message, index) => (
-          <StoredMessage key={message.id} message={message} isAnswered={messages[index + 1]?.role === "assistant"} />
+          <StoredMessage
+            key={message.id}
+            message={message}
+            isAnswered={(messages[index + 1]?.role ?? (isAnsweredAnew ? "assistant" : "user")) === "assistant"}
+          />
         ))}
         {turns.map((turn) => (
           <LiveExchange key={turn.idempotencyKey} turn={turn} />

@@ -1,0 +1,73 @@
+import { signal } from "@preact/signals";
+import { randomId } from "../random-id.ts";
+
+export const PICTURE_TYPES: readonly string[] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
+const MIB = 1024 * 1024;
+/** Of one picture, and of all of a message. */
+export const MOST_BYTES = 10 * MIB;
+export const MOST_BYTES_TOGETHER = 20 * MIB;
+
+/** A picture that the next message will show. */
+export interface ChosenPicture {
+  id: string;
+  name: string;
+  bytes: number;
+  /** With its bytes. */
+  url: string;
+}
+
+/** Why a file was not taken. */
+export type Refusal = "type" | "size" | "together" | "unreadable";
+
+export function readAsUrl(blob: Blob): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const reader = new FileReader();
+    reader.onload = () => resolve(reader.result as string);
+    reader.onerror = () => reject(reader.error ?? new Error("the file cannot be read"));
+    reader.readAsDataURL(blob);
+  });
+}
+
+function makeChosenPictures() {
+  const chosen = signal<readonly ChosenPicture[]>([]);
+  const refused = signal<{ name: string; why: Refusal } | null>(null);
+
+  async function take(file: File): Promise<void> {
+    const refuse = (why: Refusal): void => void (refused.value = { name: file.name, why });
+    const together = chosen.value.reduce((sum, { bytes }) => sum + bytes, file.size);
+    if (!PICTURE_TYPES.includes(file.type)) return refuse("type");
+    if (file.size > MOST_BYTES) return refuse("size");
+    if (together > MOST_BYTES_TOGETHER) return refuse("together");
+    try {
+      const url = await readAsUrl(file);
+      chosen.value = [...chosen.value, { id: randomId(), name: file.name, bytes: file.size, url }];
+    } catch {
+      refuse("unreadable");
+    }
+  }
+
+  return {
+    chosen,
+    refused,
+    async add(files: Iterable<File>): Promise<void> {
+      refused.value = null;
+      for (const file of files) await take(file); // in their order
+    },
+    remove: (id: string): void => void (chosen.value = chosen.value.filter((picture) => picture.id !== id)),
+    clear(): void {
+      chosen.value = [];
+      refused.value = null;
+    },
+  };
+}
+
+export type ChosenPictures = ReturnType<typeof makeChosenPictures>;
+
+const bySession = new Map<string, ChosenPictures>();
+
+/** What is chosen and not sent stays with its conversation, as long as the page. */
+export function picturesFor(sessionId: string): ChosenPictures {
+  const known = bySession.get(sessionId) ?? makeChosenPictures();
+  bySession.set(sessionId, known);
+  return known;
+}

@@ -1,0 +1,42 @@
+/** Edited questions, answers given again, and snapshots. */
+export const enBranches = {
+  title: "Branches",
+  explain: "An edited question or another answer begins a branch. What is shown here is what memory knows of this conversation.",
+  edit: "Edit",
+  editExplain: "Enter sends, Escape leaves. What follows stays on its own branch.",
+  regenerate: "Answer again",
+  versions: "Versions",
+  version: (number: number, count: number) => `Version ${number} of ${count}`,
+  first: "First version",
+  origins: { edit: "Edited question", regenerate: "Another answer", restore: "Restored" },
+  shown: "shown",
+  switch: "Switch to it",
+  erase: "Delete",
+  eraseTitle: (name: string) => `Delete branch ${name}?`,
+  eraseExplain: (others: number) =>
+    others === 0
+      ? "Its own messages and everything learned from them are deleted for good. What it shares with other branches stays."
+      : `Its own messages, the ${others === 1 ? "branch that leaves" : `${others} branches that leave`} it, and everything learned from them are deleted for good.`,
+  snapshots: "Snapshots",
+  snapshotsExplain: "A snapshot names where the conversation stands. Restoring one goes on from there.",
+  label: "Name of the snapshot",
+  keep: "Keep",
+  restore: "Restore",
+  forget: "Remove",
+};
+
+export const enPictures = {
+  add: "Add pictures",
+  limits: "PNG, JPEG, WebP or GIF, at most 10 MiB each and 20 MiB together",
+  chosen: "Pictures to send",
+  remove: (name: string) => `Remove ${name}`,
+  picture: (number: number) => `Picture ${number}`,
+  open: (label: string) => `Open ${label}`,
+  gone: "The picture cannot be shown.",
+  refused: {
+    type: (name: string) => `${name} cannot be sent: only PNG, JPEG, WebP and GIF pictures can.`,
+    size: (name: string) => `${name} is larger than 10 MiB.`,
+    together: (name: string) => `With ${name} the pictures would be larger than 20 MiB together.`,
+    unreadable: (name: string) => `${name} cannot be read.`,
+  },
+};

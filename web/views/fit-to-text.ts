@@ -1,0 +1,6 @@
+/** Makes a field as high as its text. */
+export function fitToText(field: HTMLTextAreaElement | null): void {
+  if (!field) return;
+  field.style.height = "auto";
+  field.style.height = `${Math.min(field.scrollHeight, 320) + 2}px`;
+}
