@@ -41,5 +41,5 @@ export const readPicture = async (url: string): Promise<string> => readAsUrl(awa
 
 /** New words with the pictures of a stored message. Throws ApiError. */
 export async function saidAnew(words: string, pictures: readonly ShownPicture[]): Promise<Said> {
-  return toParts(words, await Promise.all(pictures.map(({ url }) => (url.startsWith("/") ? readPicture(url) : url))));
+  return toParts(words, await Promise.all(pictures.map(async ({ url }) => (url.startsWith("/") ? readPicture(url) : url))));
 }

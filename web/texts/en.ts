@@ -1,4 +1,4 @@
-import { enBranches, enPictures } from "./en-branches.ts";
+import { enBranches, enPictures, enRating, enWelcome } from "./en-talk.ts";
 import { enActs, enContext } from "./en-context.ts";
 import { enDocuments } from "./en-documents.ts";
 import { enErrors } from "./en-errors.ts";
@@ -129,27 +129,8 @@ export const en = {
     toEnd: "Jump to latest",
     tooLong: (count: string) => `${count} characters`,
   },
-  rating: {
-    good: "Good answer",
-    bad: "Bad answer",
-    why: "What was wrong? (optional)",
-    send: "Send",
-  },
-  welcome: {
-    talk: "Talk",
-    talkExplain: "What you say is remembered: facts about you, and what was talked about.",
-    examples: ["My name is Ada, and I live in Lisbon.", "What do you know about me?"],
-    documents: "Add a document",
-    documentsExplain: "Answers then quote it, and each citation opens its passage.",
-    documentsThere: (count: number) => (count === 1 ? "1 knowledge base is there." : `${count} knowledge bases are there.`),
-    documentsGo: "Open documents",
-    connect: "Connect a model",
-    connectExplain: "The built-in model only quotes. Start the service with one of these:",
-    orLocal: "or a server of your own:",
-    model: "Model",
-    modelIs: (name: string) => `${name} answers.`,
-    state: "State of the service",
-  },
+  rating: enRating,
+  welcome: enWelcome,
   layers: { summary: "Summary", core_memory: "Core memory", episodic: "Episodes", knowledge: "Knowledge" },
   inspector: enInspector,
   context: enContext,

@@ -1,5 +1,5 @@
 import type { Texts } from "./en.ts";
-import { zhBranches, zhPictures } from "./zh-branches.ts";
+import { zhBranches, zhPictures, zhRating, zhWelcome } from "./zh-talk.ts";
 import { zhActs, zhContext } from "./zh-context.ts";
 import { zhDocuments } from "./zh-documents.ts";
 import { zhErrors } from "./zh-errors.ts";
@@ -123,22 +123,8 @@ export const zh: Texts = {
     toEnd: "跳到最新",
     tooLong: (count) => `${count} 个字符`,
   },
-  rating: { good: "回答很好", bad: "回答不好", why: "哪里不对？（可选）", send: "发送" },
-  welcome: {
-    talk: "对话",
-    talkExplain: "你说的话会被记住：关于你的事实，以及聊过的内容。",
-    examples: ["我叫小雅，住在里斯本。", "你知道我的哪些事？"],
-    documents: "添加文档",
-    documentsExplain: "之后回答会引用它，点击引用即可打开原文。",
-    documentsThere: (count) => `已有 ${count} 个知识库。`,
-    documentsGo: "打开文档",
-    connect: "连接模型",
-    connectExplain: "内置模型只会引用。用以下设置之一启动服务：",
-    orLocal: "或你自己的服务器：",
-    model: "模型",
-    modelIs: (name) => `由 ${name} 回答。`,
-    state: "服务状态",
-  },
+  rating: zhRating,
+  welcome: zhWelcome,
   layers: { summary: "摘要", core_memory: "核心记忆", episodic: "往事", knowledge: "知识库" },
   inspector: zhInspector,
   context: zhContext,

@@ -40,3 +40,26 @@ export const enPictures = {
     unreadable: (name: string) => `${name} cannot be read.`,
   },
 };
+
+export const enRating = {
+  good: "Good answer",
+  bad: "Bad answer",
+  why: "What was wrong? (optional)",
+  send: "Send",
+};
+
+export const enWelcome = {
+  talk: "Talk",
+  talkExplain: "What you say is remembered: facts about you, and what was talked about.",
+  examples: ["My name is Ada, and I live in Lisbon.", "What do you know about me?"],
+  documents: "Add a document",
+  documentsExplain: "Answers then quote it, and each citation opens its passage.",
+  documentsThere: (count: number) => (count === 1 ? "1 knowledge base is there." : `${count} knowledge bases are there.`),
+  documentsGo: "Open documents",
+  connect: "Connect a model",
+  connectExplain: "The built-in model only quotes. Start the service with one of these:",
+  orLocal: "or a server of your own:",
+  model: "Model",
+  modelIs: (name: string) => `${name} answers.`,
+  state: "State of the service",
+};
