@@ -3,11 +3,12 @@ import { AppError, toAppError } from "../errors/app-error.ts";
 import type { TurnKey, OnBusy, TurnContext, TurnProgress } from "../turn/context.ts";
 import type { ConversationGraph } from "./build-graph.ts";
 import { makeEventLog } from "./event-log.ts";
+import { type GraphWatch, streamGraph } from "./stream-graph.ts";
 import { type LAST_STATUS, millisecondsSince, type NodeEvent, type Notice, type TurnEvent } from "../turn/events.ts";
 import type { CallerTools } from "../turn/caller-tools.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
 import type { Picture } from "../turn/picture.ts";
-import type { AgentType, Attachment, ConversationState, Usage } from "../turn/state.ts";
+import type { AgentType, Attachment, ConversationState, StepKind, Usage } from "../turn/state.ts";
 import { toTurnResult, turnCancelled, turnOutcome } from "../turn/outcome.ts";
 import type { ResumedTurn } from "../turn/resumed-turn.ts";
 
@@ -50,6 +51,8 @@ export interface TurnInput {
   interactive?: boolean;
   /** `stepping`: the turn waits before every step, a call of the model or of a tool; go with `interactive`. Default `normal`. */
   execution?: "normal" | "stepping";
+  /** Before which steps `stepping` waits. Default: all. */
+  stopsBefore?: StepKind[] | null;
   /** Adds the `execution_log` events. Default false. */
   debug?: boolean;
   /** Default: null, that of the knowledge base. */
@@ -60,19 +63,6 @@ export interface TurnInput {
   requestedModel?: string | null;
   /** The name of an agent. Default: null, the turn is routed. */
   requestedAgent?: string | null;
-}
-
-/** Modes of LangGraph's own stream. */
-export type GraphStreamMode = "values" | "updates" | "messages" | "tasks" | "checkpoints" | "debug";
-
-/** Sees a run of the graph: what LangGraph streams in these modes, and the events of the turn, as they come. */
-export interface GraphWatch {
-  modes: readonly GraphStreamMode[];
-  /** Also what subgraphs stream. */
-  subgraphs: boolean;
-  /** `namespace` is empty but for a subgraph. */
-  onChunk: (mode: GraphStreamMode, chunk: unknown, namespace: readonly string[]) => void;
-  onEvent: (event: TurnEvent) => void;
 }
 
 /** How a turn runs, and what it reports. */
@@ -130,22 +120,6 @@ function toLastEvent(state: ConversationState, progress: TurnProgress): LastEven
   const content = toTurnResult(outcome, { conversationId, answerId, answer });
   if (!content) throw new Error("the graph ended with neither an answer nor an error");
   return { status: "done", content };
-}
-
-/** Runs the graph in LangGraph's stream. Returns its last state, as `invoke` does. */
-async function streamGraph(
-  graph: ConversationGraph,
-  input: TurnInput,
-  context: NonNullable<NonNullable<Parameters<ConversationGraph["stream"]>[1]>["context"]>,
-  { modes, subgraphs, onChunk }: GraphWatch,
-): Promise<ConversationState> {
-  const streamMode = [...new Set<GraphStreamMode>([...modes, "values"])];
-  let last: unknown;
-  for await (const [namespace, mode, chunk] of await graph.stream(input, { context, streamMode, subgraphs: true })) {
-    if (mode === "values" && namespace.length === 0) last = chunk;
-    if (modes.includes(mode) && (subgraphs || namespace.length === 0)) onChunk(mode, chunk, namespace);
-  }
-  return last as ConversationState;
 }
 
 /** Starts a turn and returns at once. The caller must validate `input`. */

@@ -97,12 +97,23 @@ export function makeGenerateAgent({
         // The caller's choice is for the agent that answers, not for those that it asks.
         const choicesOf = (one: Agent) => chooseModels({ model: one === agent ? state.requestedModel : null, agent: one });
         progress = startProgress(resumed, earlier, isStepping);
-        const { interactive, routeDecision } = state;
+        const { interactive, routeDecision, stopsBefore } = state;
         const leg = (resumed?.state.leg ?? 0) + 1;
         const toResume = ({ name }: Agent) => ({ given: givenOf(state, name), routeDecision, leg });
         const modelOptions = state.modelOptions ?? undefined;
         const mayStep = resumed?.state.about === "step" && resumed.state.pending.length === 0;
-        const about = { mayStep, held, messageId: currentMessageId, runtime, signal, earlier, progress, interactive, toResume };
+        const about = {
+          mayStep,
+          held,
+          messageId: currentMessageId,
+          runtime,
+          signal,
+          earlier,
+          progress,
+          interactive,
+          stopsBefore,
+          toResume,
+        };
         const turn: AgentTurn = { ...shared, ...about, sight: settings.sight, choicesOf };
         const runSubagent: RunSubagent = async (subagent, { prompt, tools }) => {
           const alone = { ...turn, interactive: false };

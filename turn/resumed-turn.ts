@@ -26,6 +26,7 @@ const GIVEN = [
   "asked",
   "interactive",
   "execution",
+  "stopsBefore",
   "callerTools",
 ] as const satisfies (keyof ConversationState)[];
 type Given = Pick<ConversationState, (typeof GIVEN)[number]> & { requestedAgent: string; requestedKbPrefix: string };

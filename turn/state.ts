@@ -148,6 +148,10 @@ export type Layer = z.infer<typeof Layer>;
 export const ExecutionLog = z.looseObject({ node: z.string(), ms: z.number() });
 export type ExecutionLog = z.infer<typeof ExecutionLog>;
 
+/** A step of an agent's loop: its model is asked for the first time or again, or a tool is called. */
+export const StepKind = z.enum(["first_model", "next_model", "tool"]);
+export type StepKind = z.infer<typeof StepKind>;
+
 /** The state of one turn. Each field names the node that writes it. */
 export const ConversationState = new StateSchema({
   tenantId: z.string().default("default"), // caller
@@ -170,6 +174,7 @@ export const ConversationState = new StateSchema({
   debug: z.boolean().default(false), // caller
   interactive: z.boolean().default(false), // caller: somebody can be asked, and the turn may wait for the answer
   execution: z.enum(["normal", "stepping"]).default("normal"), // caller: stepping stops before every step, for people who look
+  stopsBefore: z.array(StepKind).nullable().default(null), // caller: the steps before which stepping stops; null: all
   agentType: AgentType.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one that is used
   requestedKbPrefix: z.string().nullable().default(null), // caller
   requestedAgent: z.string().nullable().default(null), // caller

@@ -16,7 +16,7 @@ import { emit } from "../../turn/context.ts";
 import type { Question } from "../../turn/question.ts";
 import type { NewQuestion, PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../turn-lease.ts";
-import type { AgentTurn } from "./agent-turn.ts";
+import { type AgentTurn, isStoppedBefore } from "./agent-turn.ts";
 import {
   type AnswerSays,
   type Asking,
@@ -97,7 +97,7 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
   async function judge(call: PendingCall, count: number | null, passed?: Passed): Promise<Verdict> {
     const ofForm = ofForms(call);
     if (ofForm) return ofForm;
-    if (progress.isStepping && turn.interactive && !passed) return ask({ question: stepQuestion(agent.name, call), about: "step" });
+    if (!passed && isStoppedBefore(turn, "tool")) return ask({ question: stepQuestion(agent.name, call), about: "step" });
     const tool = tools.find(({ name }) => name === call.name);
     if (tool?.runsAtCaller && parseArguments(call.arguments) !== null) return { ask: null };
     if (count !== null && passed !== "loop") {

@@ -18,7 +18,7 @@ export interface AgentRun {
    */
   call(answer: ModelAnswer): Promise<{ messages: BaseMessage[]; question: Question | null; end: string | null }>;
   /** Of a turn that is stepped through: the question before the model is asked. `end`: why no more tools are called. */
-  beforeModel(end: string | null): Promise<Question | null>;
+  beforeModel(state: { end: string | null; rounds: number }): Promise<Question | null>;
   /** Tells that a limit was reached. */
   tellLimit(reached: string): void;
 }
@@ -60,7 +60,7 @@ const answerNow = (why: string): BaseMessage =>
 
 async function model(state: AgentLoopState, runtime: AgentLoopRuntime) {
   const run = runOf(runtime);
-  const question = await run.beforeModel(state.end);
+  const question = await run.beforeModel(state);
   if (question) return { question };
   const limit = reachedLimit(state, run);
   const isBehindCalls = state.rounds > 0;
@@ -89,7 +89,7 @@ export const agentLoop = new StateGraph(AgentLoopState, AgentLoopContext)
   .addEdge(START, "model")
   .addConditionalEdges("model", hasCalls, ["tools", END])
   .addConditionalEdges("tools", isWaiting, ["model", END])
-  .compile({ name: "agent" });
+  .compile({ name: "agent", checkpointer: false }); // steps are stored before they run
 
 /** Supersteps of LangGraph that a run with these limits takes at most. */
 export const recursionLimit = ({ max_steps }: AgentLimits): number => 2 * max_steps + 2;

@@ -16,7 +16,7 @@ import type { Question } from "../../turn/question.ts";
 import { askWithinLimit, boundedOptions } from "../prompt/ask-within-limit.ts";
 import { makeAgentCalls } from "./agent-calls.ts";
 import { askQuestion } from "./ask-question.ts";
-import type { AgentTurn } from "./agent-turn.ts";
+import { type AgentTurn, isStoppedBefore } from "./agent-turn.ts";
 import { addUsage } from "./agent-progress.ts";
 import { agentLoop, type AgentRun, recursionLimit } from "./agent-loop.ts";
 import { fitLoop, toolTokens } from "./fit-loop.ts";
@@ -91,8 +91,8 @@ export async function runAgent(
       const message = `The agent "${agent.name}" has reached its limit of ${reached}. It answers from what there is.`;
       emit(runtime, { status: "notice", content: { code: "agent_limit", message } });
     },
-    async beforeModel(end) {
-      if (!progress.isStepping || !turn.interactive || mayStep) {
+    async beforeModel({ end, rounds }) {
+      if (mayStep || !isStoppedBefore(turn, rounds === 0 ? "first_model" : "next_model")) {
         mayStep = false;
         return null;
       }

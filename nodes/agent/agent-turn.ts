@@ -11,6 +11,7 @@ import type { HeldTurn } from "../../stores/postgres/conversations/recover-turn.
 import type { Agent } from "../../turn/agent.ts";
 import type { TurnRuntime } from "../../turn/context.ts";
 import type { WaitingState } from "../../turn/resumed-turn.ts";
+import type { StepKind } from "../../turn/state.ts";
 import type { AgentProgress } from "./agent-progress.ts";
 
 /** What all agents of one turn share. */
@@ -34,8 +35,16 @@ export interface AgentTurn {
   progress: AgentProgress;
   /** Somebody can be asked. A subagent asks nobody: its turn cannot wait in the middle of a call. */
   interactive: boolean;
+  /** Of a turn that is stepped through; null: before all. */
+  stopsBefore: readonly StepKind[] | null;
   /** Of a turn that is stepped through: its model may be asked once without another question. */
   mayStep: boolean;
   /** What the turn needs to go on, but for what it has done. */
   toResume: (agent: Agent) => Pick<WaitingState, "given" | "routeDecision" | "leg">;
 }
+
+/** Whether somebody is asked before a step of this kind. */
+export const isStoppedBefore = (
+  { progress, interactive, stopsBefore }: Pick<AgentTurn, "progress" | "interactive" | "stopsBefore">,
+  kind: StepKind,
+): boolean => progress.isStepping === true && interactive && (stopsBefore?.includes(kind) ?? true);

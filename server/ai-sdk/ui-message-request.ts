@@ -27,7 +27,12 @@ export const UiMessagesBody = z.looseObject(
       .refine((messages) => !isTooDeep(messages), TOO_DEEP)
       .describe("The last one counts: what the user says, or what the user answers. History is the service's own."),
     trigger: z.enum(["submit-message", "regenerate-message"], "must be submit-message or regenerate-message").nullish(),
-    messageId: z.string("must be a string").nullish(),
+    messageId: z
+      .string("must be a string")
+      .nullish()
+      .describe(
+        "With `regenerate-message` the answer to give again, by default the newest; else the message of the user that the last one replaces.",
+      ),
     agent: z.string("must be a string").regex(AGENT_NAME, "must be the name of an agent").nullish(),
     kb_prefix: storableText.nullish(),
     model: storableText.nullish(),

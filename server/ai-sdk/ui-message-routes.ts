@@ -13,6 +13,7 @@ import { parseChatRequest } from "../turns/chat-request.ts";
 import { findTurn, sourceOf } from "../turns/turn-routes.ts";
 import { localSource, type TurnSource } from "../turns/turn-source.ts";
 import { makeUiParts } from "./ui-message-parts.ts";
+import { makeFindPlace } from "./message-place.ts";
 import { answerInWords, approvalOf, textOf, UiMessagesBody } from "./ui-message-request.ts";
 
 const stream = {
@@ -70,6 +71,7 @@ async function sendUiMessages(response: Response, source: TurnSource, heartbeatM
 /** The AI SDK's UI message streams, on turns. */
 export function uiMessageRoutes(parts: AppParts): Router {
   const { config, stores, agents, turns, heartbeatMs } = parts;
+  const findPlace = makeFindPlace(stores);
 
   /** The turn that the user's answer goes on with; null: the message begins another. */
   async function answer(response: Response, userId: string, { id, messages }: UiMessagesBody): Promise<TurnSource | null> {
@@ -90,11 +92,12 @@ export function uiMessageRoutes(parts: AppParts): Router {
       throw AppError.invalid([
         { field: `messages.${place}`, problem: "is no message of the user, and answers nothing that this chat waits for" },
       ]);
+    const said = await findPlace({ tenantId: tenantOf(response), userId, sessionId: body.id }, body, textOf(last, place));
     const chat = parseChatRequest(
       {
         user_id: userId,
         session_id: body.id,
-        message: textOf(last, place),
+        ...said,
         agent: body.agent ?? null,
         kb_prefix: body.kb_prefix ?? null,
         model: body.model ?? null,
@@ -114,11 +117,7 @@ export function uiMessageRoutes(parts: AppParts): Router {
     async streamUiMessages(request, response) {
       const body = parseRequest(UiMessagesBody, request.body);
       const userId = findUser(request, callerOf(response), { user: body.user_id });
-      if (body.trigger === "regenerate-message") {
-        const problem = "an answer is not given again, as a conversation does not branch yet; send the message again";
-        throw new AppError("not_offered", `trigger: ${problem}`, { details: [{ field: "trigger", problem }] });
-      }
-      const answered = await answer(response, userId, body);
+      const answered = body.trigger === "regenerate-message" ? null : await answer(response, userId, body);
       if (answered) turns.registry.attach(answered.turnId, response, { cancels: body.on_disconnect !== "continue" });
       await sendUiMessages(response, answered ?? (await begin(request, response, userId, body)), heartbeatMs);
     },

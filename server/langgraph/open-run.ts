@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
-import type { Question } from "../../turn/question.ts";
+import { isAnsweredBy, type Question, STEP_ANSWERS } from "../../turn/question.ts";
 import { callerOf, tenantOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { parseRequest, storableText } from "../http/parse-request.ts";
@@ -14,7 +14,7 @@ import { localSource, type TurnSource } from "../turns/turn-source.ts";
 import { ONCE } from "../../turn/outcome.ts";
 import type { Assistants } from "./assistants.ts";
 import { framesOf, keepFrames, makeRunFrames, type RunFrames } from "./run-frames.ts";
-import { assertOffered, contextOf, messageOf, modesOf, notOffered, type RunBody } from "./run-request.ts";
+import { assertOffered, contextOf, messageOf, modesOf, notOffered, type RunBody, stopsOf } from "./run-request.ts";
 import { storedMessageDict, toMessageDict, MOST_MESSAGES, type MessageDict } from "./thread-values.ts";
 import { conversationOf, noSuchThread, type Threads, userOfRequest } from "./threads.ts";
 import { HumanMessage } from "@langchain/core/messages";
@@ -51,6 +51,8 @@ function toReply(question: Pick<Question, "id" | "type" | "options">, resume: un
 
 const CallResults = z.object({ results: z.array(z.object({ call_id: storableText, output: storableText })).max(1_000) });
 
+const NEXT_STEP: (typeof STEP_ANSWERS)[number] = "step";
+
 interface OpenRunParts extends Pick<AppParts, "config" | "stores" | "agents" | "turns"> {
   threads: Threads;
   assistants: Assistants;
@@ -69,19 +71,26 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
     return framesOf(turns.registry.find(turnId)?.turn);
   }
 
+  /** `answer` undefined: the run is only to go on, with the next step. */
   async function resume(response: Response, thread: StoredThread, body: RunBody, answer: unknown): Promise<OpenedRun> {
     const waiting = await stores.questions.waitingIn({ tenantId: tenantOf(response), ...thread });
+    if (answer === undefined) {
+      if (!waiting) messageOf(body.input);
+      else if (!isAnsweredBy(waiting.question, STEP_ANSWERS))
+        throw AppError.invalid([{ field: "command.resume", problem: "is missing; the thread waits for the answer to a question" }]);
+    }
     if (!waiting) throw AppError.invalid([{ field: "command.resume", problem: "the thread waits for nothing; send an input" }]);
     const earlier = await messagesBefore(response, thread);
     const frames = keepFrames(
       makeRunFrames({
+        threadId: thread.id,
         modes: modesOf(body),
         subgraphs: body.stream_subgraphs === true,
         earlier: earlier.slice(0, -1),
         said: earlier.at(-1) ?? null,
       }),
     );
-    const reply = toReply(waiting.question, answer);
+    const reply = toReply(waiting.question, answer ?? NEXT_STEP);
     const { turn } = await turns.answer(callerOf(response), waiting.turnId, waiting.question.id, reply, frames.watch);
     turns.registry.attach(turn.turnId, response, { cancels: body.on_disconnect === "cancel" });
     return { runId: turn.turnId, threadId: thread.id, source: localSource(turn, false), frames };
@@ -94,6 +103,12 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
     const { id, text } = messageOf(body.input);
     const agent = await assistants.agentOf(tenantId, body.assistant_id);
     const modes = modesOf(body);
+    const stopsBefore = stopsOf(body);
+    const interactive = thread !== null && given.interactive !== false;
+    if (stopsBefore.length > 0 && !interactive)
+      throw AppError.invalid([
+        { field: "interrupt_before", problem: "needs a thread, and somebody who can be asked: leave out interactive" },
+      ]);
     const chat = parseChatRequest(
       {
         user_id: thread?.userId ?? userOfRequest(request, response, given.user_id),
@@ -105,7 +120,8 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
         ...(given.instructions ? { instructions: given.instructions } : {}),
         debug: given.debug ?? false,
         remember: thread !== null,
-        interactive: thread !== null && given.interactive !== false,
+        interactive,
+        execution: stopsBefore.length > 0 ? "stepping" : "normal",
         on_busy: STRATEGIES[body.multitask_strategy ?? "reject"],
         on_disconnect: body.on_disconnect ?? "continue",
       },
@@ -113,14 +129,20 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
     );
     const [, earlier] = await Promise.all([assertKnown({ stores, agents }, tenantId, chat), messagesBefore(response, thread)]);
     const said = toMessageDict(new HumanMessage({ content: text, ...(id === undefined ? {} : { id }) }));
-    const frames = keepFrames(makeRunFrames({ modes, subgraphs: body.stream_subgraphs === true, earlier, said }));
+    const frames = keepFrames(
+      makeRunFrames({ threadId: thread?.id ?? null, modes, subgraphs: body.stream_subgraphs === true, earlier, said }),
+    );
     const asked = {
       assistant_id: body.assistant_id,
       metadata: body.metadata ?? {},
       multitask_strategy: body.multitask_strategy ?? "reject",
     };
     const isKept = thread !== null || body.on_completion === "keep";
-    const beside = { asked: { langgraph: asked }, ...(isKept ? {} : { store: false }) };
+    const beside = {
+      asked: { langgraph: asked },
+      ...(isKept ? {} : { store: false }),
+      ...(stopsBefore.length > 0 ? { stopsBefore } : {}),
+    };
     const source = await turns.open(request, response, chat, beside, frames.watch);
     return { runId: source.turnId, threadId: thread?.id ?? null, source, frames: foundFrames(source.turnId) };
   }
@@ -145,6 +167,7 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
       const { command, checkpoint, checkpoint_id: ofBody } = body;
       const checkpointId = ofBody ?? checkpoint?.checkpoint_id;
       if (found && command && "resume" in command && command.resume !== undefined) return resume(response, found, body, command.resume);
+      if (found && !command && (body.input ?? null) === null && !checkpointId) return resume(response, found, body, undefined);
       const owner = { tenantId: tenantOf(response), userId: found?.userId ?? userOfRequest(request, response, contextOf(body).user_id) };
       messageOf(body.input); // refused before a thread is made for it
       const thread = found ?? (await threads.create(owner, threadId));

@@ -1,14 +1,36 @@
 import type { BaseMessage } from "@langchain/core/messages";
-import { isBaseMessage } from "@langchain/core/messages";
 import { makeEventLog } from "../../graph/event-log.ts";
-import type { GraphStreamMode, GraphWatch, RunningTurn } from "../../graph/start-turn.ts";
+import type { RunningTurn } from "../../graph/start-turn.ts";
+import type { GraphStreamMode, GraphWatch } from "../../graph/stream-graph.ts";
 import type { TurnEvent } from "../../turn/events.ts";
 import type { ConversationState, ConversationUpdate } from "../../turn/state.ts";
+import {
+  type CheckpointChunk,
+  type GraphEvent,
+  isShownMessage,
+  shownMetadata,
+  shownOfSubgraph,
+  shownUpdate,
+  type TaskChunk,
+  toShownCheckpoint,
+  toShownEvent,
+  toShownTask,
+} from "./shown-chunks.ts";
 import { toInterrupt } from "./thread-state.ts";
 import { type MessageDict, shownFields, type ThreadValues, toMessageDict, withMessages } from "./thread-values.ts";
 
 /** What a client may ask a run's stream for. */
-export const STREAM_MODES = ["values", "updates", "messages", "messages-tuple", "custom", "tasks", "debug"] as const;
+export const STREAM_MODES = [
+  "values",
+  "updates",
+  "messages",
+  "messages-tuple",
+  "custom",
+  "tasks",
+  "checkpoints",
+  "debug",
+  "events",
+] as const;
 export type StreamMode = (typeof STREAM_MODES)[number];
 
 /** One event of a run's stream, as it is sent. `mode`: what has to be asked for to get it; null: always sent. */
@@ -34,31 +56,19 @@ const GRAPH_MODES: Readonly<Record<StreamMode, readonly GraphStreamMode[]>> = {
   "messages-tuple": ["messages"],
   custom: [],
   tasks: ["tasks"],
+  checkpoints: ["checkpoints"],
   debug: ["debug"],
+  events: ["events"],
 };
 
-/** Of what LangChain says of a call: no internal ids, nothing of the caller. */
-const SHOWN_METADATA = /^(tags|name|ls_.*|langgraph_(step|node|triggers|path|checkpoint_ns)|checkpoint_ns)$/;
-
-const isShownMessage = ({ type }: BaseMessage): boolean => type === "ai" || type === "tool";
-
-/** What a node has written, in the words of the state that clients see; null when it is nothing of it. */
-function shownUpdate(written: ConversationUpdate, toDict: (message: BaseMessage) => MessageDict): object | null {
-  const { messages } = written as Partial<ConversationState>;
-  const said = (messages ?? []).filter(isBaseMessage).filter(({ type }) => type !== "remove");
-  const shown = { ...(said.length > 0 ? { messages: said.map(toDict) } : {}), ...shownFields(written) };
-  return Object.keys(shown).length > 0 ? shown : null;
-}
-
 interface DebugChunk {
-  payload?: unknown;
-}
-interface TaskChunk {
-  input?: Partial<ConversationState>;
-  result?: ConversationUpdate;
+  type: "checkpoint" | "task" | "task_result";
+  payload: unknown;
 }
 
 export interface RunFramesParts {
+  /** Null: a run without a thread. */
+  threadId: string | null;
   modes: readonly StreamMode[];
   subgraphs: boolean;
   /** The messages before this turn. */
@@ -68,7 +78,7 @@ export interface RunFramesParts {
 }
 
 /** Records what a run streams, in the words of LangGraph's protocol. Frames are written once, for any number of readers. */
-export function makeRunFrames({ modes, subgraphs, earlier, said }: RunFramesParts): RunFrames {
+export function makeRunFrames({ threadId, modes, subgraphs, earlier, said }: RunFramesParts): RunFrames {
   const wanted = new Set(modes);
   const log = makeEventLog<Frame>();
   let values: ThreadValues = { messages: withMessages(earlier, said ? [said] : []) };
@@ -85,8 +95,7 @@ export function makeRunFrames({ modes, subgraphs, earlier, said }: RunFramesPart
   /** It is the same object for all tokens of a call. */
   function metadataJson(metadata: unknown): string {
     if (lastMetadata.of === metadata) return lastMetadata.json;
-    const shown = Object.entries(metadata as object).filter(([name]) => SHOWN_METADATA.test(name));
-    const json = JSON.stringify(Object.fromEntries(shown));
+    const json = JSON.stringify(shownMetadata(metadata as object));
     lastMetadata = { of: metadata, json };
     return json;
   }
@@ -99,8 +108,13 @@ export function makeRunFrames({ modes, subgraphs, earlier, said }: RunFramesPart
 
   function toValues(state: ConversationState): ThreadValues {
     questionId = state.currentMessageId;
-    const own = state.messages.length > 0 ? state.messages.map(toShown) : ownMessage(state);
-    return { ...values, ...shownFields(state), messages: withMessages(earlier, own) };
+    return { ...values, ...shownFields(state), messages: messagesOf(state) };
+  }
+
+  /** Before the first step there is no state. */
+  function messagesOf(state: Partial<ConversationState>): MessageDict[] {
+    const own = state.messages ?? [];
+    return withMessages(earlier, own.length > 0 ? own.map(toShown) : ownMessage(state));
   }
 
   function ownMessage({ currentMessageId }: Partial<ConversationState>): MessageDict[] {
@@ -119,12 +133,10 @@ export function makeRunFrames({ modes, subgraphs, earlier, said }: RunFramesPart
     add("messages", "messages/partial", [{ ...dict, type: "ai", content: partial.get(id) }]);
   }
 
-  /** A task's input is the whole state, and names things that only the service knows. */
-  const shownTask = ({ input, result, ...task }: TaskChunk): object => ({
-    ...task,
-    ...(input === undefined ? {} : { input: shownFields(input) }),
-    ...(result === undefined ? {} : { result: shownUpdate(result, toShown) }),
-  });
+  const shownTask = (task: TaskChunk): object => toShownTask(task, toShown);
+  const shownCheckpoint = (chunk: CheckpointChunk): object => {
+    return toShownCheckpoint(chunk, { threadId, values: { ...shownFields(chunk.values), messages: messagesOf(chunk.values) } });
+  };
 
   function onChunk(mode: GraphStreamMode, chunk: unknown, namespace: readonly string[]): void {
     if (mode === "messages") return addMessage(chunk as [BaseMessage, unknown], namespace);
@@ -138,9 +150,13 @@ export function makeRunFrames({ modes, subgraphs, earlier, said }: RunFramesPart
         add("updates", "updates", { [node]: namespace.length > 0 ? shownOfSubgraph(written) : shownUpdate(written, toShown) }, namespace);
       }
     } else if (mode === "tasks") add("tasks", "tasks", shownTask(chunk as TaskChunk), namespace);
-    else if (mode === "debug") {
+    else if (mode === "checkpoints") add("checkpoints", "checkpoints", shownCheckpoint(chunk as CheckpointChunk));
+    else if (mode === "events") add("events", "events", toShownEvent(chunk as GraphEvent, toShown));
+    else {
       const { payload, ...debug } = chunk as DebugChunk;
-      add("debug", "debug", { ...debug, payload: shownTask(payload as TaskChunk) }, namespace);
+      const isCheckpoint = debug.type === "checkpoint";
+      const shown = isCheckpoint ? shownCheckpoint(payload as CheckpointChunk) : shownTask(payload as TaskChunk);
+      add("debug", "debug", { ...debug, payload: shown }, namespace);
     }
   }
 
@@ -161,12 +177,6 @@ export function makeRunFrames({ modes, subgraphs, earlier, said }: RunFramesPart
 
   const graphModes = [...new Set<GraphStreamMode>(["values", ...modes.flatMap((mode) => GRAPH_MODES[mode])])];
   return { watch: { modes: graphModes, subgraphs, onChunk, onEvent }, batches: () => log.readBatches(), values: () => values };
-}
-
-/** The loop of an agent: its messages hold the prompt, which is memory of the user and the service's own words. */
-function shownOfSubgraph(written: unknown): object {
-  const { messages } = written as { messages?: readonly BaseMessage[] };
-  return { messages: (messages ?? []).filter(isBaseMessage).filter(isShownMessage).map(toMessageDict) };
 }
 
 const framesOfTurns = new WeakMap<GraphWatch, RunFrames>();

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { callerId, givenMetadata, instructionsText, isTooDeep, storableText, TOO_DEEP } from "../http/parse-request.ts";
+import { StepKind } from "../../turn/state.ts";
 import { lastHuman } from "../studio-input.ts";
 import { chatMessage } from "../turns/chat-request.ts";
 import { STREAM_MODES, type StreamMode } from "./run-frames.ts";
@@ -11,7 +12,7 @@ export function notOffered(field: string, problem: string): AppError {
 }
 
 /** Modes of the protocol that are not served, so that their refusal can say so. */
-const OTHER_MODES = ["checkpoints", "events", "tools", "messages/partial"] as const;
+const OTHER_MODES = ["tools", "messages/partial"] as const;
 
 const streamMode = z.enum([...STREAM_MODES, ...OTHER_MODES], `must be one of ${STREAM_MODES.join(", ")}`);
 
@@ -29,7 +30,9 @@ export const RunContext = z
 export type RunContext = z.infer<typeof RunContext>;
 
 const anything = z.unknown().refine((value) => !isTooDeep(value), TOO_DEEP);
-const nodes = z.union([z.literal("*"), z.array(storableText)], 'must be "*" or names of nodes');
+const nodes = z
+  .union([z.literal("*"), z.array(storableText)], 'must be "*" or names of nodes')
+  .describe("Nodes of the graph, or `*`: the run waits there for `command: {resume}`, or for a run without input.");
 
 export const CheckpointBody = z.looseObject({ checkpoint_id: z.uuid("must be the id of a checkpoint").nullish() });
 
@@ -75,16 +78,45 @@ export function modesOf({ stream_mode: given }: Pick<RunBody, "stream_mode">): S
   return asked.length === 0 ? ["values"] : (asked as StreamMode[]);
 }
 
+const EVERY_STEP = StepKind.options;
+
+/** The steps before which a turn can wait, by the nodes around them. Nodes before the answer only read, and run again when a turn goes on. */
+const STOPS: Readonly<Record<string, { before?: readonly StepKind[]; after?: readonly StepKind[] }>> = {
+  "*": { before: EVERY_STEP, after: EVERY_STEP },
+  retrieve: { after: ["first_model"] },
+  generate_rag: { before: ["first_model"] },
+  generate_kb: { before: ["first_model"] },
+  generate_agent: { before: ["first_model"] },
+  model: { before: ["first_model", "next_model"], after: ["tool"] },
+  tools: { before: ["tool"], after: ["next_model"] },
+};
+
+/** Before which steps the run waits; empty: it is not stepped through. Throws AppError `not_offered` for nodes at which no turn can wait. */
+export function stopsOf({
+  interrupt_before: before,
+  interrupt_after: after,
+}: Pick<RunBody, "interrupt_before" | "interrupt_after">): StepKind[] {
+  const given = { before, after };
+  const stops = (["before", "after"] as const).flatMap((side) => {
+    return [given[side] ?? []].flat().flatMap((node) => {
+      const found = STOPS[node.replace(/^generate_agent:/, "")]?.[side];
+      if (found) return found;
+      const names = Object.entries(STOPS).flatMap(([name, stop]) => (stop[side] ? [name] : []));
+      throw notOffered(`interrupt_${side}`, `no turn can wait ${side} "${node.slice(0, 80)}"; one can ${side} ${names.join(", ")}`);
+    });
+  });
+  return [...new Set(stops)];
+}
+
 /** Throws AppError `not_offered` for what only other servers of this protocol do. */
 export function assertOffered(body: RunBody): void {
-  const { command, after_seconds: delay, webhook, interrupt_before: before, interrupt_after: after, multitask_strategy: strategy } = body;
+  const { command, after_seconds: delay, webhook, multitask_strategy: strategy } = body;
   const isGiven = (value: unknown): boolean => value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
   if (command && (isGiven(command["goto"]) || isGiven(command["update"])))
     throw notOffered("command", "the graph of a turn takes no goto and no update; send resume, or an input");
   if (delay) throw notOffered("after_seconds", "runs begin at once; send the request later");
   if (webhook) throw notOffered("webhook", "no address is called at the end of a run; read its stream, or join it");
-  if ([before, after].some((given) => given && given.length > 0))
-    throw notOffered("interrupt_before", "a turn stops only where it asks somebody; stream updates to see its steps");
+  stopsOf(body);
   if (strategy === "rollback")
     throw notOffered("multitask_strategy", "a message is not taken back; interrupt stops the run, and what it said is kept as incomplete");
 }

@@ -1,6 +1,7 @@
 import { AppError } from "../../errors/app-error.ts";
 import { resultsAsAnswer } from "../../agents/questions.ts";
-import type { GraphWatch, RunningTurn } from "../../graph/start-turn.ts";
+import type { RunningTurn } from "../../graph/start-turn.ts";
+import type { GraphWatch } from "../../graph/stream-graph.ts";
 import type { GivenAnswer, QuestionStore, StoredQuestion } from "../../stores/postgres/agents/question-store.ts";
 import type { OwnerScope } from "../../stores/owner.ts";
 import { type AnswerValue, isAnsweredBy, LOOP_ANSWERS, type Question, STEP_ANSWERS } from "../../turn/question.ts";

@@ -2,13 +2,14 @@ import type { Request, Response } from "express";
 import type { Logger } from "pino";
 import type { AppError } from "../../errors/app-error.ts";
 import type { ConversationGraph } from "../../graph/build-graph.ts";
-import { type GraphWatch, type LastEvent, type RunningTurn, startTurn, type TurnInput, type TurnOptions } from "../../graph/start-turn.ts";
+import { type LastEvent, type RunningTurn, startTurn, type TurnInput, type TurnOptions } from "../../graph/start-turn.ts";
+import type { GraphWatch } from "../../graph/stream-graph.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { KeyTaken } from "../../turn/context.ts";
 import type { CallerTools } from "../../turn/caller-tools.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
 import type { Picture } from "../../turn/picture.ts";
-import type { Attachment, Usage } from "../../turn/state.ts";
+import type { Attachment, StepKind, Usage } from "../../turn/state.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { UsageMeter } from "../limits/usage-meter.ts";
 import { makeTurnStore } from "../../stores/postgres/conversations/turn-store.ts";
@@ -38,6 +39,7 @@ interface Beside {
   /** See TurnInput. */
   continues?: string;
   store?: boolean;
+  stopsBefore?: StepKind[];
   asked?: Record<string, unknown>;
   /** Where it leaves the path: see TurnInput. A retry finds the path as the first attempt has left it. */
   departure?: { behind: string } | { editOf: string } | { again: string };

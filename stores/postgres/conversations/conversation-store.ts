@@ -49,6 +49,8 @@ export interface ConversationStore {
   /** Makes one without messages. False when its id or session is taken. */
   create(owner: Owner, conversation: { id: string; sessionId: string; metadata: Record<string, unknown> }): Promise<boolean>;
   find(scope: OwnerScope, conversationId: string): Promise<StoredConversation | null>;
+  /** The id of the conversation of a session. */
+  findOfSession(session: Owner & { sessionId: string }): Promise<string | null>;
   /** As in a list. */
   show(scope: OwnerScope, conversationId: string): Promise<ListedConversation | null>;
   /** The newest first, in an order that neither turns nor changes alter. */
@@ -75,6 +77,8 @@ where tenant_id = $1 and user_id = $2
 order by created_at desc, id desc limit $5`;
 
 const OF_SCOPE = "from conversations where id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)";
+
+const OF_SESSION = "select id from conversations where tenant_id = $1 and user_id = $2 and session_id = $3";
 
 const CREATE = `
 with ${shareOwner(4)}
@@ -104,6 +108,9 @@ export function makeConversationStore(database: Database): ConversationStore {
       return (await database.query({ name: "conversation-create", text: CREATE, values })).length === 1;
     },
     find: ({ tenantId, userId }, id) => one("conversation-find", `select ${CONVERSATION} ${OF_SCOPE}`, [id, tenantId, userId]),
+    async findOfSession({ tenantId, userId, sessionId }) {
+      return (await one<{ id: string }>("conversation-of-session", OF_SESSION, [tenantId, userId, sessionId]))?.id ?? null;
+    },
     show: ({ tenantId, userId }, id) => one("conversation-show", `select ${LISTED} ${OF_SCOPE}`, [id, tenantId, userId]),
     change: (conversation, changes) => one("conversation-change", CHANGE, [...ownedValues(conversation), JSON.stringify(changes)]),
 

@@ -25,8 +25,11 @@ function makeChat(body: object = {}, url = opened.url) {
   const chatId = `chat-${chats++}`;
   const transport = transportTo(url, { user_id: "ada", ...body });
   const messages: UIMessage[] = [];
-  async function send(trigger: "submit-message" | "regenerate-message" = "submit-message", signal?: AbortSignal): Promise<UIMessage> {
-    const stream = await transport.sendMessages({ chatId, messages, trigger, messageId: undefined, abortSignal: signal });
+  async function send(
+    trigger: "submit-message" | "regenerate-message" = "submit-message",
+    { signal, messageId }: { signal?: AbortSignal | undefined; messageId?: string | undefined } = {},
+  ): Promise<UIMessage> {
+    const stream = await transport.sendMessages({ chatId, messages, trigger, messageId, abortSignal: signal });
     const last = messages.at(-1);
     let answer: UIMessage | undefined;
     const states = readUIMessageStream({ stream, ...(last?.role === "assistant" ? { message: last } : {}), terminateOnError: true });
@@ -43,7 +46,19 @@ function makeChat(body: object = {}, url = opened.url) {
     send,
     say(text: string, signal?: AbortSignal): Promise<UIMessage> {
       messages.push(said(text));
-      return send("submit-message", signal);
+      return send("submit-message", { signal });
+    },
+    /** As `regenerate` of `useChat` does: the messages from there on are left out. */
+    regenerate(messageId?: string): Promise<UIMessage> {
+      const place = messageId === undefined ? messages.length - 1 : messages.findIndex(({ id }) => id === messageId);
+      messages.splice(messages[place]?.role === "assistant" ? place : place + 1);
+      return send("regenerate-message", { messageId });
+    },
+    /** As `sendMessage` of `useChat` does with the id of a message of the user. */
+    edit(place: number, text: string): Promise<UIMessage> {
+      const messageId = messages[place]?.id ?? "";
+      messages.splice(place, Infinity, { ...said(text), id: messageId });
+      return send("submit-message", { messageId });
     },
   };
 }
@@ -118,10 +133,51 @@ describe("a chat of the AI SDK", () => {
     const chat = makeChat();
     chat.messages.push({ id: "f", role: "user", parts: [{ type: "file", mediaType: "image/png", url: "data:image/png;base64,AAAA" }] });
     await expect(chat.send()).rejects.toThrow(/messages\.0\.parts\.0/);
-    await makeChat()
-      .say("Hello")
-      .catch(() => undefined);
-    await expect(makeChat().send("regenerate-message")).rejects.toThrow();
+    const empty = makeChat();
+    empty.messages.push(said("Hello"));
+    await expect(empty.send("regenerate-message")).rejects.toThrow(/messageId/);
+  });
+
+  const wordsIn = async ({ chatId }: { chatId: string }) => (await messagesOf(opened.url, "ada", chatId)).map(({ content }) => content);
+  const says = (text: string) => opened.model.answer({ tokens: [text] });
+
+  test("gives its newest answer again, and an earlier one, each on a branch of its own", async () => {
+    const chat = makeChat();
+    says("One.");
+    const first = await chat.say("Say a number.");
+    says("Two.");
+    await chat.say("And another.");
+    says("Three.");
+    const again = await chat.regenerate();
+    expect([textOf(again), await wordsIn(chat)]).toEqual(["Three.", ["Say a number.", "One.", "And another.", "Three."]]);
+    says("Four.");
+    expect(textOf(await chat.regenerate(first.id))).toBe("Four.");
+    expect(await wordsIn(chat)).toEqual(["Say a number.", "Four."]);
+    says("Five.");
+    await chat.regenerate(chat.messages[0]?.id);
+    expect(await wordsIn(chat)).toEqual(["Say a number.", "Five."]);
+  });
+
+  test("takes a message in place of an earlier one, which the client knows by an id of its own", async () => {
+    const chat = makeChat();
+    says("One.");
+    await chat.say("first");
+    await chat.say("second");
+    await chat.say("third");
+    says("Changed.");
+    await chat.edit(2, "二");
+    expect(await wordsIn(chat)).toEqual(["first", "One.", "二", "Changed."]);
+    await chat.edit(0, "anew");
+    expect(await wordsIn(chat)).toEqual(["anew", "Changed."]);
+  });
+
+  test("asks again what got no answer, without a second question", async () => {
+    opened.model.answer({ status: 500 });
+    const chat = makeChat();
+    await expect(chat.say("Hello")).rejects.toThrow(/model_unavailable/);
+    says("Here I am.");
+    expect(textOf(await chat.regenerate(chat.messages.at(-1)?.id))).toBe("Here I am.");
+    expect(await wordsIn(chat)).toEqual(["Hello", "Here I am."]);
   });
 
   test("stops when its client leaves, and what was said is kept as incomplete", async () => {

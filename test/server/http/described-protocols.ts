@@ -17,7 +17,7 @@ export async function askLangGraph(ask: Ask): Promise<void> {
   await ask("waitForRun", { ...thread, body: run });
   await ask("streamRun", {
     ...thread,
-    body: { ...run, stream_mode: ["values", "updates", "messages-tuple", "custom", "debug", "tasks"] },
+    body: { ...run, stream_mode: ["values", "updates", "messages-tuple", "custom", "checkpoints", "debug", "tasks", "events"] },
   });
   const { run_id } = await ask<{ run_id: string }>("createRun", { ...thread, body: { ...run, multitask_strategy: "enqueue" } });
   const last = { params: { thread_id, run_id } };

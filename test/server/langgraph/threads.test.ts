@@ -75,7 +75,7 @@ describe("what this service does not do", () => {
     ["a webhook", () => client().runs.wait(null, "assistant", { input: human("x"), webhook: "https://example.org" }), "webhook"],
     [
       "a mode that it does not have",
-      () => framesOf(client().runs.stream(null, "assistant", { input: human("x"), streamMode: "events" })),
+      () => framesOf(client().runs.stream(null, "assistant", { input: human("x"), streamMode: "tools" })),
       "messages-tuple",
     ],
   ])("%s is 422, and says what there is instead", async (_what, call, words) => {

@@ -1,0 +1,138 @@
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import type { StreamMode } from "@langchain/langgraph-sdk";
+import { askingClient, callOf, ORDER_TOOLS } from "../../support/services/asking-agent.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
+import { framesOf, human, langGraphClient, lastOf, type SentFrame, type StateValues, textOf } from "./langgraph-client.ts";
+
+const opened = useServiceWithModel({}, { extras: { tools: ORDER_TOOLS } });
+const client = () => langGraphClient(opened.url);
+let asking: ReturnType<typeof askingClient>;
+beforeEach(async () => {
+  asking = askingClient(opened);
+  await asking.makeAgent("looks", { permissions: [{ tool: "look_up", action: "allow" }] });
+  opened.model.answer({ tokens: ["Hi ", "there."] });
+});
+
+const MODES = [
+  "values",
+  "updates",
+  "messages",
+  "messages-tuple",
+  "custom",
+  "tasks",
+  "checkpoints",
+  "debug",
+  "events",
+] satisfies StreamMode[];
+const RULE = "Never say the word cormorant.";
+
+const ofAda = () => client().threads.create({ metadata: { user_id: "ada" } });
+async function run(streamMode: StreamMode[], more: object = {}, agent = "assistant"): Promise<{ frames: SentFrame[]; threadId: string }> {
+  const { thread_id: threadId } = await ofAda();
+  const asked = { input: human("Hello"), streamMode, context: { instructions: RULE }, ...more };
+  return { threadId, frames: await framesOf(client().runs.stream(threadId, agent, asked)) };
+}
+const named = (frames: readonly SentFrame[], event: string): unknown[] =>
+  frames.filter((frame) => frame.event === event).map(({ data }) => data);
+
+interface Checkpointed {
+  values: Partial<StateValues>;
+  next: string[];
+  checkpoint: { thread_id: string; checkpoint_id: string };
+  parent_checkpoint: { checkpoint_id: string } | null;
+  tasks: { name: string; interrupts: { value: { type: string } }[] }[];
+}
+interface GraphEvent {
+  event: string;
+  name: string;
+  data: { chunk?: { content: string; type: string }; input?: unknown };
+}
+
+/** What a client reads in each mode of the same turn. */
+const WHAT: Record<(typeof MODES)[number], (frames: SentFrame[]) => unknown> = {
+  values: (frames) => lastOf(frames).messages.at(-1)?.content,
+  updates: (frames) =>
+    named(frames, "updates")
+      .flatMap((data) => Object.keys(data as object))
+      .toSorted(),
+  messages: (frames) => [...new Set(frames.map(({ event }) => event))],
+  "messages-tuple": textOf,
+  custom: (frames) => named(frames, "custom").map((data) => (data as { status: string }).status),
+  tasks: (frames) => new Set(named(frames, "tasks").map((data) => (data as { name: string }).name)),
+  checkpoints: (frames) => (named(frames, "checkpoints") as Checkpointed[]).map(({ next }) => next.toSorted().join(" ")),
+  debug: (frames) => [...new Set(named(frames, "debug").map((data) => (data as { type: string }).type))],
+  events: (frames) =>
+    (named(frames, "events") as GraphEvent[])
+      .filter(({ event }) => event === "on_chat_model_stream")
+      .map(({ data }) => data.chunk?.content)
+      .join(""),
+};
+const STEPS = ["core_memory", "generate_rag", "history", "persist", "retrieve", "route"];
+const EXPECTED: Record<(typeof MODES)[number], unknown> = {
+  values: "Hi there.",
+  updates: STEPS,
+  messages: ["metadata", "messages/metadata", "messages/partial", "messages/complete"],
+  "messages-tuple": "Hi there.",
+  custom: ["route_decision", "token", "token", "done"],
+  tasks: new Set(STEPS),
+  checkpoints: ["__start__", "core_memory history route", "retrieve", "generate_rag", "persist", ""],
+  debug: ["checkpoint", "task", "task_result"],
+  events: "Hi there.",
+};
+
+describe("the stream of a run, by LangGraph's client", () => {
+  test.each(MODES)("in the mode %s tells the turn, and nothing that only the service knows", async (mode) => {
+    const { frames } = await run([mode]);
+    expect(frames[0]?.event).toBe("metadata");
+    expect(WHAT[mode](frames)).toEqual(EXPECTED[mode]);
+    expect(JSON.stringify(opened.model.seen.at(-1)?.body)).toContain("cormorant");
+    expect(JSON.stringify(frames)).not.toMatch(/cormorant|tenantId|turn_lease/);
+  });
+
+  test("in all modes at once has each of them as if it were alone, and goes on behind any event", async () => {
+    const { frames, threadId } = await run(MODES);
+    for (const mode of MODES.filter((one) => one !== "messages")) expect(WHAT[mode](frames)).toEqual(EXPECTED[mode]);
+    const { run_id: runId } = frames[0]?.data as { run_id: string };
+    for (const place of [1, Math.floor(frames.length / 2), frames.length - 2]) {
+      const rest = await framesOf(client().runs.joinStream(threadId, runId, { lastEventId: frames[place]?.id ?? "" }));
+      expect(rest).toEqual(frames.slice(place + 1));
+    }
+  });
+
+  test("ends in a checkpoint that is the state of the thread, under the id of the turn", async () => {
+    const { frames, threadId } = await run(["checkpoints"]);
+    const told = named(frames, "checkpoints") as Checkpointed[];
+    const state = await client().threads.getState<StateValues>(threadId);
+    const last = told.at(-1);
+    expect(last?.checkpoint).toEqual(state.checkpoint);
+    expect(last?.values.messages?.map(({ content }) => content)).toEqual(state.values.messages.map(({ content }) => content));
+    for (const [index, { parent_checkpoint: parent }] of told.entries())
+      expect(parent?.checkpoint_id).toBe(told[index - 1]?.checkpoint.checkpoint_id);
+  });
+
+  test("tells a question in its last checkpoint, as the state does", async () => {
+    await asking.makeAgent("asks");
+    asking.follow([callOf("order", { item: "tea" })], "Ordered.");
+    const { frames, threadId } = await run(["checkpoints", "debug", "events", "updates"], {}, "asks");
+    const last = (named(frames, "checkpoints") as Checkpointed[]).at(-1);
+    const state = await client().threads.getState(threadId);
+    expect(last).toMatchObject({ next: state.next, tasks: [{ name: "generate_agent", interrupts: state.tasks[0]?.interrupts }] });
+  });
+
+  test("tells the loop of an agent under its namespace, when it is asked to", async () => {
+    asking.follow([callOf("look_up", { item: "tea" })], "Twelve.");
+    const { frames } = await run(["updates", "tasks", "values"], { streamSubgraphs: true }, "looks");
+    const inner = frames
+      .filter(({ event }) => event.startsWith("updates|generate_agent:"))
+      .flatMap(({ data }) => Object.keys(data as object));
+    expect(inner).toEqual(["model", "tools", "model"]);
+    expect(frames.some(({ event }) => event.startsWith("tasks|generate_agent:"))).toBe(true);
+    expect(JSON.stringify(frames)).not.toContain("cormorant");
+  });
+
+  test("ends with an error in every mode", async () => {
+    opened.model.answer({ status: 500 });
+    const { frames } = await run(["events", "checkpoints", "debug"]);
+    expect(frames.at(-1)).toMatchObject({ event: "error", data: { error: "model_unavailable" } });
+  });
+});
