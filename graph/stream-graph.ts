@@ -23,7 +23,6 @@ class PassingCheckpoints extends BaseCheckpointSaver {
   override getTuple(): Promise<undefined> {
     return Promise.resolve(undefined);
   }
-  // eslint-disable-next-line @typescript-eslint/require-await
   override async *list(): AsyncGenerator<CheckpointTuple> {
     yield* [];
   }
@@ -39,7 +38,7 @@ class PassingCheckpoints extends BaseCheckpointSaver {
 }
 
 function withCheckpoints(graph: ConversationGraph): ConversationGraph {
-  const watched = graph.withConfig({}) as ConversationGraph;
+  const watched: ConversationGraph = graph.withConfig({});
   watched.checkpointer = new PassingCheckpoints();
   return watched;
 }

@@ -18,6 +18,7 @@ import type { Database } from "../../stores/postgres/database/database.ts";
 import { DEFAULT_SECTIONS, SECTION_CHARACTERS } from "../agent/tool-schemas.ts";
 import type { Erase } from "../erase/erase.ts";
 import type { Recall } from "../recall/recall-episodes.ts";
+import { fits } from "./item-filter.ts";
 
 /** The parts of a store of memory, which the caller opens and closes. */
 export interface MemoryStoreParts {
@@ -50,18 +51,22 @@ const PATIENCE_MS = 4_000;
 
 const invalid = (field: string, problem: string): AppError => AppError.invalid([{ field, problem }]);
 
-function holds(value: Record<string, unknown>, filter: Record<string, unknown> | undefined): boolean {
-  return Object.entries(filter ?? {}).every(([name, wanted]) => JSON.stringify(value[name]) === JSON.stringify(wanted));
-}
+/** What an item tells besides; it may come back with the content. */
+const TOLD = ["content", "version", "updated_by", "episode_type", "importance", "conversation_id"];
 
+/** Throws AppError `invalid_request`. */
 function contentOf(value: Record<string, unknown>, most: number): string {
   const { content } = value;
   if (typeof content !== "string" || content.trim() === "") throw invalid("value.content", "must be a text that is not blank");
   if (content.length > most) throw invalid("value.content", `has ${content.length} characters, at most ${most} are taken`);
   if (!content.isWellFormed() || content.includes("\0"))
     throw invalid("value.content", "holds a NUL character or half of a surrogate pair");
+  const other = Object.keys(value).find((name) => !TOLD.includes(name));
+  if (other !== undefined) throw invalid(`value.${other.slice(0, 80)}`, "is not kept here; put all that is to be remembered into content");
   return content;
 }
+
+const isPut = (operation: Operation): operation is PutOperation => "value" in operation;
 
 function toArchived(namespace: string[], { key, content, episodeType, importance, conversationId, createdAt }: ArchiveItem): Item {
   const value = { content, episode_type: episodeType, importance, conversation_id: conversationId };
@@ -82,18 +87,17 @@ export class MemoryStore extends BaseStore {
     this.#parts = parts;
   }
 
-  /** Runs operations in their order, as LangGraph's stores do. */
+  /** As LangGraph's stores do: reads see nothing of what the same batch writes, and of several writes of one item the last counts. */
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
-    const results: unknown[] = [];
-    for (const operation of operations) results.push(await this.#run(operation));
+    const results = await Promise.all(operations.map((operation) => (isPut(operation) ? Promise.resolve(null) : this.#read(operation))));
+    const writes = new Map(operations.filter(isPut).map((operation) => [JSON.stringify([operation.namespace, operation.key]), operation]));
+    for (const write of writes.values()) await (write.value === null ? this.#remove(write) : this.#put(write, write.value));
     return results as OperationResults<Op>;
   }
 
-  #run(operation: Operation): Promise<unknown> {
+  #read(operation: GetOperation | SearchOperation | ListNamespacesOperation): Promise<unknown> {
     if ("namespacePrefix" in operation) return this.#search(operation);
-    if ("value" in operation) return operation.value === null ? this.#remove(operation) : this.#put(operation, operation.value);
-    if ("key" in operation) return this.#get(operation);
-    return this.#listNamespaces(operation);
+    return "key" in operation ? this.#get(operation) : this.#listNamespaces(operation);
   }
 
   #ownerOf(userId: string | undefined): Owner {
@@ -170,14 +174,14 @@ export class MemoryStore extends BaseStore {
     const end = offset + limit;
     const [core, archived] = await Promise.all([
       isWanted("core") ? this.#sections(owner) : [],
-      isWanted("archive") ? this.#searchArchive(owner, query, end) : [],
+      isWanted("archive") ? this.#searchArchive(owner, query, filter ? LARGEST_PAGE : end) : [],
     ]);
     const words = query
       ?.toLowerCase()
       .split(/\s+/u)
       .filter((word) => word !== "");
     const fitting = core.filter(({ value }) => !words || words.some((word) => String(value["content"]).toLowerCase().includes(word)));
-    return [...fitting, ...archived].filter(({ value }) => holds(value, filter)).slice(offset, end);
+    return [...fitting, ...archived].filter(({ value }) => fits(value, filter)).slice(offset, end);
   }
 
   async #searchArchive(owner: Owner, query: string | undefined, most: number): Promise<SearchItem[]> {
@@ -206,7 +210,7 @@ export class MemoryStore extends BaseStore {
     const prefix = matchConditions.find(({ matchType }) => matchType === "prefix")?.path ?? [];
     const owner = this.#ownerOf(prefix[0] === "*" ? undefined : prefix[0]);
     const [core, archived] = await Promise.all([this.#sections(owner), this.#archive.list(owner, { limit: 1, offset: 0 })]);
-    const all = [...(core.length > 0 ? ["core"] : []), ...(archived.length > 0 ? ["archive"] : [])].map((label) => [owner.userId, label]);
+    const all = [...(archived.length > 0 ? ["archive"] : []), ...(core.length > 0 ? ["core"] : [])].map((label) => [owner.userId, label]);
     const fitting = all.filter((namespace) =>
       matchConditions.every(({ matchType, path }) => {
         const part = matchType === "prefix" ? namespace.slice(0, path.length) : namespace.slice(-path.length);

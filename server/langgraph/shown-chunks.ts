@@ -91,7 +91,8 @@ function shownData(given: unknown, toDict: ToDict): unknown {
   if (isBaseMessage(given)) return isShownMessage(given) ? toDict(given) : null;
   if (typeof given !== "object" || given === null || Array.isArray(given)) return null;
   const { messages, ...fields } = given as Partial<ConversationState>;
-  const shown = Array.isArray(messages) ? messages.filter((one) => isBaseMessage(one) && isShownMessage(one)) : [];
+  const said: readonly unknown[] = Array.isArray(messages) ? messages : [];
+  const shown = said.filter((one) => isBaseMessage(one)).filter(isShownMessage);
   return shownUpdate({ ...fields, messages: shown }, toDict);
 }
 
@@ -99,6 +100,6 @@ export function toShownEvent({ data, metadata = {}, ...event }: GraphEvent, toDi
   const { input, ...results } = data;
   const isOfModel = event.event.startsWith("on_chat_model") || event.event.startsWith("on_llm");
   const shown = isOfModel || input === undefined ? results : { input, ...results };
-  const entries = Object.entries(shown).map(([name, value]) => [name, shownData(value, toDict)]);
+  const entries = Object.entries(shown).map(([name, value]): [string, unknown] => [name, shownData(value, toDict)]);
   return { ...event, metadata: shownMetadata(metadata), data: Object.fromEntries(entries) };
 }

@@ -54,6 +54,6 @@ export async function askAiSdk(ask: Ask): Promise<void> {
   const messages = [{ id: "1", role: "user", parts: [{ type: "text", text: "Which tree do I like?" }] }];
   const body = { id: "ui", user_id: "ada", trigger: "submit-message", messages };
   await ask("streamUiMessages", { body });
-  await ask("streamUiMessages", { body: { ...body, trigger: "regenerate-message" } }, 422);
+  await ask("streamUiMessages", { body: { ...body, trigger: "regenerate-message" } });
   await ask("resumeUiMessages", { params: { chat_id: "ui" }, headers: { "x-user-id": "ada" } }, 204);
 }

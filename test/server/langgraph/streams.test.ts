@@ -130,6 +130,39 @@ describe("the stream of a run, by LangGraph's client", () => {
     expect(JSON.stringify(frames)).not.toContain("cormorant");
   });
 
+  test("goes on behind a question with the events of the rest, and none of those before", async () => {
+    await asking.makeAgent("asks");
+    asking.follow([callOf("order", { item: "tea" })], "Ordered.");
+    const modes = ["updates", "custom", "values"] satisfies StreamMode[];
+    const { frames, threadId } = await run(modes, {}, "asks");
+    const { run_id: runId } = frames[0]?.data as { run_id: string };
+    const rest = await framesOf(client().runs.stream(threadId, "asks", { command: { resume: "allow_once" }, streamMode: modes }));
+    expect(rest[0]?.data).toEqual({ run_id: runId, attempt: 1 });
+    const joined = await framesOf(client().runs.joinStream(threadId, runId, { lastEventId: frames.at(-1)?.id ?? "" }));
+    expect(joined).toEqual(rest.slice(1));
+    const ids = [...frames, ...rest].flatMap(({ id }) => (id === undefined ? [] : [Number(id)]));
+    expect(ids).toEqual(ids.toSorted((one, other) => one - other));
+  });
+
+  test("is the same for all who watch it, and goes on when one of them leaves", async () => {
+    const released = Promise.withResolvers<undefined>();
+    opened.model.answer({ tokens: ["Hi ", "there."], until: released.promise });
+    const { thread_id: threadId } = await ofAda();
+    const { run_id: runId } = await client().runs.create(threadId, "assistant", {
+      input: human("Hello"),
+      streamMode: ["messages-tuple", "values"],
+    });
+    const leaving = new AbortController();
+    const left = framesOf(client().runs.joinStream(threadId, runId, { signal: leaving.signal })).catch(() => "left");
+    const watching = [1, 2].map(() => framesOf(client().runs.joinStream(threadId, runId, { streamMode: "messages-tuple" })));
+    leaving.abort();
+    expect(await left).toBe("left");
+    released.resolve(undefined);
+    const [one, other] = await Promise.all(watching);
+    expect(one).toEqual(other);
+    expect(textOf(one ?? [])).toBe("Hi there.");
+  });
+
   test("ends with an error in every mode", async () => {
     opened.model.answer({ status: 500 });
     const { frames } = await run(["events", "checkpoints", "debug"]);
