@@ -59,15 +59,13 @@ export function conversationApi(url: string) {
 }
 
 /** On an embedded database in a folder, with the built-in embedder; the model says "re: " and the message. */
-export async function openServiceWithEpisodes(environment: Record<string, string> = {}) {
+export async function openServiceWithEpisodes(
+  environment: Record<string, string> = {},
+  options: Parameters<typeof openServiceWithModel>[1] = {},
+) {
   const { folder, remove } = await createDataFolder();
-  const running = await openServiceWithModel({
-    DATA_DIR: folder,
-    ENABLE_EPISODIC_MEMORY: "true",
-    EMBEDDING_MODEL: "built-in",
-    MEMORY_READ_TIMEOUT_MS: "10000",
-    ...environment,
-  });
+  const layers = { ENABLE_EPISODIC_MEMORY: "true", EMBEDDING_MODEL: "built-in", MEMORY_READ_TIMEOUT_MS: "10000" };
+  const running = await openServiceWithModel({ DATA_DIR: folder, ...layers, ...environment }, options);
   running.model.answer((body) => ({ tokens: ["re: ", body.messages.at(-1)?.content.split("\n").at(-1) ?? ""] }));
   return { ...running, ...conversationApi(running.url), folder, close: () => running.close().finally(remove) };
 }
