@@ -8,15 +8,15 @@ type Message = { id?: string; type: string; content: string };
 type Values = { messages?: Message[]; __interrupt__?: { id: string; value: unknown }[] };
 
 /**
- * Runs of the older protocol as events of the newer one, which `useStream` of `@langchain/react` reads: `lifecycle`, `values` with messages
- * that grow, and `input`.
+ * Runs of the older protocol as events of the newer one, which `useStream` of `@langchain/react` reads: `lifecycle`, `values`,
+ * `messages` and `input`.
  */
 export function makeAdapter(client: Client, assistantId: string): AgentServerAdapter {
   let threadId = "";
   const told: ProtocolEvent[] = [];
   let grown = Promise.withResolvers<undefined>();
 
-  function tell(method: "lifecycle" | "values" | "input.requested", data: object): void {
+  function tell(method: "lifecycle" | "values" | "messages" | "input.requested", data: object): void {
     const seq = told.length + 1;
     const params = { namespace: [], timestamp: Date.now(), data };
     told.push({ type: "event", event_id: `${threadId}-${seq}`, seq, method, params } as unknown as ProtocolEvent);
@@ -24,8 +24,22 @@ export function makeAdapter(client: Client, assistantId: string): AgentServerAda
     grown = Promise.withResolvers();
   }
 
+  /** Pieces of an answer, as blocks of content. */
+  function sayMore({ id = "", content }: Message, said: Map<string, string>): void {
+    if (!said.has(id)) {
+      tell("messages", { event: "message-start", id, role: "ai" });
+      tell("messages", { event: "content-block-start", index: 0, content: { type: "text", text: "" } });
+    }
+    said.set(id, (said.get(id) ?? "") + content);
+    tell("messages", { event: "content-block-delta", index: 0, delta: { type: "text-delta", text: content } });
+  }
+
+  function finish(id: string, text: string): void {
+    tell("messages", { event: "content-block-finish", id, index: 0, content: { type: "text", text } });
+    tell("messages", { event: "message-finish", id });
+  }
+
   async function run(asked: object, onRun: (runId: string) => void): Promise<void> {
-    let values: Values = {};
     const said = new Map<string, string>();
     const end: { event: string; error?: string } = { event: "completed" };
     tell("lifecycle", { event: "running" });
@@ -40,17 +54,13 @@ export function makeAdapter(client: Client, assistantId: string): AgentServerAda
       for await (const { event, data } of client.runs.stream(threadId, assistantId, options)) {
         if (event === "error") Object.assign(end, { event: "failed", error: (data as { message: string }).message });
         if (event === "values") {
-          values = data as Values;
+          const values = data as Values;
           tell("values", values);
           for (const { id, value } of values.__interrupt__ ?? []) tell("input.requested", { interrupt_id: id, payload: value });
           if (values.__interrupt__) end.event = "interrupted";
-        } else if (event === "messages") {
-          const [{ id = "", content }] = data as unknown as [Message];
-          said.set(id, (said.get(id) ?? "") + content);
-          const others = (values.messages ?? []).filter((message) => message.id !== id);
-          tell("values", { ...values, messages: [...others, { id, type: "ai", content: said.get(id) }] });
-        }
+        } else if (event === "messages") sayMore((data as unknown as [Message])[0], said);
       }
+      for (const [id, text] of said) finish(id, text);
     } catch (error) {
       Object.assign(end, { event: "failed", error: String(error) });
     }

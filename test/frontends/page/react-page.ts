@@ -40,7 +40,7 @@ const lineOf = ({ type, content }: { type: string; content: unknown }): string =
   `${type}: ${typeof content === "string" ? content : JSON.stringify(content)}`;
 
 function statusOf({ error, isLoading }: { error: unknown; isLoading: boolean }): string {
-  if (error !== undefined && error !== null) return `error: ${error instanceof Error ? error.message : JSON.stringify(error)}`;
+  if (error !== undefined && error !== null) return `error: ${error instanceof Error ? String(error) : JSON.stringify(error)}`;
   return isLoading ? "busy" : "ready";
 }
 
@@ -94,7 +94,7 @@ function LangChainChat(): ReactElement {
     again: () => undefined,
   };
   return h(Chat, {
-    lines: stream.messages.map(lineOf),
+    lines: stream.messages.map(({ type, text }) => `${type}: ${text}`),
     status: statusOf(stream),
     asks: stream.interrupt?.value?.question ?? "",
     talk,
