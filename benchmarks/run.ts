@@ -14,6 +14,7 @@ import type { Bench } from "./support/bench.ts";
 import { helpOf, helpOfAll, readCommand, type Benches, type Command } from "./support/command.ts";
 import { showRunProgress } from "./support/progress.ts";
 import { printFigures, RESULTS, writeResults, type Results } from "./support/results.ts";
+import { streams } from "./streams.ts";
 import { summaryFacts } from "./summary-facts.ts";
 import { tokens } from "./tokens.ts";
 import { turn } from "./turn.ts";
@@ -24,6 +25,7 @@ const BENCHES: Benches = {
   load,
   growth,
   resident,
+  streams,
   tokens,
   recall,
   references,

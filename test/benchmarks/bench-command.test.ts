@@ -14,6 +14,7 @@ const NAMES = [
   "load",
   "growth",
   "resident",
+  "streams",
   "tokens",
   "recall",
   "references",
