@@ -4,7 +4,7 @@ import { splitSentences } from "../../text/split-sentences.ts";
 import { asks } from "../../text/telling-or-asking.ts";
 import { findReference, type Pointer } from "./find-reference.ts";
 import type { RecentMessage } from "./recent-message.ts";
-import { takesUp, withoutRemarks, wordsOf } from "./stands-alone.ts";
+import { asksTheSameOf, takesUp, withoutRemarks, wordsOf } from "./stands-alone.ts";
 
 const MESSAGES = 8;
 /** Of the talk, for a question that points at its topic. */
@@ -32,6 +32,7 @@ const OF_ONE =
 export function completeQuestion(question: string, recent: readonly RecentMessage[]): string {
   const said = recent.slice(-MESSAGES);
   const asked = withoutRemarks(question);
+  if (asksTheSameOf(asked, said)) return question;
   const pointer = findReference(question) ?? findReference(asked) ?? findDefinite(asked, said);
   const words = firstWords(
     (pointer === null ? takenUp(asked, said) : referents(pointer, said, wordsOf(asked, said).said)).join(" "),

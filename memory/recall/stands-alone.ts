@@ -62,6 +62,16 @@ export function wordsOf(question: string, recent: readonly RecentMessage[]): Sha
   return (HAN.test(question) ? chineseShares : englishShares)(question, talk);
 }
 
+/** "What is the bus fare?" after "What is the train fare?": the same words, but for the thing that is asked about. */
+export function asksTheSameOf(question: string, recent: readonly RecentMessage[]): boolean {
+  const own = new Set(lexicalText(question).split(" "));
+  return recent.some(({ role, content }) => {
+    const before = new Set(lexicalText(content).split(" "));
+    const instead = own.difference(before).size;
+    return role === "user" && instead > 0 && instead <= own.size / 2 && before.difference(own).size <= instead;
+  });
+}
+
 /**
  * The words of the talk that a question goes on with, empty when it takes up the topic without a word of it; null when it can be understood
  * alone: it is long, has a name that was not said, speaks of the user's own things, or brings too many words along.

@@ -22,11 +22,11 @@ export type Thread = Awaited<ReturnType<StudioProcess["createThread"]>>;
 
 export type StudioProcess = Awaited<ReturnType<typeof startStudio>>;
 
-/** Starts `npm run studio:dev` on a free port, in a group of processes of its own, and waits until it answers. */
+/** Starts `npm run studio -- --port` on a free port, in a group of processes of its own, and waits until it answers. */
 export async function startStudio(environment: Record<string, string> = {}) {
   const port = await freePort();
   const url = `http://127.0.0.1:${port}`;
-  const child = spawn("npm", ["run", "studio:dev", "--", "--port", String(port)], {
+  const child = spawn("npm", ["run", "studio", "--", "--port", String(port)], {
     cwd: root,
     detached: true,
     stdio: ["ignore", "pipe", "pipe"],

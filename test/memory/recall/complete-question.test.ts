@@ -36,6 +36,14 @@ const added = (question: string, recent: RecentMessage[]): string => completeQue
 
 describe("completeQuestion", () => {
   test.each([
+    ["What is the bilby limit?", talk("What is the numbat limit?", "Eleven.")],
+    ["And the possum limit?", talk("What is the numbat limit?", "Eleven.")],
+    ["袋熊的限额呢？", talk("袋鼠的限额呢？", "十一。")],
+  ])("a question like the one before, of another thing, brings nothing of that one along: %s", (question, recent) =>
+    expect(completeQuestion(question, recent)).toBe(question),
+  );
+
+  test.each([
     ["Where was that director you mentioned born?", films, "Bong Joon-ho"],
     ["Who is that director?", films, "Bong Joon-ho"],
     ["How old is he?", films, "Bong Joon-ho"],
