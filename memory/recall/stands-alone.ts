@@ -64,12 +64,18 @@ export function wordsOf(question: string, recent: readonly RecentMessage[]): Sha
 
 /** "What is the bus fare?" after "What is the train fare?": the same words, but for the thing that is asked about. */
 export function asksTheSameOf(question: string, recent: readonly RecentMessage[]): boolean {
-  const own = new Set(lexicalText(question).split(" "));
+  const own = lexicalText(question).split(" ");
   return recent.some(({ role, content }) => {
-    const before = new Set(lexicalText(content).split(" "));
-    const instead = own.difference(before).size;
-    return role === "user" && instead > 0 && instead <= own.size / 2 && before.difference(own).size <= instead;
+    if (role !== "user") return false;
+    const before = lexicalText(content).split(" ");
+    const instead = countWithout(own, before);
+    return instead > 0 && instead <= own.length / 2 && countWithout(before, own) <= instead;
   });
+}
+
+function countWithout(words: readonly string[], others: readonly string[]): number {
+  const known = new Set(others);
+  return words.filter((word) => !known.has(word)).length;
 }
 
 /**
