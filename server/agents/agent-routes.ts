@@ -6,7 +6,7 @@ import { Agent, AGENT_NAME, AgentSpec, ASSISTANT } from "../../turn/agent.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
-import { parseRequest } from "../http/parse-request.ts";
+import { DryRunQuery, isDryRun, parseRequest } from "../http/parse-request.ts";
 
 /** Switches an agent of the system off for this tenant. */
 const Disabled = z.strictObject({ disabled: z.literal(true) });
@@ -32,6 +32,7 @@ export const agentOperations = operationGroup({
     getAgent: route("GET /api/v1/agents/:name", "One agent", { params, answer: ListedAgent, errors: ["not_found"] }),
     putAgent: route("PUT /api/v1/agents/:name", "Makes an agent, changes it, or disables one of the system", {
       params,
+      query: DryRunQuery,
       body: jsonBody(AgentBody),
       answers: { 200: jsonAnswer(ListedAgent, "Changed."), 201: jsonAnswer(ListedAgent, "Made.") },
     }),
@@ -125,6 +126,12 @@ export function agentRoutes({ stores, agents, models }: AppParts): Router {
           ]);
         const spec = disables ? null : parseRequest(AgentSpec, request.body);
         if (spec) await assertReferences(tenantId, spec);
+        if (isDryRun(request)) {
+          const shown = spec
+            ? { ...spec, name, tier: "tenant" as const, disabled: false, version: null }
+            : await findListed(tenantId, name);
+          return void response.json(shown);
+        }
         const { isNew } = await stores.agents.put(tenantId, name, spec);
         response.status(isNew ? 201 : 200).json(await findListed(tenantId, name));
       },

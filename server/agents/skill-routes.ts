@@ -6,7 +6,7 @@ import { AgentTier } from "../../turn/agent.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
-import { parseRequest, storableText } from "../http/parse-request.ts";
+import { DryRunQuery, isDryRun, parseRequest, storableText } from "../http/parse-request.ts";
 import { readJson, requireJson } from "../http/read-body.ts";
 
 /** Switches a skill of the system off for this tenant. */
@@ -38,6 +38,7 @@ export const skillOperations = operationGroup({
     getSkill: route("GET /api/v1/skills/:name", "One skill with its files", { params, answer: Skill, errors: ["not_found"] }),
     putSkill: route("PUT /api/v1/skills/:name", "Makes a skill, changes it, or disables one of the system", {
       params,
+      query: DryRunQuery,
       body: jsonBody(SkillBody),
       answers: { 200: jsonAnswer(Skill, "Changed."), 201: jsonAnswer(Skill, "Made.") },
     }),
@@ -100,7 +101,12 @@ export function skillRoutes({ stores, agents: { systemSkills } }: AppParts): Rou
             { field: "disabled", problem: `the system has no skill "${name}" that could be disabled; delete your own` },
           ]);
         const files = disables ? null : parseRequest(SkillContent, request.body).files;
-        const { isNew } = await stores.skills.put(tenantId, name, files && { files, description: parseSkill(name, files).description });
+        const content = files && { files, description: parseSkill(name, files).description };
+        if (isDryRun(request)) {
+          const shown = content ? { ...content, name, tier: "tenant" as const, disabled: false } : await findSkill(tenantId, name);
+          return void response.json(shown);
+        }
+        const { isNew } = await stores.skills.put(tenantId, name, content);
         response.status(isNew ? 201 : 200).json(await findSkill(tenantId, name));
       },
     ],

@@ -53,6 +53,12 @@ export const requireWholeTenant: RequestHandler = (_request, response, next) => 
   next();
 };
 
+/** Throws AppError `forbidden` for a caller that does not answer for the whole service. */
+export const requireOperator: RequestHandler = (_request, response, next) => {
+  if (!callerOf(response).everyTenant) throw new AppError("forbidden", "This touches every tenant. Send a key of scope admin.");
+  next();
+};
+
 const PathUser = z.object({ user_id: callerId });
 
 /** Throws AppError `invalid_request`; `not_found` when the caller is another user. */

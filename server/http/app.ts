@@ -28,6 +28,7 @@ import { healthRoutes } from "../observe/health-routes.ts";
 import { metricsRoute } from "../observe/metrics.ts";
 import { modelRoutes } from "../observe/model-routes.ts";
 import { usageRoutes } from "../observe/usage-routes.ts";
+import { settingsRoutes } from "../observe/settings-routes.ts";
 import { statusRoutes } from "../observe/status-routes.ts";
 import { watchRequests } from "../observe/open-observing.ts";
 import { embeddingRoutes } from "../openai/embedding-routes.ts";
@@ -106,6 +107,7 @@ export function makeApp(parts: AppParts): Express {
       exportRoutes(parts),
       jobRoutes(parts),
       statusRoutes(parts),
+      settingsRoutes(parts),
       modelRoutes(parts),
       usageRoutes(parts),
     )

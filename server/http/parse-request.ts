@@ -137,6 +137,11 @@ export function toPageRequest({ limit, after }: { limit: number; after?: string 
   return { limit, after: after === undefined ? null : decodeCursor(after) };
 }
 
+export const DryRunQuery = z.object({
+  dry_run: z.enum(["true", "false"], "must be true or false").default("false").describe("`true`: it is only checked, and not kept."),
+});
+export const isDryRun = ({ query }: { query: unknown }): boolean => parseRequest(DryRunQuery, query).dry_run === "true";
+
 /** Null when it is not UTF-8. */
 function decoded(part: string): string | null {
   try {

@@ -3,13 +3,14 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { assertLooksReadable } from "../../memory/parsing/parse-document.ts";
 import type { StoredPassage } from "../../stores/postgres/knowledge/chunk-store.ts";
-import type { DocumentToAdd, StoredDocument } from "../../stores/postgres/knowledge/document-store.ts";
+import type { DocumentPlace, DocumentToAdd, StoredDocument } from "../../stores/postgres/knowledge/document-store.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { limitBody, readJson } from "../http/read-body.ts";
 import { requireWholeTenant } from "../auth/caller.ts";
 import {
   externalId,
   metadata,
+  pageQuery,
   PageQuery,
   parseRequest,
   parseUuid,
@@ -51,6 +52,12 @@ const Passage = z.object({
   position: z.int().describe("0 for the first of its document."),
   text: z.string(),
 });
+const MAX_POSITION = 999_999_999;
+const PassagesQuery = z.object({
+  limit: pageQuery.limit,
+  after: wholeNumberField(0, MAX_POSITION).optional().describe("The `next` of the page before."),
+});
+const PassageList = z.object({ passages: z.array(Passage), next });
 const MAX_QUERY_CHARACTERS = 4_000;
 const PassageQuery = z.object({
   query: storableText
@@ -67,7 +74,7 @@ const files = Object.fromEntries(Object.keys(DOCUMENT_TYPES).map((type) => [type
 
 export const documentOperations = operationGroup({
   tag: "knowledge",
-  schemas: { DocumentBody, Document, DocumentList, Passage, FoundPassages },
+  schemas: { DocumentBody, Document, DocumentList, Passage, PassageList, FoundPassages },
   routes: {
     listDocuments: route("GET /api/v1/knowledge/:kb/documents", "The documents of a knowledge base, newest first", {
       params,
@@ -95,6 +102,16 @@ export const documentOperations = operationGroup({
       answer: Passage,
       errors: ["not_found"],
     }),
+    listPassages: route(
+      "GET /api/v1/knowledge/:kb/documents/:document/passages",
+      "The pieces of a document in their order, once it is indexed",
+      {
+        params,
+        query: PassagesQuery,
+        answer: PassageList,
+        errors: ["not_found"],
+      },
+    ),
     deleteDocument: route("DELETE /api/v1/knowledge/:kb/documents/:document", "Deletes a document", {
       params,
       answer: DeletedDocuments,
@@ -141,6 +158,9 @@ const toPassage = ({ id, documentId, title, heading, position, text }: StoredPas
 const searchIsOff = (): AppError =>
   new AppError("index_unavailable", "Documents need the search index, which is switched off. Set ENABLE_EPISODIC_MEMORY=true.");
 
+const noSuchDocument = (documentId: string, { prefix }: DocumentPlace): AppError =>
+  new AppError("not_found", `There is no document ${documentId} in the knowledge base "${prefix}".`);
+
 export function documentRoutes({ stores, memory }: AppParts): Router {
   const { knowledgeBases, documents, chunks } = stores;
   return makeRouter(documentOperations, {
@@ -180,14 +200,22 @@ export function documentRoutes({ stores, memory }: AppParts): Router {
       }
       response.json(toPassage(passage));
     },
+    async listPassages(request, response) {
+      const place = placeOf(request, response);
+      const documentId = parseUuid("document id", request.params["document"]);
+      const { limit, after = -1 } = parseRequest(PassagesQuery, request.query);
+      if (!(await documents.find(place, documentId))) throw noSuchDocument(documentId, place);
+      const passages = await chunks.listOf(place, documentId, after, limit + 1);
+      const shown = passages.slice(0, limit);
+      const last = passages.length > limit ? shown.at(-1) : undefined;
+      response.json({ passages: shown.map(toPassage), next: last ? String(last.position) : null });
+    },
     deleteDocument: [
       requireWholeTenant,
       async (request, response) => {
         const place = placeOf(request, response);
         const documentId = parseUuid("document id", request.params["document"]);
-        if (!(await documents.remove(place, documentId))) {
-          throw new AppError("not_found", `There is no document ${documentId} in the knowledge base "${place.prefix}".`);
-        }
+        if (!(await documents.remove(place, documentId))) throw noSuchDocument(documentId, place);
         response.json({ deleted: { documents: 1 } });
       },
     ],

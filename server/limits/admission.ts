@@ -61,6 +61,8 @@ export function makeAdmission({
     });
   }
   return {
+    mostTurns,
+    inside: (): number => inside,
     /** Takes a place until the returned function is called. Throws AppError `overloaded`. */
     enter({ goesOn = false } = {}): () => void {
       if (!goesOn && mostTurns > 0 && inside >= mostTurns) refuse("full");
@@ -85,6 +87,9 @@ export interface Permit {
 /** Throws AppError `too_many_turns`, `overloaded`, `token_quota_exceeded` or `cost_quota_exceeded`; not for a turn that `goesOn`: it was admitted once. */
 type Admit = (owner: Owner, options?: { goesOn?: boolean }) => Promise<Permit>;
 
+/** Running or waiting in this process. */
+export type CountSlots = (tenantId: string, userId: string | null) => { user: number; tenant: number };
+
 /** How many at once, and the setting that says so; 0: any number. */
 type SlotLimit = readonly [limit: number, setting: string];
 
@@ -98,9 +103,12 @@ interface AdmitParts {
   costs: CostQuota;
 }
 
-/** Admits the turns, or the tasks, of users and tenants. */
-export function makeAdmit({ of: [one, several], perUser, perTenant, admission, quota, costs }: AdmitParts): Admit {
-  /** Running or waiting in this process, by the key of the user or tenant. */
+/** Admits the turns, or the tasks, of users and tenants, and counts them. */
+export function makeAdmit({ of: [one, several], perUser, perTenant, admission, quota, costs }: AdmitParts): {
+  admit: Admit;
+  count: CountSlots;
+} {
+  /** By the key of the user or tenant. */
   const taken = new Map<string, number>();
   function assertFree(key: string, whose: string, [limit, setting]: SlotLimit): void {
     if (limit === 0 || (taken.get(key) ?? 0) < limit) return;
@@ -115,7 +123,11 @@ export function makeAdmit({ of: [one, several], perUser, perTenant, admission, q
     if (count === 0) taken.delete(key);
     else taken.set(key, count);
   }
-  return async function admit({ tenantId, userId }, { goesOn = false } = {}) {
+  const count: CountSlots = (tenantId, userId) => {
+    const taking = (key: string): number => taken.get(key) ?? 0;
+    return { user: userId === null ? 0 : taking(ownerKey(tenantId, userId)), tenant: taking(ownerKey(tenantId)) };
+  };
+  const admit: Admit = async ({ tenantId, userId }, { goesOn = false } = {}) => {
     const [user, tenant] = [ownerKey(tenantId, userId), ownerKey(tenantId)];
     if (!goesOn) {
       assertFree(user, "user", perUser);
@@ -138,4 +150,5 @@ export function makeAdmit({ of: [one, several], perUser, perTenant, admission, q
     }
     return { addTokens: (tokens) => quota.add(tenantId, tokens), release };
   };
+  return { admit, count };
 }

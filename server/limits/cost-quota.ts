@@ -41,12 +41,18 @@ export function makeCostQuota({ usage, meter, perDay, now = Date.now }: CostQuot
     return fresh;
   }
 
+  /** Of today. */
+  async function usedBy(tenantId: string): Promise<number> {
+    const { stored, counted } = ask(tenantId, new Date(now()).toISOString().slice(0, 10));
+    return (await stored) + meter.costSoFar(tenantId) - counted;
+  }
+
   return {
+    usedBy,
     /** Throws AppError `cost_quota_exceeded`. */
     async assertLeft(tenantId: string): Promise<void> {
       if (perDay === 0) return;
-      const { stored, counted } = ask(tenantId, new Date(now()).toISOString().slice(0, 10));
-      const used = (await stored) + meter.costSoFar(tenantId) - counted;
+      const used = await usedBy(tenantId);
       if (used < perDay) return;
       const seconds = Math.max(1, Math.ceil((DAY_MS - (now() % DAY_MS)) / 1_000));
       throw new AppError(

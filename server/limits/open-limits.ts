@@ -4,6 +4,7 @@ import type { UsageStore } from "../../stores/postgres/usage-store.ts";
 import type { Config } from "../start/config.ts";
 import type { UsageMeter } from "./usage-meter.ts";
 import { makeAdmission, makeAdmit, type Overload, watchEventLoop } from "./admission.ts";
+import { makeListLimits } from "./list-limits.ts";
 import { makeRateLimits } from "./rate-limits.ts";
 import { makeCostQuota } from "./cost-quota.ts";
 import { makeTokenQuota } from "./token-quota.ts";
@@ -19,24 +20,28 @@ export function openLimits(
   const lag = watchEventLoop();
   const admission = makeAdmission({ mostTurns: config.MAX_TURNS_PER_PROCESS, lag, onRefused });
   const perTenant = [config.MAX_CONCURRENT_TURNS_PER_TENANT, "MAX_CONCURRENT_TURNS_PER_TENANT"] as const;
+  const rates = makeRateLimits({ perUser: config.RATE_LIMIT_PER_MINUTE, perTenant: config.RATE_LIMIT_PER_MINUTE_PER_TENANT });
+  const turns = makeAdmit({
+    of: ["turn", "turns"],
+    perUser: [config.MAX_CONCURRENT_TURNS_PER_USER, "MAX_CONCURRENT_TURNS_PER_USER"],
+    perTenant,
+    admission,
+    quota,
+    costs,
+  });
+  const tasks = makeAdmit({
+    of: ["task of a front end", "tasks of front ends"],
+    perUser: [config.MAX_CONCURRENT_TASKS_PER_USER, "MAX_CONCURRENT_TASKS_PER_USER"],
+    perTenant,
+    admission,
+    quota,
+    costs,
+  });
   return {
-    rates: makeRateLimits({ perUser: config.RATE_LIMIT_PER_MINUTE, perTenant: config.RATE_LIMIT_PER_MINUTE_PER_TENANT }),
-    admitTurn: makeAdmit({
-      of: ["turn", "turns"],
-      perUser: [config.MAX_CONCURRENT_TURNS_PER_USER, "MAX_CONCURRENT_TURNS_PER_USER"],
-      perTenant,
-      admission,
-      quota,
-      costs,
-    }),
-    admitTask: makeAdmit({
-      of: ["task of a front end", "tasks of front ends"],
-      perUser: [config.MAX_CONCURRENT_TASKS_PER_USER, "MAX_CONCURRENT_TASKS_PER_USER"],
-      perTenant,
-      admission,
-      quota,
-      costs,
-    }),
+    rates,
+    admitTurn: turns.admit,
+    admitTask: tasks.admit,
+    list: makeListLimits({ config, rates, quota, costs, admission, turns: turns.count, tasks: tasks.count }),
     lagMs: () => lag.milliseconds(),
     async close() {
       lag.close();

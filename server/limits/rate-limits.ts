@@ -32,6 +32,8 @@ export interface RateLimits {
   ofTenant: RequestHandler;
   /** Counts each request once, for the user of its token or the found one, if any. */
   ofUser(find: (request: Request) => unknown): RequestHandler;
+  /** Requests of the present minute, as far as they are counted. */
+  used(tenantId: string, userId: string | null): Promise<{ tenant: number; user: number }>;
 }
 
 /** In this process; 0: any number. A minute begins with the first request. */
@@ -54,6 +56,10 @@ export function makeRateLimits({ perUser, perTenant }: { perUser: number; perTen
 
   return {
     ofTenant,
+    async used(tenantId, userId) {
+      const [tenant, user] = await Promise.all([tenants.get(tenantId), userId === null ? null : users.get(ownerKey(tenantId, userId))]);
+      return { tenant: tenant?.consumedPoints ?? 0, user: user?.consumedPoints ?? 0 };
+    },
     ofUser: (find) =>
       async function countForUser(request, response, next) {
         const { tenantId, userId } = callerOf(response);

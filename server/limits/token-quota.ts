@@ -78,13 +78,19 @@ export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: Token
     }, FRESH_MS).unref();
   }
 
+  /** Of today. */
+  async function usedBy(tenantId: string): Promise<number> {
+    const sum = sumOf(tenantId, dayOf(now()));
+    if (now() - sum.askedAt >= FRESH_MS) await ask(sum);
+    return sum.stored + sum.unwritten;
+  }
+
   return {
+    usedBy,
     /** Throws AppError `token_quota_exceeded`. */
     async assertLeft(tenantId: string): Promise<void> {
       if (perDay === 0) return;
-      const sum = sumOf(tenantId, dayOf(now()));
-      if (now() - sum.askedAt >= FRESH_MS) await ask(sum);
-      const used = sum.stored + sum.unwritten;
+      const used = await usedBy(tenantId);
       if (used < perDay) return;
       const seconds = Math.max(1, Math.ceil((DAY_MS - (now() % DAY_MS)) / 1_000));
       throw new AppError(

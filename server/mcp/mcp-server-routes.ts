@@ -7,7 +7,7 @@ import { AppError } from "../../errors/app-error.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
-import { parseRequest } from "../http/parse-request.ts";
+import { DryRunQuery, isDryRun, parseRequest } from "../http/parse-request.ts";
 
 const MOST_SERVERS = 20;
 
@@ -37,6 +37,7 @@ export const mcpServerOperations = operationGroup({
     putMcpServer: route("PUT /api/v1/mcp-servers/:name", "Adds an MCP server of the tenant, or changes it as a whole", {
       details: "It is reached over streamable HTTP, at a public address of the internet only. Its address and headers are kept encrypted.",
       params,
+      query: DryRunQuery,
       body: jsonBody(McpServerBody),
       answers: { 200: jsonAnswer(ListedMcpServer, "Changed."), 201: jsonAnswer(ListedMcpServer, "Added.") },
     }),
@@ -105,6 +106,10 @@ export function mcpServerRoutes({ mcp }: AppParts): Router {
         const present = await mcp.listOf(tenantId);
         if (present.length >= MOST_SERVERS && !present.some((server) => server.name === name))
           throw AppError.invalid([{ field: "name", problem: `the tenant has ${MOST_SERVERS} MCP servers; delete one first` }]);
+        if (isDryRun(request)) {
+          const facts = { url: shownAddress(spec.url), headers: Object.keys(spec.headers) };
+          return void response.json({ name, tier: "tenant", state: "idle", tools: null, problem: null, ...facts });
+        }
         const { isNew } = await mcp.put(tenantId, name, spec);
         response.status(isNew ? 201 : 200).json(await findListed(tenantId, name));
       },

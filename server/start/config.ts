@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { AppError } from "../../errors/app-error.ts";
 import { SHORTEST_REACHABLE_KEY } from "../auth/api-keys.ts";
 import { type Config, Environment } from "./settings.ts";
+import { isSecret } from "./show-settings.ts";
 
 export type { Config };
 
@@ -54,7 +55,7 @@ function invalidConfiguration(problems: { field: string; problem: string }[]): A
 const MAX_SHOWN = 200;
 
 function shown(name: string, set: Record<string, string | undefined>): string {
-  return /KEY|URL|SECRET|HEADERS|TOKEN$/.test(name) ? "…" : (set[name] ?? "").slice(0, MAX_SHOWN);
+  return isSecret(name) || name.endsWith("URL") ? "…" : (set[name] ?? "").slice(0, MAX_SHOWN);
 }
 
 /** Each setting NAME without a value takes the text of the file NAME_FILE. Throws AppError `invalid_configuration`. */

@@ -28,6 +28,7 @@ import { healthOperations } from "../../observe/health-routes.ts";
 import { metricsOperations } from "../../observe/metrics.ts";
 import { modelOperations } from "../../observe/model-routes.ts";
 import { usageOperations } from "../../observe/usage-routes.ts";
+import { settingsOperations } from "../../observe/settings-routes.ts";
 import { statusOperations } from "../../observe/status-routes.ts";
 import { embeddingOperations } from "../../openai/embedding-routes.ts";
 import { openaiOperations } from "../../openai/openai-routes.ts";
@@ -80,6 +81,7 @@ export const GROUPS: readonly OperationGroup[] = [
   healthOperations,
   metricsOperations,
   statusOperations,
+  settingsOperations,
   modelOperations,
   usageOperations,
   jobOperations,

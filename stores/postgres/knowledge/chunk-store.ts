@@ -56,6 +56,8 @@ export interface ChunkStore {
   listDocumentsUnindexed(indexName: string, after: string, limit: number): Promise<OwnedDocument[]>;
   /** Chunks whose document is indexed, in any order. */
   load(place: DocumentPlace, chunkIds: readonly string[]): Promise<StoredPassage[]>;
+  /** Of an indexed document, in its order, behind a position. */
+  listOf(place: DocumentPlace, documentId: string, after: number, limit: number): Promise<StoredPassage[]>;
 }
 
 /** Of one statement: the embedded database blocks the event loop. */
@@ -99,6 +101,12 @@ const LOAD = `
 select chunks.id, document_id as "documentId", title, heading, content as text, position
 from knowledge_chunks chunks join knowledge_documents documents on documents.id = document_id
 where chunks.id = any($3) and tenant_id = $1 and prefix = $2 and status = 'indexed'`;
+
+const LIST = `
+select chunks.id, document_id as "documentId", title, heading, content as text, position
+from knowledge_documents documents join knowledge_chunks chunks on document_id = documents.id
+where documents.id = $3 and tenant_id = $1 and prefix = $2 and status = 'indexed' and position > $4
+order by position limit $5`;
 
 const WITH_UNINDEXED = `
 select distinct document_id as "documentId", tenant_id as "tenantId" from knowledge_chunks join knowledge_documents documents on documents.id = document_id
@@ -192,5 +200,8 @@ export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueu
       if (chunkIds.length === 0) return [];
       return database.query<StoredPassage>({ name: "chunk-load", text: LOAD, values: [tenantId, prefix, chunkIds] });
     },
+
+    listOf: ({ tenantId, prefix }, documentId, after, limit) =>
+      database.query<StoredPassage>({ name: "chunk-list", text: LIST, values: [tenantId, prefix, documentId, after, limit] }),
   };
 }

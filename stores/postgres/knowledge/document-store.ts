@@ -45,6 +45,8 @@ export interface DocumentStore {
   add(place: DocumentPlace, document: DocumentToAdd): Promise<StoredDocument>;
   /** Newest first. */
   list(place: DocumentPlace, page: PageRequest): Promise<Page<StoredDocument>>;
+  /** Null when there is none. */
+  find(place: DocumentPlace, documentId: string): Promise<StoredDocument | null>;
   /** False when there is none. */
   remove(place: DocumentPlace, documentId: string): Promise<boolean>;
 }
@@ -111,6 +113,15 @@ export function makeDocumentStore(database: Database, queue: JobQueue = makeJobQ
         values: [tenantId, prefix, ...pageValues(page)],
       });
       return toPage(rows, page.limit);
+    },
+
+    async find({ tenantId, prefix }, documentId) {
+      const [found] = await database.query<StoredDocument>({
+        name: "document-find",
+        text: `select ${COLUMNS} from knowledge_documents where tenant_id = $1 and prefix = $2 and id = $3`,
+        values: [tenantId, prefix, documentId],
+      });
+      return found ?? null;
     },
 
     remove: (place, documentId) =>

@@ -49,12 +49,17 @@ export const READS: Record<string, ReadRoute> = {
   "GET /api/v1/knowledge": { address: () => "/api/v1/knowledge", holds: "tenant" },
   "GET /api/v1/knowledge/:kb": { address: () => "/api/v1/knowledge/handbook", holds: "tenant" },
   "GET /api/v1/knowledge/:kb/documents": { address: () => "/api/v1/knowledge/handbook/documents", holds: "tenant" },
+  "GET /api/v1/knowledge/:kb/documents/:document/passages": {
+    address: (_person, { documentId }) => `/api/v1/knowledge/handbook/documents/${documentId}/passages`,
+    holds: "tenant",
+  },
   "GET /api/v1/knowledge/:kb/passages": { address: () => "/api/v1/knowledge/handbook/passages?query=book", holds: "tenant" },
   "GET /api/v1/knowledge/:kb/passages/:passage": {
     address: (_person, { passageId }) => `/api/v1/knowledge/handbook/passages/${passageId}`,
     holds: "tenant",
   },
   "GET /api/v1/status": { address: () => "/api/v1/status", holds: "nothing" },
+  "GET /api/v1/limits": { address: ({ userId }) => `/api/v1/limits?user_id=${encodeURIComponent(userId)}`, holds: "nothing" },
   "GET /api/v1/models": { address: () => "/api/v1/models", holds: "nothing" },
   "GET /v1/responses/:id": { address: response, holds: "nothing" },
   "GET /v1/responses/:id/input_items": { address: (person) => `${response(person)}/input_items`, holds: "own" },
@@ -100,6 +105,7 @@ export const HOLDS_NOBODYS = [
   "GET /langgraph/assistants/:assistant_id/schemas",
   "GET /langgraph/assistants/:assistant_id/subgraphs",
   "GET /api/v1/jobs",
+  "GET /api/v1/settings", // not for a tenant: settings.test.ts
   "GET /api/v1/users/:id/audit", // not for a user
   "GET /api/v1/erasures/:id", // whose it is: large-erase.test.ts
 ];
@@ -169,6 +175,7 @@ export const WRITES: Record<string, string> = {
   "POST /langgraph/store/namespaces": "threads-of-others",
   "POST /langgraph/runs/stream": "threads-of-others",
   "POST /langgraph/runs/wait": "threads-of-others",
+  "POST /api/v1/models/test": "nobody's data: a word",
   "POST /api/v1/jobs/retry": "what-everybody-reads: a foreign id",
 };
 

@@ -49,6 +49,25 @@ describe("agents over HTTP", () => {
     });
   });
 
+  test.each<[what: string, path: string, right: object, wrong: object, field: string]>([
+    ["an agent", "agents/draft", { description: "Helps" }, { description: "Helps", tools: ["no spaces"] }, "tools.0"],
+    [
+      "a skill",
+      "skills/draft",
+      { files: { "SKILL.md": "---\nname: draft\ndescription: Helps\n---\nHelp." } },
+      { files: {} },
+      "files.SKILL.md",
+    ],
+    ["an MCP server", "mcp-servers/draft", { url: "https://docs.example.org/mcp" }, { url: "docs" }, "url"],
+  ])("%s can be checked without being kept", async (_what, path, right, wrong, field) => {
+    const address = `${opened.url}/api/v1/${path}`;
+    const checked = await putJson<Record<string, unknown>>(`${address}?dry_run=true`, right);
+    expect([checked.status, checked.json["name"], checked.json["tier"]]).toEqual([200, "draft", "tenant"]);
+    const refused = await putJson(`${address}?dry_run=true`, wrong);
+    expect([refused.status, refused.json]).toMatchObject([400, { error: { details: [{ field }] } }]);
+    expect((await callApi(address)).status).toBe(404);
+  });
+
   test("the built-in assistant cannot be changed", async () => {
     expect((await put("assistant", { description: "Mine" })).status).toBe(400);
   });

@@ -207,6 +207,9 @@ describe("answers are what the description says", () => {
       "getServiceHealth",
       "getStatus",
       "describeModels",
+      "testModel",
+      "listSettings",
+      "listLimits",
       "getApiDescription",
       "listJobs",
       "listUsage",
@@ -218,6 +221,7 @@ describe("answers are what the description says", () => {
     await client.call("getPageAsset", { params: { file: script } });
     await client.call("getDocsAsset", { params: { file: "start.js" } });
     const { documents } = await ask<{ documents: { id: string }[] }>("listDocuments", { params: { kb: "travel" } });
+    await ask("listPassages", { params: { kb: "travel", document: documents[0]?.id ?? "none" } });
     await ask("deleteDocument", { params: { kb: "travel", document: documents[0]?.id ?? "none" } });
     await ask("deleteKnowledgeBase", { params: { kb: "travel" } });
     await ask("eraseConversation", { params: conversation });

@@ -133,6 +133,29 @@ describe("knowledge bases over HTTP", () => {
     expectRefusal(await read(KEYS.acme, "travel", "x"), { status: 400, code: "invalid_request" });
   });
 
+  test("the passages of a document are listed in their order, page by page, for its own tenant and in its own base", async () => {
+    await acme.put("long", { description: "Rules" });
+    const rule = (number: number): string => `## Rule ${number}\n${`Rule number ${number} says something about journeys. `.repeat(60)}`;
+    await acme.add("long", { title: "Rules", text: Array.from({ length: 5 }, (_, index) => rule(index + 1)).join("\n\n") });
+    const [document] = await acme.settled("long");
+    const list = (query = "", headers: Record<string, string> = KEYS.acme, kb = "long", id = document?.id) =>
+      callApi<{ passages: { position: number; heading: string; text: string }[]; next: string | null } & ErrorBody>(
+        `${running.url}/api/v1/knowledge/${kb}/documents/${id}/passages${query}`,
+        { headers },
+      );
+    const { json: all } = await list();
+    expect(all.passages.map(({ position }) => position)).toEqual(all.passages.map((_passage, index) => index));
+    expect([all.passages.length, all.next]).toEqual([document?.chunk_count, null]);
+    expect(all.passages[0]).toMatchObject({ heading: "Rule 1", title: "Rules", document_id: document?.id });
+    const { json: first } = await list("?limit=2");
+    const { json: second } = await list(`?limit=200&after=${first.next}`);
+    expect([...first.passages, ...second.passages]).toEqual(all.passages);
+    expectRefusal(await list("", KEYS.globex), { status: 404, code: "not_found" });
+    expectRefusal(await list("", KEYS.acme, "travel"), { status: 404, code: "not_found" });
+    expectRefusal(await list("?after=x"), { status: 400, code: "invalid_request", field: "after" });
+    await acme.remove("long");
+  });
+
   test("chat_agent uses no documents, naive_rag_agent vectors alone, and what needs none asks for none", async () => {
     expect((await say("What is the hotel limit in Lisbon?", { agent_type: "chat_agent" })).receipt.passages).toEqual([]);
     expect((await say("What is the hotel limit in Lisbon?", { agent_type: "naive_rag_agent" })).receipt.passages[0]?.title).toBe(

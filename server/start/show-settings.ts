@@ -1,0 +1,50 @@
+import type { z } from "zod";
+import { type Config, SETTINGS } from "./settings.ts";
+
+const SECRET = /KEY|SECRET|HEADERS|TOKEN$|^DATABASE_URL$|WEBHOOK_URL$/;
+
+/** Whether a setting's value may hold what nobody shall read. */
+export const isSecret = (name: string): boolean => SECRET.test(name);
+
+/** A setting in force. */
+export interface ShownSetting {
+  name: string;
+  group: string;
+  /** Null when nothing is set, and of a secret. */
+  value: string | null;
+  secret: boolean;
+  /** Whether it differs from its default. */
+  set: boolean;
+  meaning: string;
+}
+
+/** As the environment writes it. */
+function written(value: unknown): string | null {
+  if (value === undefined) return null;
+  return typeof value === "object" && value !== null ? Object.values(value).join(",") : String(value);
+}
+
+/** Without what may be a password in it. */
+function withoutPassword(text: string): string {
+  if (!/^https?:/.test(text) || !URL.canParse(text)) return text;
+  const { origin, pathname, search } = new URL(text);
+  return origin + pathname.replace(/\/$/, "") + (search === "" ? "" : "?…");
+}
+
+/** All settings with their values, in the order of .env.example. Of secrets it tells only whether they are set. */
+export function showSettings(config: Config): ShownSetting[] {
+  return Object.entries(SETTINGS).flatMap(([group, settings]) =>
+    Object.entries<z.ZodType>(settings).map(([name, schema]) => {
+      const value = written(config[name as keyof Config]);
+      const secret = isSecret(name);
+      return {
+        name,
+        group,
+        value: value === null || secret ? null : withoutPassword(value),
+        secret,
+        set: value !== written(schema.safeParse(undefined).data),
+        meaning: schema.description ?? "",
+      };
+    }),
+  );
+}
