@@ -91,6 +91,9 @@ describePage("the page for everybody", startService, (on) => {
     const tested = await on.open();
     const { page } = tested;
     await page.getByText(texts.chat.offline).waitFor();
+    await tested.press(texts.modelTest.go);
+    await page.getByText(texts.modelTest.offline).waitFor();
+    expect(await findingsOn(page)).toEqual([]);
     await tested.say("Hello");
     await tested.settled();
     expect(await page.getByText("OPENAI_API_KEY").count()).toBe(1);

@@ -36,9 +36,11 @@ describePage("documents on the page", startOfflineService, (on) => {
     await knowledge.settled("travel");
     await page.locator("[data-document='hotels.txt']").getByText(t.states.indexed).waitFor();
     await page.locator(".drop-zone .note.error", { hasText: "empty.txt" }).waitFor();
+    await ferries.getByText(t.passages(1)).click();
+    await ferries.locator("[data-passage]", { hasText: "leaves at noon" }).getByText("Ferries").waitFor();
     await page.getByLabel(t.question).fill("When does the ferry leave?");
     await tested.press(t.go);
-    const first = page.locator("[data-passage]").first();
+    const first = page.getByRole("region", { name: t.search }).locator("[data-passage]").first();
     await first.getByText("leaves at noon").waitFor();
     expect(await first.innerText()).toContain(t.rank(1));
     expect(await findingsOn(page)).toEqual([]);

@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { coreMemoryApi } from "../support/services/service-with-core-memory.ts";
+import { findingsOn } from "./findings.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
 import { describePage, sayAndSettle, startOfflineService, texts } from "./tested-page.ts";
 
@@ -22,6 +23,25 @@ describePage("looking inside an answer", startService, (on) => {
     expect(Number(await page.locator("tr[data-layer=message] td").innerText())).toBeGreaterThan(0);
     await tested.press(texts.close);
     expect(await page.locator(".inspector").count()).toBe(0);
+  });
+
+  test("holds two turns of a conversation side by side", async () => {
+    await sayAndSettle(on.url, on.user, "Hello there", "two");
+    const tested = await on.open();
+    const { page } = tested;
+    await tested.follow(/Hello there/);
+    await tested.answer.waitFor();
+    await tested.say("A longer message, which takes more tokens than the first one did");
+    await tested.settled();
+    await tested.press(texts.chat.inspect, tested.answer);
+    await page.getByRole("combobox", { name: t.compareWith }).selectOption({ label: "Hello there" });
+    const tokens = async (row: string) =>
+      (await page.locator(`[data-row="${row}"] td`).allInnerTexts()).map((text) => Number(text.replace(/\D/g, "")));
+    await page.locator(".compared").waitFor();
+    const [here = 0, other = 0] = await tokens(`· ${t.layers.message}`);
+    expect(here).toBeGreaterThan(other);
+    expect(await page.locator(`[data-row="${t.route}"] td`).first().innerText()).toContain("general");
+    expect(await findingsOn(page)).toEqual([]);
   });
 
   test("shows the summary as it stood, and recalled exchanges with the way to where they came from", async () => {

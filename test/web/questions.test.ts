@@ -185,6 +185,30 @@ describePage("questions on the page", startService, (on) => {
     expect(await closed.allInnerTexts()).toEqual([expect.stringContaining("Train, 骑自行车"), expect.stringContaining(t.ownWords)]);
   });
 
+  test("a turn is stepped through, and a call that repeats itself is asked about", async () => {
+    await client.makeAgent("looper", { keywords: ["loop"] });
+    client.follow([multiply], [multiply], [multiply], "Out of it.");
+    const tested = await on.open();
+    const { page, answer } = tested;
+    const options = page.locator(".composer-options");
+    await options.locator("summary").click();
+    await options.getByLabel(texts.chat.stepping).check();
+    await tested.say("Please loop");
+    const card = cardOf(answer);
+    await card.getByText(t.stepModel("looper")).waitFor();
+    await optionOf(card, "step").click();
+    await card.getByText(t.stepCall("looper", "calculate")).waitFor();
+    expect(await card.locator(".call-arguments").innerText()).toContain("6*7");
+    await optionOf(card, "run").click();
+    await card.getByText(t.loop("looper", "calculate")).waitFor();
+    await optionOf(card, "skip")
+      .getByText(t.explained["skip"] ?? "")
+      .waitFor();
+    await optionOf(card, "skip").click();
+    await answer.getByText("Out of it.").waitFor();
+    await tested.settled();
+  });
+
   test("asked, the page closed, the service killed and started again, answered on a phone, and finished there", async () => {
     client.follow([multiply], "It is 42.");
     const desk = await on.open();

@@ -3,12 +3,13 @@ import { callApi, postJson } from "../support/clients/api-client.ts";
 import { openTestPostgres } from "../support/databases/databases.ts";
 import { openServiceWithSummaries } from "../support/services/service-with-summaries.ts";
 import { waitUntil } from "../support/wait-until.ts";
+import { startModelServer } from "../servers/model-server.ts";
 import { findingsOn } from "./findings.ts";
 import { describePage, texts, type TestedPage } from "./tested-page.ts";
 
 async function startService() {
   const database = await openTestPostgres();
-  const running = await openServiceWithSummaries({ DATABASE_URL: database.url });
+  const running = await openServiceWithSummaries({ DATABASE_URL: database.url, RATE_LIMIT_PER_MINUTE: "10000" });
   return { ...running, database, close: () => running.close().then(() => database.close()) };
 }
 
@@ -37,6 +38,24 @@ describePage("the state of the service on the page", startService, (on) => {
     const job = page.locator(".card", { hasText: summarise });
     await job.waitFor();
     expect(await job.locator(".note.error code").innerText()).toMatch(/^model_/);
+  });
+
+  test("shows limits with what is used, the version, and the settings in force, the set ones first", async () => {
+    const tested = await on.open({ at: "/#/service" });
+    const { page } = tested;
+    const used = page.locator("[data-limit=RATE_LIMIT_PER_MINUTE] td");
+    expect(Number(await used.first().innerText())).toBeGreaterThan(0);
+    await page.getByText(texts.service.settings).click();
+    await page.locator("[data-version]", { hasText: /conversation-graph \d/ }).waitFor();
+    const setting = (name: string) => page.locator(`[data-setting=${name}]`);
+    expect(await setting("OPENAI_BASE_URL").innerText()).toContain(on.model.url);
+    expect(await setting("DATABASE_URL").innerText()).toContain(texts.service.secretSet);
+    expect(await setting("MAX_PICTURES").count()).toBe(0);
+    await page.getByLabel(texts.service.allSettings).check();
+    expect(await setting("MAX_PICTURES").innerText()).toContain("10");
+    expect(await findingsOn(page)).toEqual([]);
+    const [saved] = await Promise.all([page.waitForEvent("download"), tested.press(texts.service.exportGo(on.user))]);
+    expect(saved.suggestedFilename()).toBe(`${on.user}.jsonl`);
   });
 
   test("shows why a job failed for good, and runs it again when told to", async () => {
@@ -78,5 +97,12 @@ describePage("the state of the service on the page", startService, (on) => {
       .getByText(texts.service.down, { exact: true })
       .waitFor();
     await tested.page.getByText(texts.service.failedTurns(1, 6)).waitFor();
+    await tested.press(texts.modelTest.go);
+    const failed = tested.page.locator(".note.error", { hasText: texts.modelTest.failed("test-chat") });
+    await failed.getByText("OPENAI_BASE_URL", { exact: true }).waitFor();
+    const back = await startModelServer({ port: Number(new URL(on.model.url).port) });
+    await tested.press(texts.modelTest.go);
+    await tested.page.locator(".note.success", { hasText: "test-chat" }).waitFor();
+    await back.close();
   });
 });

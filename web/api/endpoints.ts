@@ -39,6 +39,21 @@ export const changeConversation = (conversationId: string, changes: Api.Conversa
 export const findMessages = (userId: string, words: string) =>
   call<Api.FoundMessages>(`${user(userId)}/messages${query({ query: words, limit: 20 })}`);
 export const readContext = (conversationId: string) => call<Api.Context>(`${API}/conversations/${conversationId}/context`);
+const named = (kind: "agents" | "skills" | "mcp-servers", name: string): string => `${API}/${kind}/${part(name)}`;
+/** With `isTry` it is checked and not kept. */
+const put = <Answer>(address: string, body: object, isTry: boolean) =>
+  call<Answer>(address + query({ dry_run: isTry ? "true" : null }), { method: "PUT", body });
+export const putAgent = (name: string, body: Api.AgentBody, isTry = false) => put<Api.ListedAgent>(named("agents", name), body, isTry);
+export const removeAgent = (name: string) => call<Api.DeletedAgent>(named("agents", name), { method: "DELETE" });
+export const listAgentVersions = (name: string) => call<Api.AgentVersions>(`${named("agents", name)}/versions`);
+export const listSkills = () => call<Api.SkillList>(`${API}/skills`);
+export const readSkill = (name: string) => call<Api.Skill>(named("skills", name));
+export const putSkill = (name: string, body: Api.SkillBody, isTry = false) => put<Api.Skill>(named("skills", name), body, isTry);
+export const removeSkill = (name: string) => call<Api.DeletedSkill>(named("skills", name), { method: "DELETE" });
+export const listServers = () => call<Api.McpServerList>(`${API}/mcp-servers`);
+export const putServer = (name: string, body: Api.McpServerBody, isTry = false) =>
+  put<Api.ListedMcpServer>(named("mcp-servers", name), body, isTry);
+export const removeServer = (name: string) => call<Api.DeletedMcpServer>(named("mcp-servers", name), { method: "DELETE" });
 export const listAgents = () => call<Api.AgentList>(`${API}/agents`);
 export const readModels = () => call<Api.ModelList>(`${API}/models`);
 /** Newest first, each answer with what its turn did; `after` lists older ones. */
@@ -108,6 +123,8 @@ export const addFile = (prefix: string, file: File, type: string) =>
     body: file,
     headers: { "content-type": type },
   });
+export const listPassages = (prefix: string, documentId: string, after: string | null) =>
+  call<Api.PassageList>(`${base(prefix)}/documents/${documentId}/passages${query({ limit: 20, after })}`);
 export const removeDocument = (prefix: string, documentId: string) =>
   call<Api.DeletedDocuments>(`${base(prefix)}/documents/${documentId}`, { method: "DELETE" });
 export const findPassages = (prefix: string, text: string) => call<Api.FoundPassages>(`${base(prefix)}/passages${query({ query: text })}`);
@@ -115,4 +132,7 @@ export const readPassage = (prefix: string, passageId: string) =>
   call<Api.Passage>(`${API}/knowledge/${part(prefix)}/passages/${passageId}`);
 export const readJobs = () => call<Api.JobsAnswer>(`${API}/jobs`);
 export const listUsage = (by: "day" | "model" | "user") => call<Api.UsageList>(`${API}/usage${query({ by, limit: 60 })}`);
+export const listSettings = () => call<Api.SettingList>(`${API}/settings`);
+export const listLimits = (userId: string) => call<Api.LimitList>(`${API}/limits${query({ user_id: userId })}`);
+export const testModel = () => call<Api.TestedModel>(`${API}/models/test`, { method: "POST", body: {} });
 export const readStatus = () => call<Api.Status>(`${API}/status`);

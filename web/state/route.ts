@@ -1,8 +1,8 @@
 import { signal } from "@preact/signals";
 
-export type View = "chat" | "memory" | "documents" | "service";
+export type View = "chat" | "memory" | "documents" | "agents" | "service";
 
-/** Where the page is: `#/chat`, `#/chat/CONVERSATION`, `#/chat/CONVERSATION/MESSAGE`, `#/memory/TAB`, `#/documents/KNOWLEDGE-BASE`, `#/service`. */
+/** Where the page is: `#/chat`, `#/chat/CONVERSATION`, `#/chat/CONVERSATION/MESSAGE`, `#/memory/TAB`, `#/documents/KNOWLEDGE-BASE`, `#/agents/TAB`, `#/service`. */
 export interface Place {
   view: View;
   conversationId: string | null;
@@ -12,7 +12,8 @@ export interface Place {
 
 function readAddress(): Place {
   const [view, first, second] = location.hash.replace(/^#\//, "").split("/").map(decodeURIComponent);
-  if (view === "memory" || view === "documents") return { view, conversationId: null, messageId: null, tab: first || null };
+  if (view === "memory" || view === "documents" || view === "agents")
+    return { view, conversationId: null, messageId: null, tab: first || null };
   if (view === "service") return { view, conversationId: null, messageId: null, tab: null };
   return { view: "chat", conversationId: first || null, messageId: second || null, tab: null };
 }

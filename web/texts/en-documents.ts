@@ -23,6 +23,7 @@ export const enDocuments = {
   question: "A question, as in chat",
   go: "Search",
   nothing: "No passage fits.",
+  place: (position: number) => `Passage ${position}`,
   rank: (place: number) => `No. ${place}`,
   score: (score: string) => `score ${score}`,
 };

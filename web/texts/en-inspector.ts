@@ -9,6 +9,11 @@ export const enInspector = {
   total: "Whole turn",
   noStarts: "Only durations are known.",
   route: "Route",
+  compare: "Compare",
+  compareWith: "With another answer of this conversation",
+  here: "This one",
+  there: "The other",
+  answerTokens: "Answer, in tokens",
   confidence: "confidence",
   methods: { requested: "requested", rule: "by keywords", embedding: "by meaning", llm: "by the model", default: "default" } as Record<
     string,

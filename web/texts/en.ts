@@ -1,14 +1,16 @@
 import { enBranches, enPictures, enRating, enWelcome } from "./en-talk.ts";
+import { enAgents } from "./en-agents.ts";
 import { enActs, enContext } from "./en-context.ts";
 import { enDocuments } from "./en-documents.ts";
 import { enErrors } from "./en-errors.ts";
 import { enInspector } from "./en-inspector.ts";
 import { enMemory } from "./en-memory.ts";
 import { enQuestions } from "./en-questions.ts";
+import { enModelTest, enService } from "./en-service.ts";
 
 /** Every text of the page, in English: the table that every other language has to fill. */
 export const en = {
-  views: { chat: "Chat", memory: "Memory", documents: "Documents", service: "Service" },
+  views: { chat: "Chat", memory: "Memory", documents: "Documents", agents: "Agents", service: "Service" },
   skip: "Skip to the content",
   close: "Close",
   cancel: "Cancel",
@@ -102,6 +104,7 @@ export const en = {
     whoAnswers: "Agent",
     model: "Model",
     temporary: "Temporary: memory learns nothing",
+    stepping: "Step by step: stops before each step of an agent",
     knowledge: "Knowledge",
     automatic: "Automatic",
     none: "No documents",
@@ -137,6 +140,7 @@ export const en = {
   acts: enActs,
   branches: enBranches,
   pictures: enPictures,
+  agents: enAgents,
   documents: enDocuments,
   questions: enQuestions,
   memory: enMemory,
@@ -166,54 +170,8 @@ export const en = {
     } as Record<string, string>,
     states: { waiting: "waiting", retrying: "retrying", running: "running", dead: "failed" } as Record<string, string>,
   },
-  service: {
-    title: "Service status",
-    dependencies: "Dependencies",
-    up: "up",
-    down: "down",
-    read_only: "read-only",
-    layers: "Memory layers",
-    on: "on",
-    off: "off",
-    latency: "Latency of recent turns",
-    noTurns: "No turns since the service started.",
-    total: "Whole turn",
-    firstToken: "First token",
-    median: "median",
-    slowest: "95th percentile",
-    afterwards: "The rest of the answer",
-    models: "Models",
-    uses: { chat: "Answers", router: "Routing", summary: "Summaries", memory: "Memory", embedder: "Embeddings" } as Record<string, string>,
-    searchLevel: "Search index",
-    names: {
-      postgres: "Database",
-      chat_model: "Chat model",
-      embedder: "Embedding model",
-      search_index: "Search index",
-      episode_index: "Index of episodes and documents",
-      milvus: "Milvus",
-      queue: "Queue",
-    } as Record<string, string>,
-    dead: "Failed for good",
-    retryKind: (kind: string) => `Retry: ${kind}`,
-    spending: "Tokens and cost",
-    spendingBy: "Sum up by",
-    by: { day: "Day", model: "Model", user: "User" },
-    turnTokens: "Tokens of answers",
-    backgroundTokens: "Tokens of memory",
-    nothingSpent: "No model has been asked yet.",
-    failedTurns: (count: number, all: number) => `${count} of ${all} turns failed`,
-    unfitSummary:
-      "The summary model's texts had nothing to do with the conversation; built-in summaries stand in. Set SUMMARY_MODEL to a larger one.",
-    unfitMemory: "The memory model did not keep facts that were plainly said; built-in rules stand in. Set MEMORY_MODEL to a larger one.",
-    degradedTurns: (count: number, all: number) => `${count} of ${all} turns ran without a memory layer`,
-    queue: "Queue",
-    noJobs: "The queue is empty.",
-    jobsUnknown: "The queue cannot be read: the database is unavailable, or this key belongs to one user.",
-    kind: "Kind",
-    state: "State",
-    count: "Jobs",
-  },
+  service: enService,
+  modelTest: enModelTest,
   shortcuts: {
     title: "Keyboard shortcuts",
     list: [

@@ -25,6 +25,7 @@ export const zhDocuments: typeof enDocuments = {
   question: "像在对话中一样提问",
   go: "搜索",
   nothing: "没有合适的段落。",
+  place: (position) => `第 ${position} 段`,
   rank: (place) => `第 ${place} 名`,
   score: (score) => `得分 ${score}`,
 };

@@ -1,15 +1,17 @@
 import type { Texts } from "./en.ts";
 import { zhBranches, zhPictures, zhRating, zhWelcome } from "./zh-talk.ts";
+import { zhAgents } from "./zh-agents.ts";
 import { zhActs, zhContext } from "./zh-context.ts";
 import { zhDocuments } from "./zh-documents.ts";
 import { zhErrors } from "./zh-errors.ts";
 import { zhInspector } from "./zh-inspector.ts";
 import { zhMemory } from "./zh-memory.ts";
 import { zhQuestions } from "./zh-questions.ts";
+import { zhModelTest, zhService } from "./zh-service.ts";
 
 /** Every text of the page, in Chinese. */
 export const zh: Texts = {
-  views: { chat: "对话", memory: "记忆", documents: "文档", service: "服务" },
+  views: { chat: "对话", memory: "记忆", documents: "文档", agents: "智能体", service: "服务" },
   skip: "跳到内容",
   close: "关闭",
   cancel: "取消",
@@ -96,6 +98,7 @@ export const zh: Texts = {
     whoAnswers: "智能体",
     model: "模型",
     temporary: "临时：不会被记住",
+    stepping: "单步执行：智能体每一步之前停下",
     knowledge: "知识库",
     automatic: "自动",
     none: "不用文档",
@@ -131,6 +134,7 @@ export const zh: Texts = {
   acts: zhActs,
   branches: zhBranches,
   pictures: zhPictures,
+  agents: zhAgents,
   documents: zhDocuments,
   questions: zhQuestions,
   memory: zhMemory,
@@ -160,53 +164,8 @@ export const zh: Texts = {
     },
     states: { waiting: "等待", retrying: "将重试", running: "运行中", dead: "已停止重试" },
   },
-  service: {
-    title: "服务状态",
-    dependencies: "依赖",
-    up: "正常",
-    down: "不可用",
-    read_only: "只读",
-    layers: "记忆层",
-    on: "开启",
-    off: "关闭",
-    latency: "最近各轮的延迟",
-    noTurns: "服务启动后还没有任何一轮。",
-    total: "整轮",
-    firstToken: "首字延迟",
-    median: "中位数",
-    slowest: "第 95 百分位",
-    afterwards: "其余回答",
-    models: "模型",
-    uses: { chat: "回答", router: "路由", summary: "摘要", memory: "记忆", embedder: "嵌入" },
-    searchLevel: "检索索引",
-    names: {
-      postgres: "数据库",
-      chat_model: "对话模型",
-      embedder: "嵌入模型",
-      search_index: "检索索引",
-      episode_index: "往事与文档的索引",
-      milvus: "Milvus",
-      queue: "队列",
-    },
-    dead: "已停止重试的任务",
-    retryKind: (kind) => `重试：${kind}`,
-    spending: "词元与费用",
-    spendingBy: "汇总方式",
-    by: { day: "日期", model: "模型", user: "用户" },
-    turnTokens: "回答用的词元",
-    backgroundTokens: "记忆用的词元",
-    nothingSpent: "还没有调用过模型。",
-    failedTurns: (count, all) => `${all} 轮中有 ${count} 轮失败`,
-    unfitSummary: "摘要模型写出的内容与对话无关，已改用内置摘要。请把 SUMMARY_MODEL 换成更大的模型。",
-    unfitMemory: "记忆模型没有记住明确说过的事实，已由内置规则代为记录。请把 MEMORY_MODEL 换成更大的模型。",
-    degradedTurns: (count, all) => `${all} 轮中有 ${count} 轮缺少某一记忆层`,
-    queue: "队列",
-    noJobs: "队列为空。",
-    jobsUnknown: "无法读取队列：数据库不可用，或此密钥只属于一个用户。",
-    kind: "种类",
-    state: "状态",
-    count: "任务数",
-  },
+  service: zhService,
+  modelTest: zhModelTest,
   shortcuts: {
     title: "键盘快捷键",
     list: [

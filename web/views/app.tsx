@@ -19,6 +19,7 @@ const VIEWS = {
   chat: ChatView,
   memory: lazy(() => import("./memory/memory-view.tsx").then((script) => script.MemoryView)),
   documents: lazy(() => import("./documents/documents-view.tsx").then((script) => script.DocumentsView)),
+  agents: lazy(() => import("./agents/agents-view.tsx").then((script) => script.AgentsView)),
   service: lazy(() => import("./service/service-view.tsx").then((script) => script.ServiceView)),
 };
 const SettingsDialog = lazy(() => import("./settings-dialog.tsx").then((script) => script.SettingsDialog));

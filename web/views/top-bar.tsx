@@ -11,6 +11,7 @@ export function TopBar({ onSettings }: { onSettings: () => void }) {
     chat: chatAddress(conversationId.value),
     memory: "#/memory/core",
     documents: "#/documents",
+    agents: "#/agents",
     service: "#/service",
   };
   return (

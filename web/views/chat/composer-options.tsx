@@ -31,6 +31,15 @@ function Choice({ label, value, options, onChoose }: ChoiceProps) {
   );
 }
 
+function Switch({ label, isOn, onSwitch }: { label: string; isOn: boolean; onSwitch: (isOn: boolean) => void }) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={isOn} onChange={({ currentTarget }) => onSwitch(currentTarget.checked)} />
+      <span>{label}</span>
+    </label>
+  );
+}
+
 /** What may be chosen. A list that this key may not read stays empty; the turn itself says what is wrong. */
 async function readOffers() {
   const [agents, models, knowledge] = await Promise.allSettled([listAgents(), readModels(), listKnowledge()]);
@@ -44,11 +53,11 @@ async function readOffers() {
 /** Which of them are chosen, in a line. */
 function chosenInWords(): string {
   const t = texts.value.chat;
-  const { agent, model, knowledge, mode, isTemporary } = choices.value;
+  const { agent, model, knowledge, mode, isTemporary, isStepping } = choices.value;
   const base = knowledge === GENERAL ? t.none : knowledge;
-  return [isTemporary ? t.temporary : "", agent, model, base, mode === "" ? "" : t.agents[mode]]
-    .filter((words) => words !== "")
-    .join(" · ");
+  const switches = [...(isTemporary ? [t.temporary] : []), ...(isStepping ? [t.stepping] : [])];
+  const names = [agent, model, base, mode === "" ? "" : t.agents[mode]].filter((words) => words !== "");
+  return [...switches, ...names].join(" · ");
 }
 
 /** Who answers, with which model and documents, and whether memory learns from it: folded, with what is chosen. */
@@ -56,7 +65,7 @@ export function ComposerOptions() {
   const t = texts.value.chat;
   const { value: offers } = useLoaded(readOffers, [userId.value]);
   const { agents = [], models = [], bases = [] } = offers ?? {};
-  const { agent, model, knowledge, mode, isTemporary } = choices.value;
+  const { agent, model, knowledge, mode, isTemporary, isStepping } = choices.value;
   const same = (names: readonly string[]) => names.map((name) => [name, name] as const);
   const chosen = chosenInWords();
   return (
@@ -82,10 +91,8 @@ export function ComposerOptions() {
           options={MODES.map((name) => [name, t.agents[name]])}
           onChoose={(name) => choose({ mode: name as AgentType | "" })}
         />
-        <label class="check">
-          <input type="checkbox" checked={isTemporary} onChange={({ currentTarget }) => choose({ isTemporary: currentTarget.checked })} />
-          <span>{t.temporary}</span>
-        </label>
+        <Switch label={t.temporary} isOn={isTemporary} onSwitch={(isOn) => choose({ isTemporary: isOn })} />
+        <Switch label={t.stepping} isOn={isStepping} onSwitch={(isOn) => choose({ isStepping: isOn })} />
       </div>
     </details>
   );

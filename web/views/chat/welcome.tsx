@@ -1,6 +1,7 @@
 import { listKnowledge, readStatus } from "../../api/endpoints.ts";
 import { userId } from "../../state/settings.ts";
 import { texts } from "../../texts/texts.ts";
+import { ModelTest } from "../model-test.tsx";
 import { useLoaded } from "../loaded.tsx";
 
 /** Puts an example into the message field; nothing is sent. */
@@ -51,6 +52,7 @@ export function Welcome() {
               {status ? t.modelIs(status.models.chat) : texts.value.loading}
             </p>
           )}
+          <ModelTest />
           <a href="#/service">{t.state}</a>
         </li>
       </ul>

@@ -5,28 +5,27 @@ import { showTime, texts } from "../../texts/texts.ts";
 import { Button, QuietButton } from "../button.tsx";
 import { Confirm } from "../confirm.tsx";
 import { LoadState, useAction, useLoaded } from "../loaded.tsx";
+import { DocumentPassages } from "./document-passages.tsx";
 import { DropZone } from "./drop-zone.tsx";
 
 const LOOK_AGAIN_MS = 1_500;
 
-function DocumentRow({ document, onDelete }: { document: Document; onDelete: () => void }) {
+function DocumentRow({ prefix, document, onDelete }: { prefix: string; document: Document; onDelete: () => void }) {
   const t = texts.value.documents;
-  const { title, status, chunk_count: count, error, created_at } = document;
+  const { title, status, error, created_at } = document;
   return (
     <li class="card" data-document={title}>
       <p class="card-head">
         <strong dir="auto">{title}</strong>
         <span class={`badge document-${status}`}>{t.states[status]}</span>
-        <span class="quiet small">
-          {status === "indexed" && `${t.passages(count)} · `}
-          {showTime(created_at)}
-        </span>
+        <span class="quiet small">{showTime(created_at)}</span>
       </p>
       {error !== null && (
         <p class="note error" dir="auto">
           {error}
         </p>
       )}
+      {status === "indexed" && <DocumentPassages prefix={prefix} document={document} />}
       <div class="actions start">
         <QuietButton onClick={onDelete}>{t.remove}</QuietButton>
       </div>
@@ -69,7 +68,7 @@ export function DocumentList({ prefix }: { prefix: string }) {
             {documents.length === 0 && <p class="quiet">{t.none}</p>}
             <ul class="cards">
               {[...documents, ...(older?.documents ?? [])].map((document) => (
-                <DocumentRow key={document.id} document={document} onDelete={() => setDeleting(document)} />
+                <DocumentRow key={document.id} prefix={prefix} document={document} onDelete={() => setDeleting(document)} />
               ))}
             </ul>
           </>

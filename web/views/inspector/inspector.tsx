@@ -5,6 +5,7 @@ import { language, texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
 import { LoadState, useLoaded } from "../loaded.tsx";
 import { Changes } from "./changes.tsx";
+import { Compare } from "./compare.tsx";
 import { PromptTokens } from "./prompt-tokens.tsx";
 import { RecalledEpisodes } from "./recalled-episodes.tsx";
 import { SummaryThen } from "./summary-then.tsx";
@@ -53,6 +54,7 @@ function Details({ turn }: { turn: Turn }) {
       <Route turn={turn} />
       <PromptTokens turn={turn} />
       {turn.timings && <Timeline timings={turn.timings} />}
+      <Compare key={turn.id} turnId={turn.id} />
     </>
   );
 }

@@ -1,7 +1,8 @@
 import { useState } from "preact/hooks";
-import { eraseUser, exportUser } from "../../api/endpoints.ts";
+import { eraseUser } from "../../api/endpoints.ts";
 import type { EraseAnswer } from "../../api/types.ts";
 import { clearConversations } from "../../state/conversations.ts";
+import { saveExport } from "../../state/save-export.ts";
 import { closePanel } from "../../state/side-panel.ts";
 import { forgetThread } from "../../state/thread.ts";
 import { forgetTurns } from "../../state/turns.ts";
@@ -9,9 +10,6 @@ import { texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";
 import { submitting, useAction } from "../loaded.tsx";
 import { Receipt } from "../receipt.tsx";
-
-/** Milliseconds until the browser has surely begun to save it. */
-const KEPT_MS = 60_000;
 
 /** Erases everything of a user once the id was typed; before that, it can be saved. */
 export function EraseUser({ owner }: { owner: string }) {
@@ -29,15 +27,6 @@ export function EraseUser({ owner }: { owner: string }) {
     closePanel();
   }
 
-  async function save(): Promise<void> {
-    const file = URL.createObjectURL(await (await exportUser(owner)).blob());
-    const link = document.createElement("a");
-    link.href = file;
-    link.download = `${owner}.jsonl`;
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(file), KEPT_MS);
-  }
-
   return (
     <form class="card danger-zone stack" onSubmit={submitting(() => typed === owner && run(erase))}>
       <label class="field">
@@ -47,7 +36,7 @@ export function EraseUser({ owner }: { owner: string }) {
       {note}
       {receipt && <Receipt receipt={receipt} />}
       <div class="actions start">
-        <Button onClick={() => run(save)}>{t.export}</Button>
+        <Button onClick={() => run(() => saveExport(owner))}>{t.export}</Button>
         <button type="submit" class="danger" disabled={isBusy || typed !== owner}>
           {t.go}
         </button>

@@ -1,10 +1,16 @@
 import { useEffect } from "preact/hooks";
 import { readStatus } from "../../api/endpoints.ts";
 import type { Layer, Status } from "../../api/types.ts";
+import { saveExport } from "../../state/save-export.ts";
+import { userId } from "../../state/settings.ts";
 import { texts } from "../../texts/texts.ts";
-import { LoadState, useLoaded } from "../loaded.tsx";
+import { Button } from "../button.tsx";
+import { LoadState, useAction, useLoaded } from "../loaded.tsx";
+import { ModelTest } from "../model-test.tsx";
 import { Latency } from "./latency.tsx";
+import { Limits } from "./limits.tsx";
 import { Queue } from "./queue.tsx";
+import { SettingsList } from "./settings-list.tsx";
 import { Spending } from "./spending.tsx";
 
 const LOOK_AGAIN_MS = 5_000;
@@ -71,6 +77,23 @@ function Models({ status: { models, unfit_models, search_level } }: { status: St
       </ul>
       {unfit.has("summary") && <p class="note warning">{t.unfitSummary}</p>}
       {unfit.has("memory") && <p class="note warning">{t.unfitMemory}</p>}
+      <ModelTest />
+    </section>
+  );
+}
+
+function Export() {
+  const t = texts.value;
+  const owner = userId.value ?? "";
+  const { run, note } = useAction();
+  return (
+    <section class="card">
+      <h2>{t.service.export}</h2>
+      <p class="quiet small">{t.service.exportExplain}</p>
+      <div class="actions start">
+        <Button onClick={() => run(() => saveExport(owner))}>{t.service.exportGo(owner)}</Button>
+      </div>
+      {note}
     </section>
   );
 }
@@ -103,10 +126,13 @@ export function ServiceView() {
                 <h2>{t.queue}</h2>
                 <Queue jobs={status.jobs} onRetried={loaded.reload} />
               </section>
+              <Limits round={status} />
             </>
           )}
         </LoadState>
         <Spending />
+        <SettingsList />
+        <Export />
       </div>
     </div>
   );

@@ -1,0 +1,74 @@
+import type { AgentSpec, McpServerBody } from "../api/types.ts";
+
+/** What is typed, by the name of the API's field. */
+export type Draft = Readonly<Record<string, string>>;
+
+const NO_BASE = "-";
+
+const lines = (text = ""): string[] =>
+  text
+    .split(/[\n,，、]/u)
+    .map((line) => line.trim())
+    .filter((line) => line !== "");
+/** What is no number is sent as it is, so that the service says what is wrong with it. */
+const number = (text = ""): number => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : (text as unknown as number));
+const given = <Value>(text: string | undefined, value: Value): Value | undefined => (text?.trim() ? value : undefined);
+
+const LIMITS = ["max_steps", "max_tool_calls", "timeout_s", "parallel_tools"] as const;
+const LAYERS = ["summary", "episodic", "core_memory"] as const;
+
+type Rule = NonNullable<AgentSpec["permissions"]>[number];
+function toRule(line: string): Rule {
+  const [tool = "", ...action] = line.split(/\s+/u);
+  return { tool, action: action.join(" ") as Rule["action"] };
+}
+
+/** What is typed of an agent, as the API takes it. */
+export function toAgent(draft: Draft): AgentSpec {
+  const { knowledge = "" } = draft;
+  const spec = {
+    description: draft["description"] ?? "",
+    instructions: given(draft["instructions"], draft["instructions"]),
+    model: given(draft["model"], draft["model"]?.trim()),
+    temperature: given(draft["temperature"], number(draft["temperature"])),
+    max_output_tokens: given(draft["max_output_tokens"], number(draft["max_output_tokens"])),
+    tools: lines(draft["tools"]),
+    permissions: lines(draft["permissions"]).map(toRule),
+    skills: lines(draft["skills"]),
+    subagents: lines(draft["subagents"]),
+    keywords: lines(draft["keywords"]),
+    knowledge: knowledge === NO_BASE ? null : given(knowledge, knowledge),
+    limits: Object.fromEntries(LIMITS.map((name) => [name, given(draft[`limits.${name}`], number(draft[`limits.${name}`]))])),
+    memory: Object.fromEntries(LAYERS.flatMap((name) => (draft[`memory.${name}`] === "false" ? [[name, false]] : []))),
+  };
+  return spec as AgentSpec;
+}
+
+/** An agent as it is typed. */
+export function agentDraft(spec: AgentSpec): Draft {
+  const text = (value: unknown): string => (typeof value === "string" || typeof value === "number" ? String(value) : "");
+  const { description, instructions, model, temperature, max_output_tokens: longest, knowledge, limits, memory, permissions = [] } = spec;
+  return {
+    ...{ description, instructions: text(instructions), model: text(model) },
+    ...{ temperature: text(temperature), max_output_tokens: text(longest) },
+    ...Object.fromEntries((["tools", "skills", "subagents", "keywords"] as const).map((name) => [name, (spec[name] ?? []).join("\n")])),
+    permissions: permissions.map(({ tool, action }) => `${tool} ${action}`).join("\n"),
+    knowledge: knowledge === null ? NO_BASE : text(knowledge),
+    ...Object.fromEntries(LIMITS.map((name) => [`limits.${name}`, text(limits?.[name])])),
+    ...Object.fromEntries(LAYERS.map((name) => [`memory.${name}`, String(memory?.[name] ?? true)])),
+  };
+}
+
+/** Headers stand one a line, as `Name: value`. */
+export function toServer({ url = "", headers = "" }: Draft): McpServerBody {
+  const pairs = headers
+    .split("\n")
+    .filter((line) => line.trim() !== "")
+    .map((line) => {
+      const [name = "", ...value] = line.split(":");
+      return [name.trim(), value.join(":").trim()];
+    });
+  return { url: url.trim(), headers: Object.fromEntries(pairs) as Record<string, string> };
+}
+
+export const NEW_SKILL = (name: string): string => `---\nname: ${name}\ndescription: \n---\n\n`;

@@ -1,0 +1,91 @@
+import { useState } from "preact/hooks";
+import { listAgents, listKnowledge, putAgent, removeAgent } from "../../api/endpoints.ts";
+import type { ListedAgent } from "../../api/types.ts";
+import { agentDraft, type Draft, toAgent } from "../../state/agent-draft.ts";
+import { texts } from "../../texts/texts.ts";
+import { QuietButton } from "../button.tsx";
+import { useAction, useLoaded } from "../loaded.tsx";
+import { AgentVersions } from "./agent-versions.tsx";
+import { ThingList } from "./listed.tsx";
+import { type FieldGroup, SpecForm } from "./spec-form.tsx";
+import { TryPanel } from "./try-panel.tsx";
+
+/** It is built in. */
+const ASSISTANT = "assistant";
+
+const plain = (names: readonly string[]) => names.map((name) => ({ name }));
+
+function groupsOf(bases: readonly string[]): FieldGroup[] {
+  const t = texts.value.agents;
+  return [
+    {
+      fields: [
+        { name: "description", lines: 2 },
+        { name: "instructions", lines: 5 },
+        { name: "tools", lines: 3, kind: "code" },
+        { name: "permissions", lines: 3, kind: "code" },
+        { name: "keywords", lines: 2 },
+        { name: "skills", lines: 2, kind: "code" },
+        { name: "subagents", lines: 2, kind: "code" },
+        { name: "knowledge", kind: "choice", options: [["", t.routed], ["-", t.noBase], ...bases.map((name) => [name, name] as const)] },
+      ],
+    },
+    { title: texts.value.chat.model, fields: plain(["model", "temperature", "max_output_tokens"]) },
+    { title: t.limits, fields: plain(["limits.max_steps", "limits.max_tool_calls", "limits.timeout_s", "limits.parallel_tools"]) },
+    {
+      title: t.memory,
+      fields: plain(["memory.summary", "memory.episodic", "memory.core_memory"]).map((one) => ({ ...one, kind: "check" })),
+    },
+  ];
+}
+
+const put = (name: string, draft: Draft, isTry: boolean) => putAgent(name, toAgent(draft), isTry);
+
+function AgentEditor({ agent, onSaved }: { agent: ListedAgent | null; onSaved: (name: string) => void }) {
+  const [draft, setDraft] = useState<Draft>(() => agentDraft(agent ?? { description: "" }));
+  const { value } = useLoaded(() => listKnowledge().catch(() => null), []);
+  const bases = value?.knowledge.map(({ kb_prefix }) => kb_prefix) ?? [];
+  return (
+    <>
+      <SpecForm name={agent?.name ?? null} draft={draft} onChange={setDraft} groups={groupsOf(bases)} put={put} onSaved={onSaved} />
+      {agent?.tier === "tenant" && <AgentVersions name={agent.name} newest={agent.version} onTake={(spec) => setDraft(agentDraft(spec))} />}
+    </>
+  );
+}
+
+/** The agents: made, changed, tried, taken back to how they were. */
+export function AgentList() {
+  const t = texts.value.agents;
+  const loaded = useLoaded(() => listAgents().then(({ agents }) => agents), []);
+  const [edited, setEdited] = useState<string | null>(null);
+  const [tried, setTried] = useState<string | null>(null);
+  const { run, note } = useAction();
+  function onSaved(name: string): void {
+    setEdited(name);
+    loaded.reload();
+  }
+  return (
+    <>
+      <ThingList
+        kind="agents"
+        of={loaded}
+        edited={edited}
+        onEdit={setEdited}
+        remove={removeAgent}
+        canEdit={({ name }) => name !== ASSISTANT}
+        editor={(agent) => <AgentEditor agent={agent} onSaved={onSaved} />}
+        facts={({ version }) => version !== null && <span class="quiet small">{t.versionIs(version)}</span>}
+        actions={({ name, tier, disabled }) => (
+          <>
+            {!disabled && <QuietButton onClick={() => setTried(name)}>{t.try}</QuietButton>}
+            {tier === "system" && name !== ASSISTANT && (
+              <QuietButton onClick={() => run(() => putAgent(name, { disabled: true }).then(loaded.reload))}>{t.switchOff}</QuietButton>
+            )}
+          </>
+        )}
+      />
+      {note}
+      {tried !== null && <TryPanel agent={tried} onClose={() => setTried(null)} />}
+    </>
+  );
+}

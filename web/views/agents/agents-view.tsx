@@ -1,0 +1,33 @@
+import { place } from "../../state/route.ts";
+import { texts } from "../../texts/texts.ts";
+import { AgentList } from "./agent-list.tsx";
+import { ServerList } from "./server-list.tsx";
+import { SkillList } from "./skill-list.tsx";
+
+const TABS = { agents: AgentList, skills: SkillList, servers: ServerList };
+type Tab = keyof typeof TABS;
+
+const tabOf = (name: string | null): Tab => (name !== null && Object.hasOwn(TABS, name) ? (name as Tab) : "agents");
+
+/** Who answers: agents, what they may load, and whose tools they have. */
+export function AgentsView() {
+  const t = texts.value.agents;
+  const tab = tabOf(place.value.tab);
+  const Shown = TABS[tab];
+  return (
+    <div class="page-view" tabIndex={0} role="region" aria-label={t.title}>
+      <div class="page-inner">
+        <h1>{t.title}</h1>
+        <nav class="tabs" aria-label={t.title}>
+          {(Object.keys(TABS) as Tab[]).map((name) => (
+            <a key={name} href={`#/agents/${name}`} aria-current={name === tab ? "page" : undefined}>
+              {t.tabs[name]}
+            </a>
+          ))}
+        </nav>
+        <p class="quiet">{t.explain}</p>
+        <Shown key={tab} />
+      </div>
+    </div>
+  );
+}
