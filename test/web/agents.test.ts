@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { zh } from "../../web/texts/zh.ts";
+import { zhViews } from "../../web/texts/views/zh-views.ts";
 import { listConversations } from "../support/clients/api-client.ts";
 import { askingClient, callOf } from "../support/services/asking-agent.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -91,9 +91,9 @@ describePage("agents on the page", startService, (on) => {
     await askingClient(on).makeAgent("counter", {});
     const tested = await on.open({ at: "/#/agents", ...options });
     const { page } = tested;
-    await page.locator("[data-name=counter]").getByRole("button", { name: zh.agents.edit }).click();
-    await page.getByText(zh.agents.fits).waitFor();
-    for (const title of [zh.agents.limits, zh.agents.memory]) await page.locator("summary", { hasText: title }).click();
+    await page.locator("[data-name=counter]").getByRole("button", { name: zhViews.agents.edit }).click();
+    await page.getByText(zhViews.agents.fits).waitFor();
+    for (const title of [zhViews.agents.limits, zhViews.agents.memory]) await page.locator("summary", { hasText: title }).click();
     expect(await isCut(tested)).toBe(false);
     expect(await findingsOn(page)).toEqual([]);
   });

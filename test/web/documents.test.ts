@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { zh } from "../../web/texts/zh.ts";
+import { zhViews } from "../../web/texts/views/zh-views.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
 import { findingsOn } from "./findings.ts";
 import { describePage, startOfflineService, texts } from "./tested-page.ts";
@@ -64,7 +64,7 @@ describePage("documents on the page", startOfflineService, (on) => {
       hasTouch: true,
       isMobile: true,
     });
-    await tested.page.locator("h1", { hasText: zh.documents.title }).waitFor();
+    await tested.page.locator("h1", { hasText: zhViews.documents.title }).waitFor();
     await tested.page.locator("form, .drop-zone").first().waitFor();
     expect(await findingsOn(tested.page)).toEqual([]);
     expect(await tested.page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth")).toBe(false);

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect } from "@jest/globals";
 import type { Browser, BrowserContextOptions, Locator, Page } from "playwright-core";
 import { en } from "../../web/texts/en.ts";
+import { enViews } from "../../web/texts/views/en-views.ts";
 import { openBrowser, whyNoBrowser } from "../servers/browser.ts";
 import { startModelServer, type ModelServer } from "../servers/model-server.ts";
 import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
@@ -14,7 +15,7 @@ const PATIENCE_MS = 30_000;
 const missing = await whyNoBrowser();
 
 /** The page's texts in English. */
-export const texts = en;
+export const texts = { ...en, ...enViews };
 
 /** The tokens "w0 ", "w1 ", … of an answer. */
 export const words = (letter: string, count: number): string[] => Array.from({ length: count }, (_, index) => `${letter}${index} `);

@@ -1,12 +1,10 @@
 import { enBranches, enPictures, enRating, enWelcome } from "./en-talk.ts";
-import { enAgents } from "./en-agents.ts";
 import { enActs, enContext } from "./en-context.ts";
-import { enDocuments } from "./en-documents.ts";
 import { enErrors } from "./en-errors.ts";
 import { enInspector } from "./en-inspector.ts";
 import { enMemory } from "./en-memory.ts";
 import { enQuestions } from "./en-questions.ts";
-import { enModelTest, enService } from "./en-service.ts";
+import { enModelTest } from "./en-model-test.ts";
 
 /** Every text of the page, in English: the table that every other language has to fill. */
 export const en = {
@@ -140,8 +138,6 @@ export const en = {
   acts: enActs,
   branches: enBranches,
   pictures: enPictures,
-  agents: enAgents,
-  documents: enDocuments,
   questions: enQuestions,
   memory: enMemory,
   receipt: {
@@ -170,7 +166,6 @@ export const en = {
     } as Record<string, string>,
     states: { waiting: "waiting", retrying: "retrying", running: "running", dead: "failed" } as Record<string, string>,
   },
-  service: enService,
   modelTest: enModelTest,
   shortcuts: {
     title: "Keyboard shortcuts",

@@ -1,16 +1,25 @@
 import { batch, computed, signal } from "@preact/signals";
 import { readChoice, writeChoice } from "../state/tab-storage.ts";
 import type { Texts } from "./en.ts";
+import type { enViews } from "./views/en-views.ts";
 
 /** Each in itself. */
 export const LANGUAGES = { en: "English", zh: "中文" };
 export type Language = keyof typeof LANGUAGES;
+
+type ViewTexts = typeof enViews;
+type AllTexts = Texts & ViewTexts;
 
 /** Only the language that is shown is loaded. */
 const LOADERS: Record<Language, () => Promise<Texts>> = {
   en: () => import("./en.ts").then((script) => script.en),
   zh: () => import("./zh.ts").then((script) => script.zh),
 };
+const VIEW_LOADERS: Record<Language, () => Promise<ViewTexts>> = {
+  en: () => import("./views/en-views.ts").then((script) => script.enViews),
+  zh: () => import("./views/zh-views.ts").then((script) => script.zhViews),
+};
+let needsViews = false;
 
 const isLanguage = (name: string | null | undefined): name is Language => name === "en" || name === "zh";
 
@@ -21,20 +30,26 @@ function firstLanguage(): Language {
 }
 
 export const language = signal<Language>(firstLanguage());
-const loaded = signal<Texts | null>(null);
+const loaded = signal<AllTexts | null>(null);
 
 /** Nothing is shown before they are loaded. */
-export const texts = computed<Texts>(() => {
+export const texts = computed<AllTexts>(() => {
   if (loaded.value === null) throw new Error("the texts are not loaded yet");
   return loaded.value;
 });
 
 export async function loadTexts(name: Language = language.value): Promise<void> {
-  const found = await LOADERS[name]();
+  const [found, ofViews] = await Promise.all([LOADERS[name](), needsViews ? VIEW_LOADERS[name]() : null]);
   batch(() => {
-    loaded.value = found;
+    loaded.value = { ...found, ...ofViews } as AllTexts; // what needs the others waits for them
     language.value = name;
   });
+}
+
+/** Also those of the views that are loaded when they are shown. */
+export async function loadViewTexts(): Promise<void> {
+  needsViews = true;
+  await loadTexts();
 }
 
 export function chooseLanguage(name: Language): void {

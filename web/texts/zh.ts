@@ -1,13 +1,11 @@
 import type { Texts } from "./en.ts";
 import { zhBranches, zhPictures, zhRating, zhWelcome } from "./zh-talk.ts";
-import { zhAgents } from "./zh-agents.ts";
 import { zhActs, zhContext } from "./zh-context.ts";
-import { zhDocuments } from "./zh-documents.ts";
 import { zhErrors } from "./zh-errors.ts";
 import { zhInspector } from "./zh-inspector.ts";
 import { zhMemory } from "./zh-memory.ts";
 import { zhQuestions } from "./zh-questions.ts";
-import { zhModelTest, zhService } from "./zh-service.ts";
+import { zhModelTest } from "./zh-model-test.ts";
 
 /** Every text of the page, in Chinese. */
 export const zh: Texts = {
@@ -134,8 +132,6 @@ export const zh: Texts = {
   acts: zhActs,
   branches: zhBranches,
   pictures: zhPictures,
-  agents: zhAgents,
-  documents: zhDocuments,
   questions: zhQuestions,
   memory: zhMemory,
   receipt: {
@@ -164,7 +160,6 @@ export const zh: Texts = {
     },
     states: { waiting: "等待", retrying: "将重试", running: "运行中", dead: "已停止重试" },
   },
-  service: zhService,
   modelTest: zhModelTest,
   shortcuts: {
     title: "键盘快捷键",

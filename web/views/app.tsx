@@ -1,11 +1,12 @@
 import { useSignal } from "@preact/signals";
+import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
 import { keyDialog } from "../state/api-key.ts";
 import { loadConversations } from "../state/conversations.ts";
 import { place } from "../state/route.ts";
 import { userId } from "../state/settings.ts";
 import { listenForShortcuts } from "../state/shortcuts.ts";
-import { texts } from "../texts/texts.ts";
+import { loadViewTexts, texts } from "../texts/texts.ts";
 import { ChatView } from "./chat/chat-view.tsx";
 import { KeyDialog } from "./key-dialog.tsx";
 import { UndoToast } from "./chat/undo-toast.tsx";
@@ -14,13 +15,16 @@ import { submitting } from "./loaded.tsx";
 import { TopBar } from "./top-bar.tsx";
 import { WhoIsTalking } from "./who-is-talking.tsx";
 
+/** A view with texts of its own. */
+const withTexts = (load: () => Promise<ComponentType>) => lazy(() => Promise.all([load(), loadViewTexts()]).then(([view]) => view));
+
 /** What is not needed to talk is loaded when it is shown. */
 const VIEWS = {
   chat: ChatView,
   memory: lazy(() => import("./memory/memory-view.tsx").then((script) => script.MemoryView)),
-  documents: lazy(() => import("./documents/documents-view.tsx").then((script) => script.DocumentsView)),
-  agents: lazy(() => import("./agents/agents-view.tsx").then((script) => script.AgentsView)),
-  service: lazy(() => import("./service/service-view.tsx").then((script) => script.ServiceView)),
+  documents: withTexts(() => import("./documents/documents-view.tsx").then((script) => script.DocumentsView)),
+  agents: withTexts(() => import("./agents/agents-view.tsx").then((script) => script.AgentsView)),
+  service: withTexts(() => import("./service/service-view.tsx").then((script) => script.ServiceView)),
 };
 const SettingsDialog = lazy(() => import("./settings-dialog.tsx").then((script) => script.SettingsDialog));
 

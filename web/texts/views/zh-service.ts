@@ -1,4 +1,4 @@
-import type { enModelTest, enService } from "./en-service.ts";
+import type { enService } from "./en-service.ts";
 
 /** The state of the service, in Chinese. */
 export const zhService: typeof enService = {
@@ -74,14 +74,4 @@ export const zhService: typeof enService = {
   export: "导出",
   exportExplain: "把服务保存的此用户的全部数据存为一个文件。命令 “npm run export” 可保存所有用户的数据。",
   exportGo: (user) => `保存 ${user} 的全部数据`,
-};
-
-/** Whether the model answers, in Chinese. */
-export const zhModelTest: typeof enModelTest = {
-  go: "测试模型",
-  asking: "正在请它说一个词…",
-  answers: (model, time) => `${model} 可以回答，用时 ${time}。`,
-  failed: (model) => `${model} 没有回答`,
-  check: "请检查：",
-  offline: "只有内置模型。请设置 OPENAI_API_KEY 或 OPENAI_BASE_URL，然后重新启动服务。",
 };
