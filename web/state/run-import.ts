@@ -1,5 +1,5 @@
 import { ApiError, NO_CONNECTION } from "../api/api-error.ts";
-import { importMessages } from "../api/endpoints.ts";
+import { importMessages } from "../api/view-endpoints.ts";
 import { readEvents } from "../api/read-events.ts";
 import type { ImportResult, ImportEvent } from "../api/types.ts";
 import { userId } from "./settings.ts";

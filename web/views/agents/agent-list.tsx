@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
-import { listAgents, listKnowledge, putAgent, removeAgent } from "../../api/endpoints.ts";
+import { listAgents, listKnowledge } from "../../api/endpoints.ts";
+import { putAgent, removeAgent } from "../../api/view-endpoints.ts";
 import type { ListedAgent } from "../../api/types.ts";
 import { agentDraft, type Draft, toAgent } from "../../state/agent-draft.ts";
 import { texts } from "../../texts/texts.ts";

@@ -1,4 +1,4 @@
-import { listAgentVersions } from "../../api/endpoints.ts";
+import { listAgentVersions } from "../../api/view-endpoints.ts";
 import type { AgentSpec } from "../../api/types.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { QuietButton } from "../button.tsx";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { listServers, putServer, removeServer } from "../../api/endpoints.ts";
+import { listServers, putServer, removeServer } from "../../api/view-endpoints.ts";
 import type { ListedMcpServer } from "../../api/types.ts";
 import { type Draft, toServer } from "../../state/agent-draft.ts";
 import { texts } from "../../texts/texts.ts";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { listSkills, putSkill, readSkill, removeSkill } from "../../api/endpoints.ts";
+import { listSkills, putSkill, readSkill, removeSkill } from "../../api/view-endpoints.ts";
 import type { ListedSkill, Skill } from "../../api/types.ts";
 import { type Draft, NEW_SKILL } from "../../state/agent-draft.ts";
 import { texts } from "../../texts/texts.ts";

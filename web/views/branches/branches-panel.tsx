@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { eraseBranch, listBranches, listSnapshots } from "../../api/endpoints.ts";
+import { eraseBranch, listBranches, listSnapshots } from "../../api/view-endpoints.ts";
 import type { Branch } from "../../api/types.ts";
 import { isOver } from "../../state/live-turn.ts";
 import { switchBranch } from "../../state/rewrite.ts";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { addSnapshot, removeSnapshot, restoreSnapshot } from "../../api/endpoints.ts";
+import { addSnapshot, removeSnapshot, restoreSnapshot } from "../../api/view-endpoints.ts";
 import type { Snapshot } from "../../api/types.ts";
 import { showActiveBranch } from "../../state/rewrite.ts";
 import { showTime, texts } from "../../texts/texts.ts";

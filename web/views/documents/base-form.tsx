@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { putKnowledge } from "../../api/endpoints.ts";
+import { putKnowledge } from "../../api/view-endpoints.ts";
 import { texts } from "../../texts/texts.ts";
 import { submitting, useAction } from "../loaded.tsx";
 

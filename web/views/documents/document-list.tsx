@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { listDocuments, removeDocument } from "../../api/endpoints.ts";
+import { listDocuments, removeDocument } from "../../api/view-endpoints.ts";
 import type { Document } from "../../api/types.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { Button, QuietButton } from "../button.tsx";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { listPassages } from "../../api/endpoints.ts";
+import { listPassages } from "../../api/view-endpoints.ts";
 import type { Document, Passage } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { findPassages } from "../../api/endpoints.ts";
+import { findPassages } from "../../api/view-endpoints.ts";
 import type { FoundPassages } from "../../api/types.ts";
 import { showNumber, texts } from "../../texts/texts.ts";
 import { submitting, useAction } from "../loaded.tsx";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { listOperations, removeSection, revertSection } from "../../api/endpoints.ts";
+import { listOperations, removeSection, revertSection } from "../../api/view-endpoints.ts";
 import type { Operation } from "../../api/types.ts";
 import { userId } from "../../state/settings.ts";
 import { texts } from "../../texts/texts.ts";

@@ -1,4 +1,4 @@
-import { readSummary } from "../../api/endpoints.ts";
+import { readSummary } from "../../api/view-endpoints.ts";
 import type { Turn } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
 import { LoadState, useLoaded } from "../loaded.tsx";

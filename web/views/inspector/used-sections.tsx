@@ -1,4 +1,4 @@
-import { listSections } from "../../api/endpoints.ts";
+import { listSections } from "../../api/view-endpoints.ts";
 import type { Receipt, Section } from "../../api/types.ts";
 import { userId } from "../../state/settings.ts";
 import { texts } from "../../texts/texts.ts";

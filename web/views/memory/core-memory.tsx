@@ -1,4 +1,5 @@
-import { listSections, readStatus } from "../../api/endpoints.ts";
+import { readStatus } from "../../api/endpoints.ts";
+import { listSections } from "../../api/view-endpoints.ts";
 import type { Section } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
 import { QuietButton } from "../button.tsx";

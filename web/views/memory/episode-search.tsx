@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { forgetEpisode, searchEpisodes } from "../../api/endpoints.ts";
+import { forgetEpisode, searchEpisodes } from "../../api/view-endpoints.ts";
 import type { Episode, EraseAnswer } from "../../api/types.ts";
 import { chatAddress } from "../../state/route.ts";
 import { showNumber, showTime, texts } from "../../texts/texts.ts";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { eraseUser } from "../../api/endpoints.ts";
+import { eraseUser } from "../../api/view-endpoints.ts";
 import type { EraseAnswer } from "../../api/types.ts";
 import { clearConversations } from "../../state/conversations.ts";
 import { saveExport } from "../../state/save-export.ts";

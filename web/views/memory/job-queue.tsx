@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { listJobs, retryJobs } from "../../api/endpoints.ts";
+import { listJobs, retryJobs } from "../../api/view-endpoints.ts";
 import { conversations, conversationsLoaded, loadConversations } from "../../state/conversations.ts";
 import { conversationId } from "../../state/thread.ts";
 import { showTime, texts } from "../../texts/texts.ts";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { listOperations } from "../../api/endpoints.ts";
+import { listOperations } from "../../api/view-endpoints.ts";
 import type { Operation } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { listPermissions, revokePermission } from "../../api/endpoints.ts";
+import { listPermissions, revokePermission } from "../../api/view-endpoints.ts";
 import type { Permission } from "../../api/types.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";

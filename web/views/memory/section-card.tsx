@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { removeSection } from "../../api/endpoints.ts";
+import { removeSection } from "../../api/view-endpoints.ts";
 import type { Section } from "../../api/types.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { useAction } from "../loaded.tsx";

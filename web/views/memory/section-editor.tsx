@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { toApiError } from "../../api/api-error.ts";
-import { listSections, putSection } from "../../api/endpoints.ts";
+import { listSections, putSection } from "../../api/view-endpoints.ts";
 import type { Section } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";

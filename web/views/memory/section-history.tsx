@@ -1,4 +1,4 @@
-import { listVersions, revertSection } from "../../api/endpoints.ts";
+import { listVersions, revertSection } from "../../api/view-endpoints.ts";
 import type { Section } from "../../api/types.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { LoadState, useAction, useLoaded } from "../loaded.tsx";

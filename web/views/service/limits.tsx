@@ -1,4 +1,4 @@
-import { listLimits } from "../../api/endpoints.ts";
+import { listLimits } from "../../api/view-endpoints.ts";
 import type { Limit } from "../../api/types.ts";
 import { userId } from "../../state/settings.ts";
 import { showNumber, texts } from "../../texts/texts.ts";

@@ -1,4 +1,4 @@
-import { readJobs, retryJobs } from "../../api/endpoints.ts";
+import { readJobs, retryJobs } from "../../api/view-endpoints.ts";
 import type { JobsAnswer, Status } from "../../api/types.ts";
 import { showNumber, showTime, texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";

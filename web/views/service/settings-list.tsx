@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { listSettings } from "../../api/endpoints.ts";
+import { listSettings } from "../../api/view-endpoints.ts";
 import type { SettingList } from "../../api/types.ts";
 import { texts } from "../../texts/texts.ts";
 import { LoadState, useLoaded } from "../loaded.tsx";

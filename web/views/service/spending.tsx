@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { listUsage } from "../../api/endpoints.ts";
+import { listUsage } from "../../api/view-endpoints.ts";
 import type { CallTotals, UsageList } from "../../api/types.ts";
 import { showCost, showNumber, texts } from "../../texts/texts.ts";
 import { LoadState, useLoaded } from "../loaded.tsx";
