@@ -102,6 +102,7 @@ describePage("the page for everybody", startService, (on) => {
   test("a screen reader hears that an answer is under way and then the answer, not every token", async () => {
     const tested = await on.open();
     const { page } = tested;
+    await page.getByTestId("announcer").waitFor({ state: "attached" });
     await page.evaluate(
       "window.heard = []; new MutationObserver(() => window.heard.push(document.querySelector('[data-testid=announcer]').textContent)).observe(document.querySelector('[data-testid=announcer]'), { childList: true, characterData: true, subtree: true })",
     );
