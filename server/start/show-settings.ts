@@ -21,7 +21,7 @@ export interface ShownSetting {
 /** As the environment writes it. */
 function written(value: unknown): string | null {
   if (value === undefined) return null;
-  return typeof value === "object" && value !== null ? Object.values(value).join(",") : String(value);
+  return typeof value === "object" && value !== null ? Object.values(value).join(",") : String(value as string | number | boolean);
 }
 
 /** Without what may be a password in it. */

@@ -201,20 +201,8 @@ describe("answers are what the description says", () => {
   });
 
   test("about the service, and of what is deleted", async () => {
-    for (const id of [
-      "getHealth",
-      "getReadiness",
-      "getServiceHealth",
-      "getStatus",
-      "describeModels",
-      "testModel",
-      "listSettings",
-      "listLimits",
-      "getApiDescription",
-      "listJobs",
-      "listUsage",
-    ])
-      await ask(id);
+    const health = ["getHealth", "getReadiness", "getServiceHealth", "getStatus", "listSettings", "listLimits", "getApiDescription"];
+    for (const id of [...health, "describeModels", "testModel", "listJobs", "listUsage"]) await ask(id);
     await ask("retryJobs", { body: {} });
     for (const id of ["getMetrics", "readApiDescription"]) await client.call(id);
     const [, script = ""] = /src="\/assets\/([^"]+)"/.exec((await client.call("openPage")).text) ?? [];
