@@ -21,7 +21,8 @@ export interface ShownSetting {
 /** As the environment writes it. */
 function written(value: unknown): string | null {
   if (value === undefined) return null;
-  return typeof value === "object" && value !== null ? Object.values(value).join(",") : String(value as string | number | boolean);
+  if (typeof value === "object" && value !== null) return Object.values(value).join(",");
+  return typeof value === "string" ? value : JSON.stringify(value);
 }
 
 /** Without what may be a password in it. */
