@@ -11,6 +11,8 @@ const WRITE = bearer("key-that-writes");
 const OPEN = ["/healthz", "/readyz", "/api/v1/health", "/", "/assets/:file", "/mcp/signed-in"];
 /** Reads and writes by its body: mcp-over-http.test.ts. */
 const MCP = "/mcp";
+/** Of the whole service: for a key of scope admin. */
+const OPERATOR = ["/api/v1/settings", "/api/v1/models/test"];
 const ID = "00000000-0000-7000-8000-000000000000";
 
 describe("scopes of keys", () => {
@@ -41,7 +43,7 @@ describe("scopes of keys", () => {
   });
 
   test("a key that may only read gets every GET, and 403 from everything else before its body is looked at", async () => {
-    for (const route of routes.filter(({ path }) => path !== MCP)) {
+    for (const route of routes.filter(({ path }) => path !== MCP && path !== "/api/v1/settings")) {
       const { route: name, status, text } = await send(route, READ);
       if (route.method === "GET") expect({ name, allowed: ![401, 403].includes(status) }).toEqual({ name, allowed: true });
       else expect({ name, status, text }).toMatchObject({ status: 403, text: expect.stringMatching(/may only read.*write/) });
@@ -50,8 +52,13 @@ describe("scopes of keys", () => {
     for (const method of ["OPTIONS", "PATCH"]) expect((await send({ method, path: "/api/v1/chat" }, READ)).status).toBe(403);
   });
 
-  test("a key that may write is refused nowhere", async () => {
-    for (const route of routes) {
+  test("a key that may write is refused nowhere but where the whole service is asked about, which a key of scope admin may", async () => {
+    const ofOperator = routes.filter(({ path }) => OPERATOR.includes(path));
+    for (const route of ofOperator) {
+      expect(await send(route, WRITE)).toMatchObject({ status: 403, text: expect.stringContaining("scope admin") as unknown });
+      expect(await send(route, bearer("key-of-admin"))).toMatchObject({ status: 200 });
+    }
+    for (const route of routes.filter((one) => !ofOperator.includes(one))) {
       const { route: name, status } = await send(route, WRITE);
       expect({ name, allowed: ![401, 403, 500].includes(status) }).toEqual({ name, allowed: true });
     }

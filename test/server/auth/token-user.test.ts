@@ -16,6 +16,8 @@ const tokenOf = (sub: string, claims: Claims = {}) => bearer(secretToken({ sub, 
 const OF_THE_TENANT = [
   "GET /metrics",
   "GET /api/v1/jobs",
+  "GET /api/v1/settings",
+  "POST /api/v1/models/test",
   "GET /api/v1/users/:id/audit",
   "PUT /api/v1/knowledge/:kb",
   "DELETE /api/v1/knowledge/:kb",
