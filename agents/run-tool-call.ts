@@ -65,8 +65,17 @@ function argumentsOf({ arguments: given }: AskedCall): Record<string, unknown> {
 function toText(result: unknown): string {
   if (result instanceof ToolMessage) return toText(result.content);
   if (typeof result === "string") return result;
-  if (Array.isArray(result)) return result.map((part) => (isTextPart(part) ? part.text : JSON.stringify(part))).join("\n");
+  if (Array.isArray(result)) return result.map(partText).join("\n");
   return JSON.stringify(result) ?? "";
+}
+
+/** Of LangChain's content blocks. */
+const PICTURE_TYPES: readonly unknown[] = ["image", "image_url"];
+
+function partText(part: unknown): string {
+  if (isTextPart(part)) return part.text;
+  const isPicture = typeof part === "object" && part !== null && "type" in part && PICTURE_TYPES.includes(part.type);
+  return isPicture ? "[picture 图片 left out]" : JSON.stringify(part);
 }
 
 const isTextPart = (part: unknown): part is { text: string } =>

@@ -16,6 +16,7 @@ import { startProgress } from "./agent/agent-progress.ts";
 import { agentPromptOf, type AgentPromptParts, readForAgent } from "./agent/agent-prompt.ts";
 import type { RunSubagent } from "./agent/ask-agent.ts";
 import { ASSISTANT_WITH_TOOLS, fitCallerTools } from "./agent/caller-tools.ts";
+import { picturesOfResults } from "./agent/pictures-of-results.ts";
 import { callAsForced } from "./agent/forced-calls.ts";
 import { tellAnswer } from "./agent/ask-question.ts";
 import { answerUpdate, isBlind, promptNotices, type PromptSettings, type TurnPrompt } from "./generate-rag.ts";
@@ -143,7 +144,7 @@ export function makeGenerateAgent({
           const assembled = await assemble(tokenBudget, model);
           for (const content of promptNotices(assembled, tokenBudget)) emit(runtime, { status: "notice", content });
           last.prompt = assembled;
-          return assembled.before;
+          return [...assembled.before, ...picturesOfResults(resumed?.pictures, { sight: settings.sight, model })];
         };
         if (callerTools?.mustCall) {
           const answer = await callAsForced(turn, agent, { prompt, mustSee, tools }, { answerId, modelOptions });

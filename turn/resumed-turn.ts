@@ -1,5 +1,6 @@
 import type { FilledForm } from "./elicited-form.ts";
 import type { Notice } from "./events.ts";
+import type { Picture } from "./picture.ts";
 import type { AnswerValue, Question, QuestionType } from "./question.ts";
 import type { ConversationState, RouteDecision, TurnUsage } from "./state.ts";
 
@@ -96,6 +97,8 @@ export interface ResumedTurn {
   message: string;
   answered: Answered;
   state: WaitingState;
+  /** Of the results of the caller's calls. They are not stored: the model sees them until the turn asks again. Default: none. */
+  pictures?: readonly Picture[];
   /** Of this process and this time: steps are begun under it. */
   runner: string;
 }

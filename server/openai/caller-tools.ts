@@ -1,8 +1,15 @@
 import type { Response } from "express";
 import { AppError } from "../../errors/app-error.ts";
+import { endWaiting } from "../../nodes/end-waiting.ts";
 import type { Owner } from "../../stores/owner.ts";
+import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
+import { makeTurnStore } from "../../stores/postgres/conversations/turn-store.ts";
+import { estimateTokens } from "../../text/tokens.ts";
+import { shownArguments } from "../../text/tool-arguments.ts";
 import { CallerTool, type CallerTools } from "../../turn/caller-tools.ts";
+import { type Picture, wordsWithPictures } from "../../turn/picture.ts";
 import type { AppParts } from "../http/app-parts.ts";
+import { type GivenPicture, toGivenPicture } from "../turns/message-parts.ts";
 import { localSource, type TurnSource } from "../turns/turn-source.ts";
 import type { CompletionRequest } from "./completion-request.ts";
 
@@ -42,6 +49,7 @@ export function readCallerTools({ tools, tool_choice: choice }: CompletionReques
 interface GivenResult {
   callId: string;
   output: string;
+  pictures: GivenPicture[];
   field: string;
 }
 
@@ -51,7 +59,7 @@ export function readResults({ messages }: CompletionRequest): GivenResult[] | nu
   if (start === messages.length) return null;
   const called = messages[start - 1]?.callIds ?? [];
   const given = new Set<string>();
-  return messages.slice(start).map(({ tool_call_id: callId, text }, index) => {
+  return messages.slice(start).map(({ tool_call_id: callId, text, images }, index) => {
     const field = `messages.${start + index}.tool_call_id`;
     if (!callId) return refuse(field, "is missing; say which call this is the result of");
     const quoted = `"${callId.slice(0, 80)}"`;
@@ -59,8 +67,54 @@ export function readResults({ messages }: CompletionRequest): GivenResult[] | nu
     if (called.length > 0 && !called.includes(callId))
       refuse(field, `${quoted} is no call of the assistant's message before it, which are ${called.join(", ")}`);
     given.add(callId);
-    return { callId, output: text, field };
+    const pictures = images.map(({ place, image_url }) =>
+      toGivenPicture(`messages.${start + index}.content.${place}.image_url`, image_url),
+    );
+    return { callId, output: wordsWithPictures(text, pictures.length), pictures, field };
   });
+}
+
+/** The results that a request brings along before its message; none when other messages stand between. */
+function resultsBefore({ messages }: CompletionRequest): ReadonlyMap<string, string> {
+  const end = messages.findLastIndex(({ role }) => role !== "user") + 1;
+  const start = messages.slice(0, end).findLastIndex(({ role }) => role !== "tool") + 1;
+  return new Map(
+    messages.slice(start, end).flatMap(({ tool_call_id: id, text, images }) => (id ? [[id, wordsWithPictures(text, images.length)]] : [])),
+  );
+}
+
+/** Keeps the results that a request brings along with a message, and ends the turn that waits for them: the message is a turn of its own. */
+export async function keepResults(
+  { stores, config }: Pick<AppParts, "stores" | "config">,
+  owner: Owner,
+  completion: CompletionRequest,
+): Promise<void> {
+  const results = resultsBefore(completion);
+  if (results.size === 0) return;
+  const { items } = await stores.questions.list(owner, { limit: 200, after: null });
+  const found = items.find(({ question }) => question.calls?.some(({ call_id: id }) => results.has(id)));
+  const closed = found && (await stores.questions.cancel(owner, found.turnId, config.TURN_LEASE_MS));
+  if (!closed) return;
+  const agent = closed.answered.question.agent;
+  const ended = closed.state.pending.flatMap(({ seq, id, name, arguments: given }): NewStep[] => {
+    const output = results.get(id);
+    if (output === undefined) return [];
+    return [
+      {
+        seq,
+        agent,
+        kind: "tool",
+        name,
+        callId: id,
+        arguments: shownArguments({ arguments: given }),
+        output,
+        tokens: estimateTokens(output),
+        ms: 0,
+      },
+    ];
+  });
+  await stores.steps.begin(closed, ended);
+  await endWaiting(makeTurnStore(stores.database), closed);
 }
 
 /** The turn of another leg: it goes on with the results. */
@@ -77,7 +131,7 @@ export interface ResumedSource {
 export async function answerCalls(
   { stores, turns }: Pick<AppParts, "stores" | "turns">,
   response: Response,
-  { owner, results, isDetached }: { owner: Owner; results: readonly GivenResult[]; isDetached: boolean },
+  { owner, results, pictures, isDetached }: { owner: Owner; results: readonly GivenResult[]; pictures: Picture[]; isDetached: boolean },
 ): Promise<ResumedSource> {
   const { items } = await stores.questions.list(owner, { limit: 200, after: null });
   const callsOf = (question: (typeof items)[number]["question"]): string[] => (question.calls ?? []).map(({ call_id: id }) => id);
@@ -100,7 +154,7 @@ export async function answerCalls(
       `lack the results of the calls ${missing.join(", ")}; send one for each call of the answer, all of them as the last messages`,
     );
   const given = results.filter(({ callId }) => asked.includes(callId)).map(({ callId, output }) => ({ call_id: callId, output }));
-  const { turn } = await turns.answer(owner, turnId, question.id, { results: given });
+  const { turn } = await turns.answer(owner, turnId, question.id, { results: given, pictures });
   turns.registry.attach(turnId, response, { cancels: !isDetached });
   return { source: localSource(turn, false), leg: (turn.before?.legs ?? 0) + 1 };
 }

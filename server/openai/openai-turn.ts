@@ -14,7 +14,7 @@ import { callerOf } from "../auth/caller.ts";
 import type { Departure } from "./align-history.ts";
 import { findDeparture } from "./find-departure.ts";
 import { answerInWords } from "./answer-in-words.ts";
-import { answerCalls, readCallerTools, readResults, type ResumedSource } from "./caller-tools.ts";
+import { answerCalls, keepResults, readCallerTools, readResults, type ResumedSource } from "./caller-tools.ts";
 import type { AskedEvents } from "./completion-stream.ts";
 import type { Session } from "./user-and-session.ts";
 import { quoteEarlier, systemAttachments, systemInstructions, unwrapMessage } from "./wrapped-message.ts";
@@ -78,8 +78,10 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
       const names = new Set(completion.tools?.map(({ function: tool }) => tool?.name ?? ""));
       const outputs = results.map(({ output }) => output);
       assertNotTooLong("messages", outputs, maxMessageChars * MOST_OUTPUTS);
+      const shown = results.flatMap(({ pictures }) => pictures);
+      const pictures = readPictures(shown, "messages", config.MAX_PICTURES);
       return {
-        ...(await answerCalls({ stores, turns }, response, { owner, results, isDetached })),
+        ...(await answerCalls({ stores, turns }, response, { owner, results, pictures, isDetached })),
         field: "messages",
         callerTools: names,
         language,
@@ -131,6 +133,7 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
       });
     };
     const begin = async (): Promise<ResumedSource> => {
+      if (store) await keepResults({ stores, config }, owner, completion);
       if (session === null) return { source: await open(null, "enqueue"), leg: 1 };
       const { sessionId, whenBusy } = session;
       const from = await findPlace(sessionId);

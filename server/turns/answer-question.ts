@@ -4,6 +4,7 @@ import type { RunningTurn } from "../../graph/start-turn.ts";
 import type { GraphWatch } from "../../graph/stream-graph.ts";
 import type { GivenAnswer, QuestionStore, StoredQuestion } from "../../stores/postgres/agents/question-store.ts";
 import type { OwnerScope } from "../../stores/owner.ts";
+import type { Picture } from "../../turn/picture.ts";
 import { type AnswerValue, isAnsweredBy, LOOP_ANSWERS, type Question, STEP_ANSWERS } from "../../turn/question.ts";
 import type { ResumedTurn } from "../../turn/resumed-turn.ts";
 import { storableText } from "../http/parse-request.ts";
@@ -15,6 +16,8 @@ export interface Reply {
   answer?: AnswerValue | undefined;
   text?: string | undefined;
   results?: readonly { call_id: string; output: string }[] | undefined;
+  /** Of the results. */
+  pictures?: readonly Picture[] | undefined;
 }
 
 const invalid = (field: string, problem: string): AppError => AppError.invalid([{ field, problem }]);
@@ -97,7 +100,7 @@ export function makeAnswerQuestion({ questions, limits, leaseMs, assertOpen, goO
     try {
       assertOpen();
       const resumed = await questions.answer(stored, questionId, given, leaseMs);
-      if (resumed) return { turn: goOn(resumed, permit, watch), given };
+      if (resumed) return { turn: goOn({ ...resumed, pictures: reply.pictures ?? [] }, permit, watch), given };
     } catch (error) {
       permit.release();
       throw error;
