@@ -49,6 +49,15 @@ describe("what an agent says of its turns holds: a turn", () => {
     expect(results.map(({ tool_call_id }) => tool_call_id)).toEqual(who);
   });
 
+  test("asks the model that its agent names, with and without tools", async () => {
+    for (const tools of [["calculate"], []]) {
+      await makeAgent("thrifty", { model: "test-memory", tools });
+      opened.model.answer(({ model }) => ({ tokens: [`from ${model}`] }));
+      const { done } = await ask("thrifty", "What do you think?");
+      expect(done?.answer).toBe("from test-memory");
+    }
+  });
+
   test("asks the model as its agent says, and sees the layers of memory that its agent has", async () => {
     const { url } = opened;
     const layers = { summary: "<conversation_summary>", episodic: "<earlier_exchanges>", core_memory: "<core_memory>" };
