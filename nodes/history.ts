@@ -73,7 +73,7 @@ export function makeHistory(parts: HistoryParts): Node {
     const loadOnce = (): Promise<LoadedHistory> => {
       const look = isRetry ? loader.lookForEpisodes(state, context?.signal) : looking;
       isRetry = true;
-      const isStored = context?.resumed !== undefined || continued !== undefined || question !== undefined;
+      const isStored = context?.resumed !== undefined || continued !== undefined || Boolean(toBegin.regenerate ?? toBegin.again);
       return loader.load({ ...conversation, exceptMessageId: messageId, model: state.requestedModel, isStored }, look, newest ?? undefined);
     };
     try {

@@ -28,8 +28,11 @@ export interface Alignment {
 /** Where a turn leaves the path: with new words behind a message or before one, or to answer a question again. Null: it does not. */
 export type Departure = { behind: string } | { editOf: string } | { again: string } | null;
 
-/** Parts of an answer that front ends add, or keep to themselves. */
-const NOT_SAID = /<details\b[^>]*\btype="[^]*?<\/details>|<think>[^]*?<\/think>/gi;
+/** What front ends fold away in an answer, or keep to themselves. */
+const FOLDED = [
+  ["<details", "</details>"],
+  ["<think>", "</think>"],
+] as const;
 /** Space, and the marks of Markdown: clients wrap lines anew, and draw tables and lists in their own way. */
 const MARKS = /[\s*_`~#>|\\:+=-]+/gu;
 const ENTITIES: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&#39;": "'", "&nbsp;": " " };
@@ -37,9 +40,24 @@ const ENTITY = /&(?:lt|gt|amp|quot|#39|nbsp);/g;
 
 const plain = (text: string): string => text.normalize("NFC").replaceAll(/\r\n?/g, "\n").trim();
 
+/** Only whole parts are left out; each text is walked once. */
+function withoutFolded(text: string): string {
+  return FOLDED.reduce((rest, [opening, closing]) => {
+    const kept: string[] = [];
+    let behind = 0;
+    for (let start = rest.indexOf(opening); start >= 0; start = rest.indexOf(opening, behind)) {
+      const end = rest.indexOf(closing, start);
+      if (end < 0) break;
+      kept.push(rest.slice(behind, start));
+      behind = end + closing.length;
+    }
+    return [...kept, rest.slice(behind)].join("");
+  }, text);
+}
+
 /** The same for texts that say the same, whatever a client has made of their form. */
 function keyOf(text: string): string {
-  const said = plain(text).replaceAll(NOT_SAID, "");
+  const said = withoutFolded(plain(text));
   return said.replaceAll(ENTITY, (entity) => ENTITIES[entity] ?? entity).replaceAll(MARKS, "") || said.replaceAll(/\s+/g, "");
 }
 
@@ -80,18 +98,41 @@ function fitOf(shown: Exchange, kept: Exchange): number {
   return shown.askedKey === null || common.length >= TELLING ? 2 : 1;
 }
 
+const keysOf = ({ askedKey, answerKeys }: Exchange): string[] => [`asked ${askedKey}`, ...answerKeys.map((key) => `answered ${key}`)];
+
+/** The places in `kept` that have a key, by the key. */
+function placesByKey(kept: readonly Exchange[]): Map<string, number[]> {
+  const places = new Map<string, number[]>();
+  kept.forEach((exchange, place) => {
+    for (const key of keysOf(exchange)) {
+      const known = places.get(key);
+      if (known) known.push(place);
+      else places.set(key, [place]);
+    }
+  });
+  return places;
+}
+
 /** The place in `kept` of the last exchange that is aligned in order; null when none is, or when several places would do as well. */
 function lastAligned(shown: readonly Exchange[], kept: readonly Exchange[]): number | null {
+  const byKey = placesByKey(kept);
   // How much can be aligned when the last one is kept[place].
-  const best = kept.map(() => 0);
+  const best = new Float64Array(kept.length);
+  const fits = new Uint8Array(kept.length);
   for (const exchange of shown) {
+    let last = -1;
+    fits.fill(0);
+    for (const place of keysOf(exchange).flatMap((key) => byKey.get(key) ?? [])) {
+      const candidate = kept[place];
+      if (candidate) fits[place] = fitOf(exchange, candidate);
+      last = Math.max(last, place);
+    }
     let mostBefore = 0;
-    kept.forEach((candidate, place) => {
-      const so = best[place] ?? 0;
-      const fit = fitOf(exchange, candidate);
+    for (let place = 0; place <= last; place++) {
+      const [so, fit] = [best[place] ?? 0, fits[place] ?? 0];
       if (fit > 0) best[place] = Math.max(so, mostBefore + fit);
-      mostBefore = Math.max(mostBefore, so);
-    });
+      if (so > mostBefore) mostBefore = so;
+    }
   }
   const most = best.reduce((one, other) => Math.max(one, other), 0);
   const place = best.indexOf(most);

@@ -117,6 +117,13 @@ describe("the history of a request, beside our path", () => {
     );
   });
 
+  test("is aligned in time, also when it is as long as a request may be, and of a kind that is slow to read", () => {
+    const long = Array.from({ length: 10_000 }, (_, number) => (number % 2 === 0 ? `question ${number % 1_000}` : `answer ${number}`));
+    expect(align(said2(...long.slice(0, 9_000)), "else", path(...long))).toEqual({ behind: "m8999" });
+    const odd = "<details type=".repeat(100_000);
+    expect(align(said2("one", odd), "two", path("one", odd, "two", "2"))).toEqual({ again: "m2" });
+  }, 30_000);
+
   const FOUR = path("one", "1", "two", "2");
   const ALIKE = path("hi", "hello", "hi", "hello", "and?", "so");
   test.each<[string, Departure, Departure]>([
@@ -124,6 +131,11 @@ describe("the history of a request, beside our path", () => {
     ["an empty conversation has no place", align(said2("one", "1"), "two", []), null],
     ["places that would do as well are the end", align(said2("hi", "hello"), "other", ALIKE), null],
     ["what another model has answered is passed over", align(said2("one", "1", "else", "x", "two", "2"), "three", FOUR), null],
+    [
+      "what a front end folds away was not said",
+      align(said2("one", `<details type="reasoning">\nhm\n</details>\n1`), "else", FOUR),
+      { behind: "m1" },
+    ],
     ["an answer that is left out leaves the question", align(said2("one"), "else", FOUR), { behind: "m0" }],
     ["calls of tools alone are an answer", align([seen("user", "one"), seen("assistant", "")], "else", FOUR), { behind: "m1" }],
     ["other words of a question are an edit", align(said2("one", "1"), "TWO", FOUR), { behind: "m1" }],
