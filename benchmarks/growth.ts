@@ -7,6 +7,7 @@ import { type JobOverview, makeJobOverview } from "../stores/jobs/job-overview.t
 import { migrate } from "../stores/postgres/database/migrate.ts";
 import { openPostgres } from "../stores/postgres/database/open-postgres.ts";
 import { startPostgresServer } from "../test/servers/postgres-server.ts";
+import { CONVERSATIONS, measureBranches } from "./support/branched-conversation.ts";
 import { defineBench } from "./support/bench.ts";
 import type { Exchange } from "./support/dialogues/dialogue.ts";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
@@ -151,7 +152,7 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   const [{ exchanges: sample } = { exchanges: [] }] = generateDialogues({ count: 1, turns: 200 });
   progress.step("loading the conversations");
   const rest = { user: "other", count: numbers.others, messages: 50, uncovered: HISTORY_WINDOW };
-  await loadConversations(postgres.url, sample, [...SIZES, rest]);
+  await loadConversations(postgres.url, sample, [...SIZES, ...CONVERSATIONS, rest]);
 
   const jobTimes: number[] = [];
   const failures: Error[] = [];
@@ -170,7 +171,8 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   const parts: Parts = { graphs, model, overview: makeJobOverview(database), sample, takeJobTimes: () => jobTimes.splice(0) };
   const measured = await measure(parts, numbers, progress);
   if (failures[0]) throw failures[0];
-  const figures = figuresOf(measured);
+  progress.step("branches");
+  const figures = [...figuresOf(measured), ...(await measureBranches(database, postgres.url, numbers.rounds))];
   const notes = [
     `In process, without HTTP, on a real Postgres with ${(rest.count * rest.messages).toLocaleString("en")} messages of others; a model without latency. Without summaries a budget of ${TOKEN_BUDGET.toLocaleString("en")} tokens cuts the window.`,
     `Messages in the prompts, fewest and most: ${measured.map(windowOf).join("; ")}.`,
@@ -179,7 +181,7 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
 }
 
 export const growth = defineBench({
-  asks: "Does a turn take longer the longer its conversation is, from 100 to 100,000 messages",
+  asks: "Does a turn take longer the longer its conversation is, from 100 to 100,000 messages, or the more branches it has",
   minutes: { short: 1, long: 5 },
   numbers: {
     rounds: { of: `rounds of ${TURNS_PER_ROUND} turns with each of ${SIZES.length} sizes`, short: 6, long: 40 },
