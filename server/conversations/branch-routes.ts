@@ -3,13 +3,16 @@ import { z } from "zod";
 import type { StoredBranch } from "../../stores/postgres/conversations/branch-store.ts";
 import { ERASED, sendEraseReceipt } from "../memory/erase-routes.ts";
 import type { AppParts } from "../http/app-parts.ts";
-import { jsonBody, makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
-import { parseRequest, parseUuid, uuidField } from "../http/parse-request.ts";
+import { jsonAnswer, jsonBody, makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
+import { callerId, parseRequest, parseUuid, uuidField } from "../http/parse-request.ts";
 import { findConversation } from "./conversation-routes.ts";
 
 const Branch = z.object({
   id: z.uuid(),
-  parent_id: z.uuid().nullable().describe("Null: the first branch, whose id is the conversation's."),
+  parent_id: z
+    .uuid()
+    .nullable()
+    .describe("Null: the first branch, whose id is the conversation's, or one that leaves among the messages which a fork shares."),
   fork_message_id: z.uuid().nullable().describe("The last message that it shares with its parent; null: none."),
   origin: z.enum(["edit", "regenerate", "restore"]).nullable(),
   label: z.string().nullable(),
@@ -18,6 +21,14 @@ const Branch = z.object({
   updated_at: time,
   active: z.boolean().describe("Its path is what is listed, answered and remembered."),
 });
+const ForkBody = z.strictObject(
+  {
+    at: uuidField.optional().describe("The last message that it shares. Default: the last one of the active path."),
+    session_id: callerId,
+  },
+  { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with session_id" : undefined) },
+);
+const Forked = z.object({ conversation_id: z.uuid() });
 export const BranchList = z.object({ branches: z.array(Branch) });
 const BranchBody = z
   .strictObject(
@@ -37,7 +48,7 @@ const DeletionQuery = z.object({
 
 export const branchOperations = operationGroup({
   tag: "conversations",
-  schemas: { BranchList, Branch, BranchBody },
+  schemas: { BranchList, Branch, BranchBody, ForkBody, Forked },
   routes: {
     listBranches: route("GET /api/v1/conversations/:id/branches", "The branches of a conversation, oldest first", {
       answer: BranchList,
@@ -58,6 +69,12 @@ export const branchOperations = operationGroup({
         errors: ["not_found", "branch_in_use"],
       },
     ),
+    forkConversation: route("POST /api/v1/conversations/:id/fork", "A conversation of its own that begins with the same messages", {
+      details: "Nothing is copied: what is erased of the one that they come from is erased of it, too.",
+      body: jsonBody(ForkBody),
+      answers: { 201: jsonAnswer(Forked, "It is there.") },
+      errors: ["not_found", "conversation_busy"],
+    }),
   },
 });
 
@@ -91,6 +108,11 @@ export function branchRoutes({ stores, memory }: AppParts): Router {
       const branchId = parseUuid("branch id", request.params["branch"]);
       const conversation = await findConversation(conversations, request, response);
       sendEraseReceipt(response, await memory.erase.branch(conversation, branchId, { withChildren: children === "true" }));
+    },
+    async forkConversation(request, response) {
+      const { at = null, session_id: sessionId } = parseRequest(ForkBody, request.body);
+      const conversation = await findConversation(conversations, request, response);
+      response.status(201).json({ conversation_id: await stores.forks.fork({ ...conversation, at, sessionId }) });
     },
   });
 }

@@ -33,6 +33,10 @@ const Conversation = z.object({
   pinned: z.boolean(),
   archived: z.boolean(),
   metadata: z.record(z.string(), z.unknown()).describe("As the caller wrote it."),
+  forked_from: z
+    .object({ conversation_id: z.uuid(), message_id: z.uuid() })
+    .nullable()
+    .describe("Whose messages it shares, up to which one. Null: it was not forked, or that conversation is erased."),
   message_count: z.int(),
   first_message: z.string().nullable().describe("The beginning of the oldest message."),
   last_message: z.string().nullable().describe("The beginning of the newest message."),
@@ -90,7 +94,7 @@ function titleOf({ title, firstAsked, firstMessage }: ListedConversation): strin
 }
 
 export function toConversation(listed: ListedConversation) {
-  const { id, sessionId, pinned, archived, metadata, messageCount, firstMessage, lastMessage, createdAt, updatedAt } = listed;
+  const { id, sessionId, pinned, archived, metadata, forkedFrom, messageCount, firstMessage, lastMessage, createdAt, updatedAt } = listed;
   return {
     id,
     session_id: sessionId,
@@ -98,6 +102,7 @@ export function toConversation(listed: ListedConversation) {
     pinned,
     archived,
     metadata,
+    forked_from: forkedFrom && { conversation_id: forkedFrom.conversationId, message_id: forkedFrom.messageId },
     message_count: messageCount,
     first_message: firstMessage,
     last_message: lastMessage,

@@ -7,6 +7,7 @@ import { makePermissionStore } from "../../stores/postgres/agents/permission-sto
 import { makeQuestionStore } from "../../stores/postgres/agents/question-store.ts";
 import { makeStepStore } from "../../stores/postgres/agents/step-store.ts";
 import { makeBranchStore } from "../../stores/postgres/conversations/branch-store.ts";
+import { makeForkStore } from "../../stores/postgres/conversations/fork-store.ts";
 import { makeSnapshotStore } from "../../stores/postgres/conversations/snapshot-store.ts";
 import { makeConversationStore } from "../../stores/postgres/conversations/conversation-store.ts";
 import { makeMessageStore } from "../../stores/postgres/conversations/message-store.ts";
@@ -51,6 +52,7 @@ export async function openStores(config: Config, observer: Observer) {
     messages: makeMessageStore(database),
     pictures: makePictureStore(database),
     branches: makeBranchStore(database),
+    forks: makeForkStore(database),
     snapshots: makeSnapshotStore(database),
     windows: makeWindowStore(database),
     imports: makeImportStore(database),

@@ -4,7 +4,7 @@ import type { Database } from "../database/database.ts";
 import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
 import type { AnswerValue, QuestionType } from "../../../turn/question.ts";
 import { KEEP_RULINGS } from "./decision-store.ts";
-import { onPathSql, pathOf } from "../conversations/branch-path.ts";
+import { onPathSql, pathOf, sourcesSql } from "../conversations/branch-path.ts";
 import { storableJson } from "../../../text/storable-text.ts";
 import type { HeldTurn } from "../conversations/recover-turn.ts";
 
@@ -114,12 +114,12 @@ const isTurnOnPathSql = `(${pathOf("$1")} is null or ${pathOf("$1")} ? coalesce(
 
 const OF_QUESTIONS = `
 select ${COLUMNS}, turn_id as "turnId", question_id as "questionId" from turn_steps join turns on turns.id = turn_id
-where question_id = any($4::uuid[]) and turns.conversation_id = ${OWNED_ID} and ${isTurnOnPathSql}
+where question_id = any($4::uuid[]) and turns.conversation_id in (select id from ${sourcesSql(OWNED_ID, pathOf("$1"))} source) and ${isTurnOnPathSql}
 order by turns.started_at, turn_id, seq`;
 
 const OF_TURNS = `
 select ${COLUMNS}, turn_id as "turnId", question_id as "questionId" from turn_steps join turns on turns.id = turn_id
-where turn_id = any($4::uuid[]) and turns.conversation_id = ${OWNED_ID}
+where turn_id = any($4::uuid[]) and turns.conversation_id in (select id from ${sourcesSql(OWNED_ID, pathOf("$1"))} source)
 order by turn_id, seq`;
 
 const AGENTS = `

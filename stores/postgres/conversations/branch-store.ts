@@ -1,17 +1,18 @@
+import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../../errors/app-error.ts";
 import { addJobsSql, jobsValue } from "../../jobs/add-jobs.ts";
 import { type Job, layerJob } from "../../jobs/job.ts";
 import type { OwnedConversation, Owner } from "../../owner.ts";
-import type { Database } from "../database/database.ts";
+import type { Database, Queryable } from "../database/database.ts";
 import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
-import { onPathSql, PATH_MESSAGES } from "./branch-path.ts";
-import { findAsked } from "./branch-turn.ts";
+import { countOfPathSql, onPathSql, PATH_MESSAGES } from "./branch-path.ts";
+import { addBranch, findAsked, findTakenBack, type NewBranch } from "./branch-turn.ts";
 import { moveToBranchSql } from "./move-to-branch.ts";
 import { type PathEnds, type PathEndsRequest, readPathEnds } from "./path-ends.ts";
 
 export interface StoredBranch {
   id: string;
-  /** Null: the first branch, whose id is the conversation's. */
+  /** Null: the first branch, whose id is the conversation's, or one that leaves among the messages which a fork shares. */
   parentId: string | null;
   /** The last message that it shares with its parent; null: none. */
   forkMessageId: string | null;
@@ -22,6 +23,18 @@ export interface StoredBranch {
   isActive: boolean;
   createdAt: Date;
   updatedAt: Date;
+}
+
+/** Paths are for `MessageStore.list`. */
+export interface MessagePlace {
+  /** Its branch; of a message that a fork shares the fork's first one. */
+  branchId: string;
+  /** It lies on the active path. */
+  isActive: boolean;
+  /** Null: there is only one. */
+  path: string | null;
+  /** The path that ends with it. */
+  through: string;
 }
 
 /** The branches of conversations. Turns make them: see `BeginTurn`. */
@@ -36,6 +49,13 @@ export interface BranchStore {
   findAsked(answer: Owner & { sessionId: string; regenerate: string }): Promise<string>;
   /** What there is at both ends of the active path of a session; null without a conversation. */
   readEnds(request: PathEndsRequest): Promise<PathEnds | null>;
+  /** Where a message of any branch, or one that a fork shares, lies; null when the conversation has no such message. */
+  placeOf(conversation: OwnedConversation, messageId: string): Promise<MessagePlace | null>;
+  /**
+   * A new branch, which leaves before a question, becomes the active one. Throws AppError `not_found`, `conversation_busy`,
+   * `conversation_waiting`, or `invalid_request` when the path would have too many branches.
+   */
+  leaveBefore(conversation: OwnedConversation & { sessionId: string }, questionId: string): Promise<void>;
   /** Makes a branch the active one. Throws AppError `not_found`, `conversation_busy` or `conversation_waiting`. */
   activate(conversation: OwnedConversation, branchId: string): Promise<void>;
 }
@@ -43,10 +63,9 @@ export interface BranchStore {
 const IS_ACTIVE = "branches.id = coalesce(active_branch_id, conversations.id)";
 
 const LIST = `
-select branches.id, parent_id as "parentId", fork_message_id as "forkMessageId", origin, label, ${IS_ACTIVE} as "isActive",
+select branches.id, (select parent.id from branches parent where parent.id = branches.parent_id and parent.conversation_id = conversations.id) as "parentId", fork_message_id as "forkMessageId", origin, label, ${IS_ACTIVE} as "isActive",
   case when ${IS_ACTIVE} then ${PATH_MESSAGES} else coalesce(branches.message_count, (
-    select count(*)::int from messages cross join (select branch_path(conversations.id, branches.id) as path offset 0) its
-    where messages.conversation_id = conversations.id and ${onPathSql("messages", "its.path")})) end as "messageCount",
+    select ${countOfPathSql("conversations.id", "its.path")} from (select branch_path(conversations.id, branches.id) as path offset 0) its)) end as "messageCount",
   branches.created_at as "createdAt", case when ${IS_ACTIVE} then conversations.updated_at else branches.updated_at end as "updatedAt"
 from branches join conversations on conversations.id = branches.conversation_id
 where conversations.id = ${OWNED_ID}
@@ -54,15 +73,30 @@ union all
 select id, null, null, null, null, true, message_count, created_at, updated_at from conversations where id = ${OWNED_ID} and path is null
 order by "createdAt", id`;
 
+const PLACE = `
+select home.branch as "branchId", ${onPathSql("messages", "conversations.path")} as "isActive", home.path::text as path,
+  path_through(coalesce(home.path, jsonb_build_object(conversations.id, jsonb_build_array(messages.created_at, messages.id))), messages.created_at, messages.id, null)::text as through
+from conversations left join forks on forks.conversation_id = conversations.id
+join messages on messages.conversation_id = conversations.id or messages.conversation_id = any(source_ids) and ${onPathSql("messages", "base_path")}
+cross join lateral (
+  select branch, branch_path(conversations.id, branch) as path
+  from (select case when messages.conversation_id = conversations.id then coalesce(messages.branch_id, conversations.id) else conversations.id end as branch) its
+) home
+where messages.id = $4 and conversations.id = $1 and tenant_id = $2 and user_id = $3`;
+
+const LOCK = `
+select coalesce(turn_lease_until >= clock_timestamp(), false) as "isBusy", coalesce(turn_lease_until = 'infinity', false) as "isWaiting"
+from conversations where id = $1 and tenant_id = $2 and user_id = $3 for update`;
+
 const FIND_PATH = `
 select branch_path(id, $4)::text as path, id = $4 as "isFirst" from conversations where id = $1 and tenant_id = $2 and user_id = $3`;
 
 const FIND_BRANCH_OF = `
 select branches.id from branches
   join conversations on conversations.id = branches.conversation_id
-  join messages on messages.conversation_id = conversations.id
+  join messages on messages.id = $4
   cross join lateral (select branch_path(conversations.id, branches.id) as path offset 0) its
-where conversations.id = ${OWNED_ID} and messages.id = $4 and ${onPathSql("messages", "its.path")}
+where conversations.id = ${OWNED_ID} and ${onPathSql("messages", "its.path")}
 order by ${IS_ACTIVE} desc, branches.updated_at desc, branches.id desc limit 1`;
 
 /** Reads no messages. $6: the jobs that follow the path. */
@@ -89,6 +123,22 @@ export const branchNotFound = (branchId: string): AppError =>
 /** What has to follow a path. */
 export const jobsOfMove = (conversation: OwnedConversation): Job[] =>
   (["summarise", "remember", "title"] as const).map((kind) => layerJob(kind, conversation));
+
+const MOVE = `
+with ${moveToBranchSql("$1", "$2", { count: countOfPathSql("$1", "target.path"), set: "" })}, ${addJobsSql("$3", "0", "moved")}
+select count(*) from told`;
+
+/** A new branch of a locked conversation becomes the active one. Throws `tooMany`. */
+export async function moveToNewBranch(
+  transaction: Queryable,
+  conversation: OwnedConversation,
+  branch: NewBranch,
+  tooMany: AppError,
+): Promise<void> {
+  await addBranch(transaction, conversation, branch, tooMany);
+  const values = [conversation.conversationId, branch.id, jobsValue(jobsOfMove(conversation))];
+  await transaction.query({ name: "branch-move", text: MOVE, values });
+}
 
 /** Throws AppError while a turn runs or waits. */
 export function refuseBusy({ isBusy, isWaiting }: { isBusy: boolean; isWaiting: boolean }): void {
@@ -119,6 +169,20 @@ export function makeBranchStore(database: Database): BranchStore {
     findAsked: (answer) => findAsked(database, answer),
 
     readEnds: (request) => readPathEnds(database, request),
+
+    async placeOf(conversation, messageId) {
+      const values = [...ownedValues(conversation), messageId];
+      return (await database.query<MessagePlace>({ name: "branch-place", text: PLACE, values }))[0] ?? null;
+    },
+
+    leaveBefore: (conversation, questionId) =>
+      database.transaction(async (transaction) => {
+        const lock = { name: "branch-lock", text: LOCK, values: ownedValues(conversation) };
+        const [found] = await transaction.query<{ isBusy: boolean; isWaiting: boolean }>(lock);
+        const { tooMany, ...fork } = await findTakenBack(transaction, { ...conversation, editOf: questionId });
+        if (found) refuseBusy(found);
+        await moveToNewBranch(transaction, conversation, { ...fork, id: uuidv7(), origin: "restore" }, tooMany);
+      }),
 
     async activate(conversation, branchId) {
       const { conversationId, tenantId, userId } = conversation;

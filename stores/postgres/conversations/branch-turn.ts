@@ -5,10 +5,10 @@ import { layerJob } from "../../jobs/job.ts";
 import type { JobTransaction } from "../../jobs/job-queue.ts";
 import type { OwnedConversation, Owner } from "../../owner.ts";
 import { type Queryable, queryRow } from "../database/database.ts";
-import { MAX_BRANCHES, onPathSql } from "./branch-path.ts";
+import { countOfPathSql, MAX_BRANCHES, onPathSql, sourcesSql } from "./branch-path.ts";
 import { partnerIdSql } from "./exchanges.ts";
 import { lockOwnerShared } from "./locks.ts";
-import { moveToBranchSql } from "./move-to-branch.ts";
+import { moveToBranchSql, rootOf } from "./move-to-branch.ts";
 import { storePictures } from "./picture-store.ts";
 import type { BeginTurn, BegunTurn, TakenBack } from "./recover-turn.ts";
 
@@ -34,30 +34,33 @@ where tenant_id = $1 and user_id = $2 and session_id = $3 for update`;
 /** The message, the question before an answer, and the last message before a question, on the path of the message. */
 const FIND = `
 with said as materialized (
-  select messages.*, case when path is null then null else branch_path(conversation_id, coalesce(branch_id, conversation_id)) end as path
-  from messages join conversations on conversations.id = conversation_id
+  select messages.*, conversations.id as home_id, case when path is null then null when messages.conversation_id = conversations.id
+    then branch_path(conversations.id, coalesce(branch_id, conversations.id)) else base_path end as path
+  from conversations left join forks on forks.conversation_id = conversations.id
+    join messages on messages.conversation_id = conversations.id or messages.conversation_id = any(source_ids) and ${onPathSql("messages", "base_path")}
   where messages.id = $1 and tenant_id = $2 and user_id = $3 and session_id = $4
 ), asked as (
   select messages.* from said join messages on messages.id = coalesce(${partnerIdSql("said")}, (
     select earlier.id from messages earlier
-    where earlier.conversation_id = said.conversation_id and earlier.role = 'user' and (earlier.created_at, earlier.id) < (said.created_at, said.id)
+    where earlier.conversation_id in (select id from ${sourcesSql("said.home_id", "said.path")} source) and earlier.role = 'user' and (earlier.created_at, earlier.id) < (said.created_at, said.id)
       and ${onPathSql("earlier", "said.path")}
     order by earlier.created_at desc, earlier.id desc limit 1))
   where said.role = 'assistant' and messages.role = 'user'
 ), before as (
   select earlier.* from said cross join lateral (
     select * from messages earlier
-    where earlier.conversation_id = said.conversation_id and (earlier.created_at, earlier.id) < (said.created_at, said.id)
+    where earlier.conversation_id in (select id from ${sourcesSql("said.home_id", "said.path")} source) and (earlier.created_at, earlier.id) < (said.created_at, said.id)
       and ${onPathSql("earlier", "said.path")}
     order by earlier.created_at desc, earlier.id desc limit 1
   ) earlier
   where said.role = 'user'
 )
 select said.role, case when $5 = 'again' then said.id else asked.id end as "questionId", case when $5 = 'again' then said.content else asked.content end as question,
-  fork.id as "forkId", fork.created_at as "forkAt", fork.branch_id as "parentId"
+  fork.id as "forkId", fork.created_at as "forkAt", coalesce(fork.branch, ${rootOf("said.path", "said.home_id")}::uuid) as "parentId"
 from said left join asked on true left join (
-  select id, created_at, branch_id from asked where $5 = 'regenerate' union all select id, created_at, branch_id from before where $5 = 'edit_of'
-  union all select id, created_at, branch_id from said where $5 in ('behind', 'again')
+  select id, created_at, coalesce(branch_id, conversation_id) as branch from asked where $5 = 'regenerate'
+  union all select id, created_at, coalesce(branch_id, conversation_id) from before where $5 = 'edit_of'
+  union all select id, created_at, coalesce(branch_id, conversation_id) from said where $5 in ('behind', 'again')
 ) fork on true`;
 
 interface FoundMessage {
@@ -67,10 +70,12 @@ interface FoundMessage {
   /** Null: there is no message before it. */
   forkId: string | null;
   forkAt: Date | null;
-  parentId: string | null;
+  /** The branch of that message; without one the first of the path. */
+  parentId: string;
 }
 
-async function find(where: Queryable, { tenantId, userId, sessionId, ...turn }: Owner & TakenBack & { sessionId: string }) {
+/** Throws AppError `not_found` or `invalid_request`. */
+export async function findTakenBack(where: Queryable, { tenantId, userId, sessionId, ...turn }: Owner & TakenBack & { sessionId: string }) {
   const { field, id } = takenBack(turn);
   const values = [id, tenantId, userId, sessionId, field];
   const [found] = await where.query<FoundMessage>({ name: "branch-find", text: FIND, values });
@@ -91,7 +96,7 @@ async function find(where: Queryable, { tenantId, userId, sessionId, ...turn }: 
 
 /** What an answer replied to. Throws AppError `not_found`, or `invalid_request` for a message that is no answer to anything. */
 export async function findAsked(where: Queryable, answer: Owner & { sessionId: string; regenerate: string }): Promise<string> {
-  return (await find(where, answer)).question ?? "";
+  return (await findTakenBack(where, answer)).question ?? "";
 }
 
 const ADD_BRANCH = `
@@ -100,14 +105,13 @@ with first as (
   select id, id, message_count, created_at, updated_at from conversations where id = $1 and tenant_id = $8 and user_id = $9 and path is null
 )
 insert into branches (id, conversation_id, parent_id, fork_created_at, fork_message_id, origin, label, created_at, updated_at)
-select $2::uuid, id, coalesce($3::uuid, id), $4, $5, $6, $7, clock_timestamp(), clock_timestamp() from conversations
+select $2::uuid, id, $3::uuid, $4, $5, $6, $7, clock_timestamp(), clock_timestamp() from conversations
 where id = $1 and tenant_id = $8 and user_id = $9`;
 
 /** Where a branch leaves its parent: behind `forkId`, or before everything. */
 export interface NewBranch {
   id: string;
-  /** Null: the first. */
-  parentId: string | null;
+  parentId: string;
   forkId: string | null;
   forkAt: Date | null;
   origin: "edit" | "regenerate" | "restore";
@@ -134,7 +138,7 @@ export async function addBranch(
 /** $7 is the id of a new question, or null when a stored one is answered again. */
 const STORE = `
 with ${moveToBranchSql("$1", "$2", {
-  count: `(select count(*) from messages where conversation_id = $1 and ${onPathSql("messages", "target.path")}) + case when $7::uuid is null then 0 else 1 end`,
+  count: `${countOfPathSql("$1", "target.path")} + case when $7::uuid is null then 0 else 1 end`,
   set: `,
     turn_id = $3::uuid, turn_lease_until = clock_timestamp() + $6 * interval '1 millisecond',
     message_count = conversations.message_count + case when $7::uuid is null then 0 else 1 end,
@@ -154,7 +158,7 @@ export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction
   await lockOwnerShared(transaction, turn);
   const lock = { name: "continue-lock", text: LOCK_SESSION, values: [tenantId, userId, sessionId] };
   const [conversation] = await transaction.query<{ id: string; isBusy: boolean }>(lock);
-  const { tooMany, isAgain, questionId, question, ...fork } = await find(transaction, turn);
+  const { tooMany, isAgain, questionId, question, ...fork } = await findTakenBack(transaction, turn);
   if (!conversation || conversation.isBusy) return null;
   const { id: conversationId } = conversation;
   const branch = { ...fork, id: uuidv7(), origin: isAgain ? ("regenerate" as const) : ("edit" as const) };

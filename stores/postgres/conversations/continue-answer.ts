@@ -23,7 +23,7 @@ const LOCK_SESSION = `
 select id, coalesce(turn_lease_until >= clock_timestamp(), false) as "isBusy" from conversations
 where tenant_id = $1 and user_id = $2 and session_id = $3 for update`;
 
-/** None when the last message is no answer of a turn, or that left no memory, or when another branch has it, too. */
+/** None when the last message is no answer of a turn, or that left no memory, or when another branch or a fork has it, too. */
 const LAST_ANSWER = `
 select said.id as "answerId", said.content as text, said.completed, coalesce(said.metadata->'citations', '[]') as citations, asked.id as "messageId", asked.content as question
 from (
@@ -34,7 +34,8 @@ from (
 join messages asked on asked.id = ${partnerIdSql("said")}
 where said.role = 'assistant' and ${isLiveSql("said")} and not said.metadata @> '${JSON.stringify(NOT_REMEMBERED)}'
   and said.branch_id is not distinct from (select active_branch_id from conversations where id = $1)
-  and not exists (select from branches where conversation_id = $1 and fork_message_id = said.id)`;
+  and not exists (select from branches where conversation_id = $1 and fork_message_id = said.id)
+  and not exists (select from forks where source_ids @> array[$1::uuid] and message_created_at >= said.created_at)`;
 
 type LastAnswer = ContinuedAnswer & { messageId: string };
 

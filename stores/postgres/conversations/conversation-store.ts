@@ -2,7 +2,7 @@ import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
 import { storableJson } from "../../../text/storable-text.ts";
-import { onPathSql, PATH_MESSAGES } from "./branch-path.ts";
+import { messagesOfPathSql, PATH_MESSAGES } from "./branch-path.ts";
 import { ownerLock, shareOwner } from "./locks.ts";
 import { wordsSql } from "./picture-store.ts";
 import { isBeforeCursor, ownedValues, pageValues } from "../database/sql-parts.ts";
@@ -24,6 +24,8 @@ export interface ListedConversation extends StoredConversation {
   pinned: boolean;
   archived: boolean;
   metadata: Record<string, unknown>;
+  /** Whose messages up to which one it shares; null for one that is no fork, and when the other one was erased. */
+  forkedFrom: { conversationId: string; messageId: string } | null;
   /** What the user said first. */
   firstAsked: string | null;
   firstMessage: string | null;
@@ -62,12 +64,20 @@ export interface ConversationStore {
 const CONVERSATION = `id, user_id as "userId", session_id as "sessionId", ${PATH_MESSAGES} as "messageCount", created_at as "createdAt", updated_at as "updatedAt"`;
 
 /** SQL: the beginning of the first or last message of the path of a row of `conversations`. */
-export const beginningSql = (order: "asc" | "desc", condition = ""): string => `(
-  select left(${wordsSql("messages")}, 120) from messages where conversation_id = conversations.id and ${onPathSql("messages", "conversations.path")} ${condition}
-  order by messages.created_at ${order}, messages.id ${order} limit 1
-)`;
+export const beginningSql = (order: "asc" | "desc", where = "true"): string => `(
+  select beginning.words from (${messagesOfPathSql({
+    columns: `id, messages.created_at as "createdAt", left(${wordsSql("messages")}, 120) as words`,
+    conversationId: "conversations.id",
+    path: "conversations.path",
+    where,
+    order,
+    limit: "1",
+  })}) beginning)`;
 
-const LISTED = `${CONVERSATION}, title, pinned, archived, metadata, ${beginningSql("asc", "and role = 'user'")} as "firstAsked",
+const FORKED_FROM = `(
+  select json_build_object('conversationId', origin_id, 'messageId', message_id) from forks where forks.conversation_id = conversations.id and origin_id is not null)`;
+
+const LISTED = `${CONVERSATION}, title, pinned, archived, metadata, ${FORKED_FROM} as "forkedFrom", ${beginningSql("asc", "role = 'user'")} as "firstAsked",
   ${beginningSql("asc")} as "firstMessage", ${beginningSql("desc")} as "lastMessage"`;
 
 const LIST = `

@@ -9,6 +9,7 @@ import type { Database, Queryable } from "../database/database.ts";
 import { MAX_UUID, MIN_UUID } from "../database/sql-parts.ts";
 import { branchAtSql } from "./branch-path.ts";
 import { planImport, type ConversationToFill, type MessageToImport, type NewMessage } from "./plan-import.ts";
+import { unlearnInForks } from "../erase/erase-from-forks.ts";
 import { lockOwnerShared } from "./locks.ts";
 
 export interface ImportRequest extends Owner {
@@ -173,6 +174,7 @@ export function makeImportStore(database: Database, queue: JobQueue = makeJobQue
         const earliest = first.createdAt;
         const changedFrom = plan.joined.reduce((from, { createdAt }) => (createdAt < from ? createdAt : from), earliest);
         await rewindCursors(transaction, conversationId, earliest, changedFrom);
+        await unlearnInForks(transaction, jobs, { tenantId, userId }, conversationId, earliest);
         await jobs.add(jobKinds.map((kind) => layerJob(kind, conversation)));
         const messageIds = plan.messages.map(({ id }) => id);
         return { conversationId, imported: messageIds.length, skipped, exchanges: progress.exchanges, messageIds };

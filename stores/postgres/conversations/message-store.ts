@@ -1,7 +1,7 @@
 import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
-import { onPathSql, pathOf } from "./branch-path.ts";
+import { messagesOfPathSql, onAnyPathSql, pathOf } from "./branch-path.ts";
 import { VERSIONS } from "./message-versions.ts";
 import { isAgainSql, partnerIdSql } from "./exchanges.ts";
 import { isBeforeCursor, OWNED_ID, ownedValues, pageValues, placeOrStart } from "../database/sql-parts.ts";
@@ -91,16 +91,17 @@ function toFound(row: FoundRow): FoundMessage {
 const PATH = `coalesce($7::jsonb, ${pathOf("$1")})`;
 const LISTED = `${MESSAGE}, ${pathOf("$1")} is not null as "isBranched"`;
 
+const listSql = (where: string, order: "asc" | "desc"): string =>
+  messagesOfPathSql({ columns: LISTED, from: RATED_MESSAGES, conversationId: OWNED_ID, path: PATH, where, order, limit: "$6" });
+
 const LIST_MESSAGES = {
   oldest_first: {
     name: "message-list",
-    text: `select ${LISTED} from ${RATED_MESSAGES} where messages.conversation_id = ${OWNED_ID}
-      and (created_at, id) > ${placeOrStart("$4::timestamptz", "$5::uuid")} and ${onPathSql("messages", PATH)} order by created_at, id limit $6`,
+    text: listSql(`(created_at, id) > ${placeOrStart("$4::timestamptz", "$5::uuid")}`, "asc"),
   },
   newest_first: {
     name: "message-list-backwards",
-    text: `select ${LISTED} from ${RATED_MESSAGES} where messages.conversation_id = ${OWNED_ID}
-      and ${isBeforeCursor(4)} and ${onPathSql("messages", PATH)} order by created_at desc, id desc limit $6`,
+    text: listSql(isBeforeCursor(4), "desc"),
   },
 };
 
@@ -117,11 +118,11 @@ select said.id as "exchangeId", ${MESSAGE}, messages.conversation_id as "convers
 from (
   select pair.asked_id as id, answer.id as answer_id, case when ${isAgainSql("answer")} then ${partnerIdSql("answer")} else pair.asked_id end as question_id
   from unnest($1::uuid[], $4::uuid[]) as pair (asked_id, answer_id) join messages answer on answer.id = pair.answer_id
-  where ${onPathSql("answer", pathOf("answer.conversation_id"))}
+  where ${onAnyPathSql("answer", pathOf("answer.conversation_id"))}
 ) said
 join messages on messages.id in (said.answer_id, said.question_id) left join message_ratings on message_id = messages.id
 join conversations on conversations.id = messages.conversation_id
-where tenant_id = $2 and user_id = $3 and ${onPathSql("messages", "path")}
+where tenant_id = $2 and user_id = $3 and ${onAnyPathSql("messages", "path")}
 order by role desc`;
 
 /** The lock waits for an erase of the message. */

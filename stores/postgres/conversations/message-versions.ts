@@ -1,8 +1,9 @@
+import { onPathSql } from "./branch-path.ts";
 import { MIN_UUID, OWNED_ID, placeOrStart } from "../database/sql-parts.ts";
 
 /**
- * Behind the same message follow the next one of its branch and the first of each branch that leaves there. Of the branches only those are
- * looked at that leave within the page, $5 to $8, or at the last place before it. Whose the messages
+ * Behind the same message follow the next one of its branch, which a fork may share, and the first of each branch that leaves there. Of the
+ * branches only those are looked at that leave within the page, $5 to $8, or at the last place before it. Whose the messages
  * are is asked in words that the planner has no figures of: it then walks in their order, and stops at the first.
  */
 export const VERSIONS = `
@@ -15,12 +16,19 @@ with before as (
   where conversation_id = ${OWNED_ID} and parent_id is not null and (fork_message_id is null
     or (fork_created_at, fork_message_id) <= ($7::timestamptz, $8::uuid)
       and (fork_created_at, fork_message_id) >= ${placeOrStart("(select fork_created_at from before)", "(select fork_message_id from before)")})
-), forks as (
+), leaving as (
   select distinct parent_id, fork_created_at, fork_message_id from near
 ), places as (
-  select forks.*, next.id, next.role, next.created_at from forks cross join lateral (
+  select leaving.*, next.id, next.role, next.created_at from leaving cross join lateral (
     select id, role, created_at from messages
     where conversation_id = $1 and coalesce(branch_id, $1) = parent_id and (created_at, id) > ${placeOrStart("fork_created_at", "fork_message_id")}
+    order by created_at, id limit 1
+  ) next
+  union all
+  select leaving.*, next.id, next.role, next.created_at from leaving join forks on forks.conversation_id = $1 cross join lateral (
+    select id, role, created_at from messages
+    where conversation_id = any(source_ids) and coalesce(branch_id, conversation_id) = parent_id and ${onPathSql("messages", "base_path")}
+      and (created_at, id) > ${placeOrStart("fork_created_at", "fork_message_id")}
     order by created_at, id limit 1
   ) next
   union all

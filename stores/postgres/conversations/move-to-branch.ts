@@ -1,7 +1,7 @@
 import { followPathSql } from "../memory/summary-of-path.ts";
 
 /** SQL: with which branch a path begins. */
-const rootOf = (path: string, conversationId: string): string => `coalesce((
+export const rootOf = (path: string, conversationId: string): string => `coalesce((
   select step.key from jsonb_each(${path}) step order by (step.value->>0)::timestamptz, (step.value->>1)::uuid limit 1), ${conversationId}::text)`;
 
 /**

@@ -1,6 +1,6 @@
 import type { Owner } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
-import { onPathSql, PATH_MESSAGES } from "./branch-path.ts";
+import { messagesOfPathSql, PATH_MESSAGES } from "./branch-path.ts";
 
 /** A message as it is compared with what a client has of it. */
 export interface PathMessage {
@@ -37,13 +37,15 @@ const MORE = 16;
 const QUICK = 4;
 
 const readSql = (order: "asc" | "desc", limit: string): string => `(
-  select coalesce(json_agg(read order by created_at, id), '[]') from (
-    select id, role, content as text, completed, created_at, case when picture_count = 0 then '[]'::json else (
+  select coalesce(json_agg(read order by "createdAt", id), '[]') from (${messagesOfPathSql({
+    columns: `id, role, content as text, completed, messages.created_at as "createdAt", case when picture_count = 0 then '[]'::json else (
       select json_agg(coalesce(url, hash) order by position) from message_pictures left join pictures on pictures.id = picture_id
-      where message_id = messages.id) end as pictures
-    from messages where conversation_id = conversations.id and ${onPathSql("messages", "conversations.path")}
-    order by messages.created_at ${order}, messages.id ${order} limit ${limit}
-  ) read)`;
+      where message_id = messages.id) end as pictures`,
+    conversationId: "conversations.id",
+    path: "conversations.path",
+    order,
+    limit,
+  })}) read)`;
 
 /** $4: how many messages the client has. The first time it has any, that is kept. */
 const READ = `

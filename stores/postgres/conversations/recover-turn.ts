@@ -6,7 +6,7 @@ import type { Citation } from "../../../turn/state.ts";
 import type { Owner } from "../../owner.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { MIN_UUID } from "../database/sql-parts.ts";
-import { onPathSql } from "./branch-path.ts";
+import { onPathSql, sourcesSql } from "./branch-path.ts";
 import { lockOwnerShared } from "./locks.ts";
 import type { NewestMessages } from "./window-store.ts";
 
@@ -94,7 +94,7 @@ const FIND_EARLIER = `
 select turns.id, turns.conversation_id, question_id, outcome is not null as has_outcome, conversations.turn_id as holder,
   coalesce(turn_lease_until >= clock_timestamp(), false) as is_held,
   exists (
-    select from messages later where later.conversation_id = asked.conversation_id
+    select from messages later where later.conversation_id in (select id from ${sourcesSql("conversations.id", "conversations.path")} source)
       and (later.created_at, later.id) > (asked.created_at, asked.id) and (later.role = 'user' or later.completed)
       and ${onPathSql("later", "conversations.path")}
   ) or not ${onPathSql("asked", "conversations.path")} as is_superseded

@@ -1,13 +1,10 @@
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../../errors/app-error.ts";
-import { addJobsSql, jobsValue } from "../../jobs/add-jobs.ts";
 import type { OwnedConversation } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
-import { MAX_BRANCHES, onPathSql } from "./branch-path.ts";
-import { jobsOfMove, refuseBusy } from "./branch-store.ts";
-import { addBranch } from "./branch-turn.ts";
-import { moveToBranchSql } from "./move-to-branch.ts";
+import { MAX_BRANCHES, messagesOfPathSql } from "./branch-path.ts";
+import { moveToNewBranch, refuseBusy } from "./branch-store.ts";
 
 /** A place of a conversation with a name. */
 export interface Snapshot {
@@ -37,11 +34,14 @@ const COLUMNS = `id, branch_id as "branchId", message_id as "messageId", label, 
 
 const ADD = `
 insert into snapshots (id, conversation_id, branch_id, message_id, message_created_at, label, created_at)
-select $4::uuid, conversations.id, coalesce(last.branch_id, conversations.id), last.id, last.created_at, $5, clock_timestamp()
-from conversations cross join lateral (
-  select id, branch_id, created_at from messages where messages.conversation_id = conversations.id and ${onPathSql("messages", "conversations.path")}
-  order by messages.created_at desc, messages.id desc limit 1
-) last
+select $4::uuid, conversations.id, last.branch, last.id, last."createdAt", $5, clock_timestamp()
+from conversations cross join lateral (${messagesOfPathSql({
+  columns: 'id, messages.created_at as "createdAt", coalesce(branch_id, conversation_id) as branch',
+  conversationId: "conversations.id",
+  path: "conversations.path",
+  order: "desc",
+  limit: "1",
+})}) last
 where conversations.id = $1 and tenant_id = $2 and user_id = $3
 returning ${COLUMNS}`;
 
@@ -50,13 +50,6 @@ select coalesce(turn_lease_until >= clock_timestamp(), false) as "isBusy", coale
   (select to_jsonb(snapshots) || jsonb_build_object('message_created_at', coalesce(
     (select messages.created_at from messages where messages.id = message_id), message_created_at)) from snapshots where snapshots.id = $4 and snapshots.conversation_id = conversations.id) as snapshot
 from conversations where id = $1 and tenant_id = $2 and user_id = $3 for update`;
-
-const MOVE = `
-with ${moveToBranchSql("$1", "$2", {
-  count: `(select count(*) from messages where conversation_id = $1 and ${onPathSql("messages", "target.path")})`,
-  set: "",
-})}, ${addJobsSql("$3", "0", "moved")}
-select count(*) from told`;
 
 interface FoundRow {
   isBusy: boolean;
@@ -90,7 +83,6 @@ export function makeSnapshotStore(database: Database): SnapshotStore {
 
     restore: (conversation, id) =>
       database.transaction(async (transaction) => {
-        const { conversationId } = conversation;
         const find = { name: "snapshot-find", text: FIND, values: [...ownedValues(conversation), id] };
         const [found] = await transaction.query<FoundRow>(find);
         if (!found?.snapshot) throw new AppError("not_found", `There is no snapshot ${id} in this conversation.`);
@@ -98,9 +90,7 @@ export function makeSnapshotStore(database: Database): SnapshotStore {
         const { branch_id: branchId, message_id: forkId, message_created_at: forkAt, label } = found.snapshot;
         const branch = { id: uuidv7(), parentId: branchId, forkId, forkAt: new Date(forkAt), origin: "restore" as const, label };
         const problem = `The path would have more than ${MAX_BRANCHES} branches. Go on in a new conversation.`;
-        await addBranch(transaction, conversation, branch, new AppError("invalid_request", problem));
-        const values = [conversationId, branch.id, jobsValue(jobsOfMove(conversation))];
-        await transaction.query({ name: "snapshot-restore", text: MOVE, values });
+        await moveToNewBranch(transaction, conversation, branch, new AppError("invalid_request", problem));
         return branch.id;
       }),
   };

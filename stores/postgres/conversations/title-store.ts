@@ -1,7 +1,7 @@
 import type { OwnedConversation } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
-import { onPathSql } from "./branch-path.ts";
+import { messagesOfPathSql } from "./branch-path.ts";
 import { lockConversation } from "./locks.ts";
 import { wordsSql } from "./picture-store.ts";
 
@@ -20,17 +20,19 @@ export interface TitleStore {
   save(conversation: OwnedConversation, title: { title: string; questionId: string }): Promise<void>;
 }
 
+const firstSql = (content: string, where: string): string =>
+  messagesOfPathSql({
+    columns: `id, messages.created_at as "createdAt", ${content}`,
+    conversationId: "conversations.id",
+    path: "conversations.path",
+    where,
+    order: "asc",
+    limit: "1",
+  });
+
 const FIND = `
-select asked.id as "questionId", asked.content as question, (
-  select content from messages answer
-  where answer.conversation_id = conversations.id and answer.role = 'assistant' and answer.completed and ${onPathSql("answer", "conversations.path")}
-  order by answer.created_at, answer.id limit 1
-) as answer
-from conversations cross join lateral (
-  select id, ${wordsSql("messages")} as content from messages
-  where conversation_id = conversations.id and role = 'user' and ${onPathSql("messages", "conversations.path")}
-  order by messages.created_at, messages.id limit 1
-) asked
+select asked.id as "questionId", asked.content as question, (select content from (${firstSql("content", "role = 'assistant' and completed")}) answer) as answer
+from conversations cross join lateral (${firstSql(`${wordsSql("messages")} as content`, "role = 'user'")}) asked
 where conversations.id = $1 and tenant_id = $2 and user_id = $3 and title is null`;
 
 /** Under the conversation's lock: an erase of the question has ended, or waits and takes the title out. */

@@ -1,7 +1,8 @@
 import type { Question } from "../../../turn/question.ts";
 import { fromJson, GOES_ON, OPEN_QUESTION, type QuestionJson } from "../agents/question-rows.ts";
-import type { Owner, OwnerScope } from "../../owner.ts";
+import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
+import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
 
 const OUTCOME_LIFETIME = "24 hours";
 
@@ -66,6 +67,8 @@ export interface TurnRecordStore {
   find(scope: OwnerScope, turnId: string): Promise<TurnRecord | null>;
   /** Those of the owner, in any order. */
   findAll(owner: Owner, turnIds: readonly string[]): Promise<TurnRecord[]>;
+  /** Ids of those in a conversation, the newest first, on any branch; the newest `questions` are looked through. */
+  listIds(conversation: OwnedConversation, questions: number): Promise<string[]>;
   findByKey(owner: Owner, keyHash: string): Promise<TurnRecord | null>;
   /** The turn that runs in the conversation of this session; null: none does, or it waits for an answer. */
   findRunning(session: Owner & { sessionId: string }): Promise<string | null>;
@@ -86,6 +89,12 @@ select turns.id, turns.tenant_id as "tenantId", turns.user_id as "userId", turns
 from turns join conversations on conversations.id = turns.conversation_id
   and conversations.tenant_id = turns.tenant_id and conversations.user_id = turns.user_id
 left join messages answer on answer.id = answer_id`;
+
+const LIST_IDS = `
+select turns.id from (
+  select id from messages where conversation_id = ${OWNED_ID} and role = 'user' order by created_at desc, id desc limit $4
+) asked join turns on question_id = asked.id
+where turns.conversation_id = $1 order by turns.started_at desc, turns.id desc`;
 
 const RUNNING = `
 select turn_id as id from conversations
@@ -130,6 +139,11 @@ export function makeTurnRecordStore(database: Database): TurnRecordStore {
       if (turnIds.length === 0) return [];
       const text = `${RECORD} where turns.id = any($1::uuid[]) and turns.tenant_id = $2 and turns.user_id = $3`;
       return (await database.query<RecordRow>({ name: "turn-find-all", text, values: [turnIds, tenantId, userId] })).map(fromRow);
+    },
+
+    async listIds(conversation, questions) {
+      const values = [...ownedValues(conversation), questions];
+      return (await database.query<{ id: string }>({ name: "turn-list", text: LIST_IDS, values })).map(({ id }) => id);
     },
 
     async findByKey({ tenantId, userId }, keyHash) {

@@ -6,7 +6,7 @@ import { type Database, queryRow } from "../database/database.ts";
 import { OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
 import { lastErasureSql } from "../memory/core-memory-store.ts";
 import { behindSummary, type StoredSummary, type SummaryJson, summaryJson, toSummary } from "../memory/summary-store.ts";
-import { onPathSql, pathOf } from "./branch-path.ts";
+import { messagesOfPathSql, pathOf } from "./branch-path.ts";
 import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "./message-store.ts";
 
 export interface WindowRequest extends OwnedConversation {
@@ -53,22 +53,26 @@ export const newestSql = (
 with current_summary as materialized (select * from conversation_summaries where conversation_id = ${ownedId} and ${useSummary}::boolean)
 select
   (select ${summaryJson("current_summary")} from current_summary) as summary,
-  (select coalesce(json_agg(newest), '[]') from (
-    select ${PROMPT_MESSAGE} from messages
-    where conversation_id = ${ownedId} and completed and id <> ${except}
-      and ${behindSummary("current_summary")} and ${onPathSql("messages", path)}
-    order by created_at desc, id desc limit ${limit}
-  ) newest) as messages,
+  (select coalesce(json_agg(newest), '[]') from (${messagesOfPathSql({
+    columns: PROMPT_MESSAGE,
+    conversationId: ownedId,
+    path,
+    where: `completed and id <> ${except} and ${behindSummary("current_summary")}`,
+    order: "desc",
+    limit,
+  })}) newest) as messages,
   ${lastErasureSql(key)} as "lastErasure"`;
 
 const WINDOW = newestSql(OWNED_ID, pathOf("$1"), { useSummary: "$4", except: "$5", limit: "$6", ownerKey: "$7" });
 
-const OLDER = `
-select ${PROMPT_MESSAGE} from messages
-where conversation_id = ${OWNED_ID} and completed
-  and (created_at, id) < ($4::timestamptz, $5::uuid) and (created_at, id) > ${placeOrStart("$6::timestamptz", "$7::uuid")}
-  and ${onPathSql("messages", pathOf("$1"))}
-order by created_at desc, id desc limit $8`;
+const OLDER = messagesOfPathSql({
+  columns: PROMPT_MESSAGE,
+  conversationId: OWNED_ID,
+  path: pathOf("$1"),
+  where: `completed and (created_at, id) < ($4::timestamptz, $5::uuid) and (created_at, id) > ${placeOrStart("$6::timestamptz", "$7::uuid")}`,
+  order: "desc",
+  limit: "$8",
+});
 
 function toNewest({ summary, messages, lastErasure }: NewestMessages) {
   return { summary: summary && toSummary(summary), newest: messages.map(toPromptMessage), lastErasure };

@@ -10,6 +10,7 @@ import { lockConversation } from "../conversations/locks.ts";
 import { eraseDerivedMemory } from "./erase-derived-memory.ts";
 import { addMarkersAndSweeps, type EntriesToSweep } from "./deferred-erase.ts";
 import type { Erased } from "./erase-exchange.ts";
+import { unlearnInForks } from "./erase-from-forks.ts";
 
 /** The branch and those that leave it, over all steps; `union` ends in a circle, too. */
 const FIND = `
@@ -38,10 +39,11 @@ with removed as (
 )
 select array(select id from removed) as "messageIds", array(select id from forgotten) as "turnIds"`;
 
-/** Without other branches the first one has no row, and the conversation no path. */
+/** Without other branches the first one has no row, and the conversation no path, unless it is a fork. */
 const FORGET_FIRST = `
 with last as (
   delete from branches where conversation_id = $1 and id = $1 and not exists (select from branches other where other.conversation_id = $1 and other.id <> $1)
+    and not exists (select from forks where forks.conversation_id = $1)
   returning id
 )
 update conversations set path = null, remembered_path = case when path is distinct from remembered_path then remembered_path end, path_message_count = null
@@ -67,6 +69,7 @@ export async function eraseBranch(
   const { messageIds, turnIds } = await queryRow<{ messageIds: string[]; turnIds: string[] }>(transaction, erase);
   await eraseDecisions(transaction, owner, keepDecisionsDays, { turnIds });
   await transaction.query({ name: "erase-branch-first", text: FORGET_FIRST, values: [conversationId] });
+  await unlearnInForks(transaction, jobs, owner, conversationId);
   const { erased, archivedIds } = await eraseDerivedMemory(transaction, owner, { conversationId, messageIds, jobs });
   const entries = { ownerKey: ownerKey(owner.tenantId, owner.userId), groupIds: [], episodeIds: [...messageIds, ...archivedIds] };
   const isIndexed = await addMarkersAndSweeps(transaction, jobs, entries);

@@ -8,6 +8,7 @@ import { REBUILD_SUMMARY } from "../conversations/import-store.ts";
 import { FORGET_MODEL_TITLE } from "../conversations/title-store.ts";
 import { lockConversation } from "../conversations/locks.ts";
 import { type ErasedMemory, eraseDerivedMemory } from "./erase-derived-memory.ts";
+import { unlearnInForks } from "./erase-from-forks.ts";
 
 /** Deleted rows. */
 export interface Erased extends ErasedMemory {
@@ -16,15 +17,15 @@ export interface Erased extends ErasedMemory {
   jobs: number;
 }
 
-/** The first message of an exchange and its answers: those of each attempt of a turn on any branch, or the partner of an import. */
+/** The first message of an exchange and its answers: those of each attempt of a turn on any branch, in forks too, or the partner of an import. */
 const EXCHANGE = `
 select first.id, first.conversation_id, first.created_at, first.partner_id,
   array(
     select first.partner_id where first.partner_id is not null
-    union select turns.answer_id from turns where question_id = first.id and turns.answer_id is not null
+    union select turns.answer_id from turns where question_id = first.id and turns.answer_id is not null and turns.tenant_id = $2 and turns.user_id = $3
   ) as answers,
-  array(select turns.id from turns where question_id = first.id) as turns,
-  turn_id is not null and turn_lease_until >= clock_timestamp() as busy, path is not null as "isBranched"
+  array(select turns.id from turns where question_id = first.id and turns.tenant_id = $2 and turns.user_id = $3) as turns,
+  turn_id is not null and turn_lease_until >= clock_timestamp() as busy, path is not null or exists (select from forks where source_ids @> array[first.conversation_id]) as "isBranched"
 from messages first join conversations on conversations.id = first.conversation_id
 where first.id = coalesce((select ${partnerIdSql("again")} from messages again where again.id = $1 and ${isAgainSql("again")}), $1) and tenant_id = $2 and user_id = $3
   and (first.role = 'user' or first.completed and ${exchangeIdSql("first")} = first.id)`;
@@ -42,9 +43,12 @@ interface FoundExchange {
 
 const ERASE_EXCHANGE = `
 with removed as (
-  delete from messages where id = any($1) and conversation_id = $2 returning 1
+  delete from messages where id = any($1) returning conversation_id
 ), counted as (
-  update conversations set message_count = message_count - (select count(*) from removed), path_message_count = null, rewrites = rewrites + 1, ${FORGET_MODEL_TITLE}, turn_id = null, turn_lease_until = null, updated_at = clock_timestamp() where id = $2
+  update conversations set message_count = message_count - (select count(*) from removed where removed.conversation_id = conversations.id), path_message_count = null,
+    rewrites = rewrites + 1, ${FORGET_MODEL_TITLE}, updated_at = clock_timestamp(),
+    turn_id = case when id <> $2 then turn_id end, turn_lease_until = case when id <> $2 then turn_lease_until end
+  where id = $2 or id in (select conversation_id from removed)
 ), recounted as (
   update branches set message_count = null where conversation_id = $2
 )
@@ -82,6 +86,7 @@ export async function eraseExchange(
   const rebuild = { name: "import-rebuild", text: REBUILD_SUMMARY, values: [conversationId, exchange.created_at] };
   const rebuilt = await transaction.query(rebuild);
   if (rebuilt.length > 0) await jobs.add([{ kind: "summarise", ...conversation }]);
+  await unlearnInForks(transaction, jobs, owner, conversationId, exchange.created_at);
   const { erased, archivedIds } = await eraseDerivedMemory(transaction, owner, { conversationId, messageIds, jobs });
   return {
     erased: { messages, summaries: rebuilt.length, ...erased, jobs: 0 },

@@ -17,6 +17,7 @@ import { eraseDecisions } from "../agents/decision-store.ts";
 import { eraseBranch } from "./erase-branch.ts";
 import { eraseConversations } from "./erase-conversations.ts";
 import { type Erased, eraseExchange } from "./erase-exchange.ts";
+import { eraseFromForks } from "./erase-from-forks.ts";
 import { type ErasureStore, makeErasureStore } from "./erasure-store.ts";
 import { lockConversation, lockOwner } from "../conversations/locks.ts";
 import { forgetWhoUsed } from "../usage-store.ts";
@@ -119,6 +120,7 @@ export function makeEraseStore(
     { conversationId, ...owner }: OwnedConversation,
   ): Promise<ErasedRows> {
     const rows = await eraseConversations(transaction, owner, [conversationId]);
+    await eraseFromForks(transaction, jobs, owner, conversationId);
     await eraseDecisions(transaction, owner, keepDecisionsDays, { conversationIds: [conversationId] });
     const { archivedIds: episodeIds, ...memory } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
     const erased = { ...rows, ...memory.erased, jobs: await jobs.erase({ ...owner, conversationId }) };
@@ -135,6 +137,7 @@ export function makeEraseStore(
     const { tenantId, userId } = owner;
     const erasure = { id: uuidv7(), tenantId, ownerKey: ownerKey(tenantId, userId), conversationId };
     const { messages, isIndexed } = await softDeleteConversations(transaction, owner, erasure, 1);
+    await eraseFromForks(transaction, jobs, owner, conversationId);
     await eraseDecisions(transaction, owner, keepDecisionsDays, { conversationIds: [conversationId] });
     const { archivedIds: episodeIds, ...memory } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
     if (episodeIds.length > 0) await addMarkersAndSweeps(transaction, jobs, { ownerKey: erasure.ownerKey, groupIds: [], episodeIds });

@@ -27,6 +27,7 @@ const OF_A_PROCESS = "runtime: a lease of a process, which ends with it";
 /** In the order of restoring: referenced tables first. */
 export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: "conversations", omitted: { turn_id: OF_A_PROCESS, turn_lease_until: OF_A_PROCESS, ...OF_BRANCHES } },
+  { name: "forks", omitted: { source_ids: "derived: from the path" } },
   { name: "branches" },
   { name: "snapshots" },
   { name: "messages" },

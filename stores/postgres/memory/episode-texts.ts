@@ -1,6 +1,6 @@
 import type { Owner } from "../../owner.ts";
 import type { Role } from "../conversations/message-store.ts";
-import { onPathSql } from "../conversations/branch-path.ts";
+import { onAnyPathSql, onPathSql } from "../conversations/branch-path.ts";
 import { isAgainSql, isLiveSql, partnerIdSql } from "../conversations/exchanges.ts";
 import { wordsSql } from "../conversations/picture-store.ts";
 import type { Database } from "../database/database.ts";
@@ -46,7 +46,7 @@ const neighboursSql = (condition: string, order: "asc" | "desc"): string => `(
 
 /** SQL: an archived memory rests on a message that is on its path, or on none that is there. */
 const restsOnPathSql = `(path is null or coalesce((
-  select bool_or(${onPathSql("source", "home.path")}) from messages source join conversations home on home.id = source.conversation_id
+  select bool_or(${onAnyPathSql("source", "home.path")}) from messages source join conversations home on home.id = source.conversation_id
   where source.id = any(coalesce(trigger_message_ids, array[trigger_message_id]))), true))`;
 
 const LOAD = `
@@ -61,14 +61,14 @@ join messages asked on asked.id = case when asked_id <> answer_id then asked_id 
   and asked.conversation_id = answer.conversation_id
 join conversations on conversations.id = asked.conversation_id
 where tenant_id = $1 and user_id = $2 and asked.completed and answer.completed
-  and ${onPathSql("asked", "path")} and ${onPathSql("answer", "path")}
+  and ${onAnyPathSql("asked", "path")} and ${onAnyPathSql("answer", "path")}
 union all
 select said.id, conversation_id, case role when 'user' then ${wordsSql("said")} else '' end, case role when 'assistant' then content else '' end, array[said.id],
   array_remove(array[said.metadata->>'external_id'], null), said.created_at, said.created_at, said.id, path
 from unnest($3::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
 join messages said on said.id = asked_id and asked_id = answer_id
 join conversations on conversations.id = conversation_id
-where tenant_id = $1 and user_id = $2 and completed and not ${isAgainSql("said")} and ${onPathSql("said", "path")}
+where tenant_id = $1 and user_id = $2 and completed and not ${isAgainSql("said")} and ${onAnyPathSql("said", "path")}
 union all
 select archived.id, conversation_id, content, '', coalesce(trigger_message_ids, array[trigger_message_id]), array[]::text[], archived.created_at, null, null, path
 from unnest($3::uuid[]) as pair (asked_id)

@@ -1,6 +1,6 @@
 import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../owner.ts";
-import { onPathSql } from "../conversations/branch-path.ts";
+import { onAnyPathSql, onPathSql } from "../conversations/branch-path.ts";
 import { lockOwner } from "../conversations/locks.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { rebuildSection } from "../erase/rebuild-section.ts";
@@ -34,7 +34,7 @@ update conversations set remembered_path = path where id = $1`;
 
 const OFF_PATH = `
 select messages.id from messages join conversations on conversations.id = conversation_id
-where messages.id = any($3) and tenant_id = $1 and user_id = $2 and not ${onPathSql("messages", "path")}`;
+where messages.id = any($3) and tenant_id = $1 and user_id = $2 and not ${onAnyPathSql("messages", "path")}`;
 
 const sourcesOf = ({ triggerMessageIds, repeatedIn }: MemoryLine): string[] => [...triggerMessageIds, ...repeatedIn];
 

@@ -4,6 +4,9 @@ import { MIN_UUID } from "../database/sql-parts.ts";
 /** SQL: the version behind that of a row of `conversation_summaries`. No number comes twice, also when a switch has gone back to a lower one. */
 export const NEXT_VERSION = (row: string): string => `greatest(${row}.last_version, ${row}.summary_version) + 1`;
 
+export const VERSION_COLUMNS = `conversation_id, summary_version, summary, covered_through_created_at, covered_through_message_id, covered_message_count,
+  token_count, updated_at, parts, branch_id`;
+
 /** SQL: a kept version covers nothing that is off the path. */
 export const isOfPathSql = (versions: string, path: string): string => `exists (
   select from (values (${versions}.branch_id, ${versions}.conversation_id, ${versions}.covered_through_created_at, ${versions}.covered_through_message_id))

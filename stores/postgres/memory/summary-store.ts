@@ -4,8 +4,8 @@ import type { OwnedConversation, Owner } from "../../owner.ts";
 import type { Cursor } from "../../page.ts";
 import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "../conversations/message-store.ts";
 import { beginningSql } from "../conversations/conversation-store.ts";
-import { onPathSql, pathOf } from "../conversations/branch-path.ts";
-import { isOfPathSql, NEXT_VERSION } from "./summary-of-path.ts";
+import { messagesOfPathSql, pathOf } from "../conversations/branch-path.ts";
+import { isOfPathSql, NEXT_VERSION, VERSION_COLUMNS } from "./summary-of-path.ts";
 import { lockConversation } from "../conversations/locks.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
@@ -110,7 +110,7 @@ select ${summaryJson("conversation_summary_versions")} as summary from conversat
 
 const LATEST = `
 select conversation_id as "conversationId", title, conversation_summaries.updated_at as "updatedAt",
-  ${beginningSql("asc", "and role = 'user'")} as "firstAsked"
+  ${beginningSql("asc", "role = 'user'")} as "firstAsked"
 from conversation_summaries join conversations on conversations.id = conversation_id
 where tenant_id = $1 and user_id = $2 and summary <> ''
 order by conversation_summaries.updated_at desc, conversation_id limit $3`;
@@ -123,18 +123,18 @@ select
   (select ${summaryJson("current_summary")} from current_summary) as summary,
   coalesce((select rewrites from conversations where id = ${OWNED_ID}), 0) as rewrites,
   coalesce((select ${IS_SATURATED} from conversations where id = ${OWNED_ID}), false) as "isSaturated",
-  (select coalesce(json_agg(oldest), '[]') from (
-    select ${PROMPT_MESSAGE} from messages
-    where conversation_id = ${OWNED_ID} and completed
-      and ${behindSummary("current_summary")} and ${onPathSql("messages", pathOf("$1"))}
-    order by created_at, id limit $4
-  ) oldest) as messages`;
+  (select coalesce(json_agg(oldest), '[]') from (${messagesOfPathSql({
+    columns: PROMPT_MESSAGE,
+    conversationId: OWNED_ID,
+    path: pathOf("$1"),
+    where: `completed and ${behindSummary("current_summary")}`,
+    order: "asc",
+    limit: "$4",
+  })}) oldest) as messages`;
 
 type BacklogRow = Omit<SummaryBacklog, "summary"> & { summary: SummaryJson | null };
 
 const VERSIONS_KEPT = 20;
-const VERSION_COLUMNS = `conversation_id, summary_version, summary, covered_through_created_at, covered_through_message_id, covered_message_count,
-  token_count, updated_at, parts, branch_id`;
 
 const SAVE = `
 with saved as (
@@ -184,12 +184,14 @@ const COUNT = `
 select
   coalesce((select ${IS_SATURATED} from conversations where id = $1), false) as "isSaturated",
   exists (select from conversation_summaries where conversation_id = $1) as "hasSummary",
-  (select count(*) from (
-    select from messages
-    where conversation_id = $1 and completed
-      and ${behindSummary("conversation_summaries where conversation_id = $1")} and ${onPathSql("messages", pathOf("$1"))}
-    order by created_at, id limit $2
-  ) uncovered)::int as uncovered`;
+  (select count(*) from (${messagesOfPathSql({
+    columns: 'id, created_at as "createdAt"',
+    conversationId: "$1::uuid",
+    path: pathOf("$1"),
+    where: `completed and ${behindSummary("conversation_summaries where conversation_id = $1")}`,
+    order: "asc",
+    limit: "$2",
+  })}) uncovered)::int as uncovered`;
 
 /** The summaries of a database. */
 export function makeSummaryStore(database: Database): SummaryStore {

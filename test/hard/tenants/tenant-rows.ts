@@ -27,6 +27,7 @@ const OWNER_OF: Record<string, RowOwner> = {
   message_pictures: OF_CONVERSATION,
   pictures: OWN,
   branches: OF_CONVERSATION,
+  forks: OF_CONVERSATION,
   snapshots: OF_CONVERSATION,
   turn_steps: OF_CONVERSATION,
   questions: OF_CONVERSATION,

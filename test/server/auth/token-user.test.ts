@@ -114,6 +114,7 @@ describe("a token that names its user", () => {
       "/revert": { version: 1 },
       "/active-branch": { branch_id: turn.message_id },
       "/snapshots": { label: "here" },
+      "/fork": { session_id: MARKER },
     };
     for (const route of routes) {
       const own = route.method === "PATCH" ? { pinned: true } : bodies[route.path.slice(route.path.lastIndexOf("/"))];

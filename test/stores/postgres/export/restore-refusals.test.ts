@@ -133,6 +133,27 @@ describe("a restore", () => {
     await expectRefusal(sealLines(lines.toSpliced(behind, 0, ...branches)), /has no way to the beginning/);
   });
 
+  test.each([
+    ["another user", 1],
+    ["nobody", undefined],
+  ])("of a fork that shares messages of %s is refused", async (_whose, number) => {
+    const at = "2026-11-25T10:00:00+00:00";
+    const conversations = lines.filter(({ kind }) => kind === "conversations");
+    const source = number === undefined ? uuidv7() : conversations[number]?.row["id"];
+    const [id, messageId] = [conversations[0]?.row["id"], uuidv7()];
+    const basePath = { [String(source)]: [at, messageId, source] };
+    const row = {
+      conversation_id: id,
+      origin_id: source,
+      message_id: messageId,
+      message_created_at: at,
+      base_path: basePath,
+      created_at: at,
+    };
+    const behind = lines.findLastIndex(({ kind }) => kind === "conversations") + 1;
+    await expectRefusal(sealLines(lines.toSpliced(behind, 0, { kind: "forks", row })), /rests on messages that are not its user's/);
+  });
+
   test("of a kind of line that nobody knows is refused, with its line", async () => {
     await expectRefusal(sealLines([...lines, { kind: "schema_migrations", row: { version: 99 } }]), /^Line \d+: kind: "schema_migrations"/);
     await expectRefusal(sealLines([...lines, { kind: 'messages" --', row: {} }]), /^Line \d+: kind: /);

@@ -13,6 +13,7 @@ import {
   rowSchema,
   SCHEMAS_NOT_EXPORTED,
 } from "../../../../stores/postgres/export/exported-tables.ts";
+import { makeForkStore } from "../../../../stores/postgres/conversations/fork-store.ts";
 import { makeAgentStore } from "../../../../stores/postgres/agents/agent-store.ts";
 import { makeSkillStore } from "../../../../stores/postgres/agents/skill-store.ts";
 import { permissionQuestion } from "../../../../agents/questions.ts";
@@ -66,6 +67,7 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     await database.query({ text: SNAPSHOT, values: [owner.tenantId, owner.userId, `of ${word}`] });
     await database.query({ text: "update conversations set path = branch_path(id, id), remembered_path = branch_path(id, id)" });
     await database.query({ text: RATE, values: [owner.tenantId, owner.userId, `of ${word}`] });
+    await makeForkStore(database).fork({ ...owner, conversationId: exchanges[0]?.conversationId ?? "", at: null, sessionId: "forked" });
   }
   await teach(database, ADA, { section: "profile", content: ODD, actor: "person" });
   const createdAt = new Date("2021-03-04T05:06:07.089Z");
@@ -221,8 +223,8 @@ describe.each([
 
   const tables = EXPORTED_TABLES.map(({ name }) => name);
   test.each([
-    ["one user", BOB, tables.filter((name) => !/^knowledge_|^token_|^agent|^skills$/.test(name)), /figs|索拉里斯/, 4],
-    ["one tenant", { tenantId: "acme" }, tables, /figs/, 8],
+    ["one user", BOB, tables.filter((name) => !/^knowledge_|^token_|^agent|^skills$/.test(name)), /figs|索拉里斯/, 5],
+    ["one tenant", { tenantId: "acme" }, tables, /figs/, 10],
     ["nobody", { tenantId: "acme", userId: uuidv7() }, [], /./, 0],
   ])("of %s holds what belongs to it in every table, and nothing else", async (_whose, scope, expected, foreign, conversations) => {
     const part = await folder.save(source, scope);
