@@ -1,4 +1,5 @@
 import type { Assistants } from "./assistants.ts";
+import type { Checkpoints } from "./checkpoints.ts";
 import type { makeOpenRun } from "./open-run.ts";
 import type { makeThreadStates } from "./thread-state.ts";
 import type { Threads } from "./threads.ts";
@@ -7,6 +8,7 @@ import type { Threads } from "./threads.ts";
 export interface LangGraphParts {
   threads: Threads;
   assistants: Assistants;
+  checkpoints: Checkpoints;
   states: ReturnType<typeof makeThreadStates>;
   openRun: ReturnType<typeof makeOpenRun>;
 }

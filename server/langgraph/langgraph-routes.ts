@@ -6,6 +6,7 @@ import { readJson, requireJson } from "../http/read-body.ts";
 import { MAX_BODY_BYTES } from "../openai/openai-routes.ts";
 import { assistantRoutes } from "./assistant-routes.ts";
 import { makeAssistants } from "./assistants.ts";
+import { makeCheckpoints } from "./checkpoints.ts";
 import { makeOpenRun } from "./open-run.ts";
 import { refuseOthers } from "./refuse-others.ts";
 import { runRoutes } from "./run-routes.ts";
@@ -45,7 +46,9 @@ function userNamed({ body }: { body?: unknown }): unknown {
 export function langGraphRoutes(parts: AppParts): Router {
   const threads = makeThreads(parts);
   const assistants = makeAssistants(parts);
-  const shared = { threads, assistants, states: makeThreadStates(parts), openRun: makeOpenRun({ ...parts, threads, assistants }) };
+  const checkpoints = makeCheckpoints(parts);
+  const states = makeThreadStates({ ...parts, checkpoints });
+  const shared = { threads, assistants, checkpoints, states, openRun: makeOpenRun({ ...parts, threads, assistants, checkpoints }) };
   const info = makeRouter(langGraphOperations, {
     isLangGraphOk: (_request, response) => void response.json({ ok: true }),
     getLangGraphInfo: (_request, response) =>

@@ -12,12 +12,12 @@ import { assertKnown } from "../turns/assert-known.ts";
 import { parseChatRequest } from "../turns/chat-request.ts";
 import { localSource, type TurnSource } from "../turns/turn-source.ts";
 import { ONCE } from "../../turn/outcome.ts";
+import { isNothing, makeAskInThread, newQuestion } from "./ask-in-thread.ts";
+import type { Checkpoints } from "./checkpoints.ts";
 import type { Assistants } from "./assistants.ts";
 import { framesOf, keepFrames, makeRunFrames, type RunFrames } from "./run-frames.ts";
-import { assertOffered, contextOf, messageOf, modesOf, notOffered, type RunBody, stopsOf } from "./run-request.ts";
-import { storedMessageDict, toMessageDict, MOST_MESSAGES, type MessageDict } from "./thread-values.ts";
+import { assertOffered, checkpointOf, contextOf, messageOf, modesOf, notOffered, type RunBody, stopsOf } from "./run-request.ts";
 import { conversationOf, noSuchThread, type Threads, userOfRequest } from "./threads.ts";
-import { HumanMessage } from "@langchain/core/messages";
 
 /** A run that has begun, or was found by its key. */
 export interface OpenedRun {
@@ -56,16 +56,12 @@ const NEXT_STEP: (typeof STEP_ANSWERS)[number] = "step";
 interface OpenRunParts extends Pick<AppParts, "config" | "stores" | "agents" | "turns"> {
   threads: Threads;
   assistants: Assistants;
+  checkpoints: Checkpoints;
 }
 
 /** Begins runs. The functions throw AppError as `Turns.open` and answering a question do. */
-export function makeOpenRun({ config, stores, agents, turns, threads, assistants }: OpenRunParts) {
-  async function messagesBefore(response: Response, thread: StoredThread | null): Promise<MessageDict[]> {
-    if (!thread) return [];
-    const page = { limit: MOST_MESSAGES, after: null };
-    const { items } = await stores.messages.list(conversationOf(response, thread), page, "newest_first");
-    return items.toReversed().map(storedMessageDict);
-  }
+export function makeOpenRun({ config, stores, agents, turns, threads, assistants, checkpoints }: OpenRunParts) {
+  const { askIn, messagesBefore } = makeAskInThread({ stores, checkpoints });
 
   function foundFrames(turnId: string): RunFrames | null {
     return framesOf(turns.registry.find(turnId)?.turn);
@@ -100,7 +96,7 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
   async function begin(request: Request, response: Response, thread: StoredThread | null, body: RunBody): Promise<OpenedRun> {
     const tenantId = tenantOf(response);
     const given = contextOf(body);
-    const { id, text } = messageOf(body.input);
+    const { said, earlier, fields } = thread ? await askIn(response, thread, body) : { ...newQuestion(body.input), earlier: [] };
     const agent = await assistants.agentOf(tenantId, body.assistant_id);
     const modes = modesOf(body);
     const stopsBefore = stopsOf(body);
@@ -113,7 +109,7 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
       {
         user_id: thread?.userId ?? userOfRequest(request, response, given.user_id),
         session_id: thread?.sessionId ?? `${ONCE}${uuidv7()}`,
-        message: text,
+        ...fields,
         agent,
         model: given.model ?? null,
         kb_prefix: given.kb_prefix ?? null,
@@ -127,8 +123,7 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
       },
       config.MAX_MESSAGE_CHARS,
     );
-    const [, earlier] = await Promise.all([assertKnown({ stores, agents }, tenantId, chat), messagesBefore(response, thread)]);
-    const said = toMessageDict(new HumanMessage({ content: text, ...(id === undefined ? {} : { id }) }));
+    await assertKnown({ stores, agents }, tenantId, chat);
     const frames = keepFrames(
       makeRunFrames({ threadId: thread?.id ?? null, modes, subgraphs: body.stream_subgraphs === true, earlier, said }),
     );
@@ -147,16 +142,6 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
     return { runId: source.turnId, threadId: thread?.id ?? null, source, frames: foundFrames(source.turnId) };
   }
 
-  /** The newest turn: from there a run goes on anyway. */
-  async function assertNewest(response: Response, thread: StoredThread, checkpointId: string): Promise<void> {
-    const { items } = await stores.messages.list(conversationOf(response, thread), { limit: 1, after: null }, "newest_first");
-    if (items[0]?.metadata["turn_id"] === checkpointId) return;
-    throw notOffered(
-      "checkpoint",
-      "a conversation does not branch: a run goes on from the newest checkpoint; leave it out, or begin another thread",
-    );
-  }
-
   return {
     begin,
     foundFrames,
@@ -164,14 +149,13 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
       assertOffered(body);
       const found = await threads.find(callerOf(response), threadId);
       if (!found && body.if_not_exists !== "create") throw noSuchThread(threadId);
-      const { command, checkpoint, checkpoint_id: ofBody } = body;
-      const checkpointId = ofBody ?? checkpoint?.checkpoint_id;
+      const { command } = body;
       if (found && command && "resume" in command && command.resume !== undefined) return resume(response, found, body, command.resume);
-      if (found && !command && (body.input ?? null) === null && !checkpointId) return resume(response, found, body, undefined);
+      if (found && !command && isNothing(body.input) && (checkpointOf(body) === null || found.status === "interrupted"))
+        return resume(response, found, body, undefined);
       const owner = { tenantId: tenantOf(response), userId: found?.userId ?? userOfRequest(request, response, contextOf(body).user_id) };
-      messageOf(body.input); // refused before a thread is made for it
+      if (!found) messageOf(body.input); // refused before a thread is made for it
       const thread = found ?? (await threads.create(owner, threadId));
-      if (checkpointId) await assertNewest(response, thread, checkpointId);
       return begin(request, response, thread, body);
     },
     async withoutThread(request: Request, response: Response, body: RunBody): Promise<OpenedRun> {

@@ -12,19 +12,7 @@ const OTHERS: readonly [method: string, path: RegExp, field: string, instead: st
   ["POST", /^(\/threads\/[^/]+)?\/runs\/crons(\/.*)?$/, "crons", SCHEDULER],
   ["PATCH", /^\/runs\/crons\//, "crons", SCHEDULER],
   ["DELETE", /^\/runs\/crons\//, "crons", SCHEDULER],
-  [
-    "POST",
-    /^\/threads\/[^/]+\/state$/,
-    "values",
-    "a state is not written from outside; send a run, or bring messages with POST /api/v1/conversations/import",
-  ],
   ["PATCH", /^\/threads\/[^/]+\/state$/, "metadata", "write the metadata of the thread, with PATCH /langgraph/threads/{id}"],
-  [
-    "POST",
-    /^\/threads\/[^/]+\/copy$/,
-    "copy",
-    "a conversation does not branch yet; bring its messages to another with POST /api/v1/conversations/import",
-  ],
   ["GET", /^\/threads\/[^/]+\/stream$/, "stream", "join the stream of a run: GET /langgraph/threads/{id}/runs/{run_id}/stream"],
   [
     "POST",

@@ -44,7 +44,9 @@ export const RunBody = z.looseObject(
       .nullish()
       .describe('`{"messages": […]}`, the last one of the human; null with a `command`.'),
     command: z.looseObject({ resume: anything.optional() }).nullish().describe("`resume`: the answer to what the thread waits for."),
-    checkpoint: CheckpointBody.nullish(),
+    checkpoint: CheckpointBody.nullish().describe(
+      "Where the thread goes on, on a new branch unless it is the newest one. Without an input the question that came next is answered again.",
+    ),
     checkpoint_id: z.uuid("must be the id of a checkpoint").nullish(),
     config: z.looseObject({ configurable: RunContext.nullish() }).nullish(),
     context: RunContext.nullish(),
@@ -59,7 +61,7 @@ export const RunBody = z.looseObject(
     multitask_strategy: z
       .enum(["reject", "enqueue", "interrupt", "rollback"], "must be reject, enqueue, interrupt or rollback")
       .nullish()
-      .describe("While another run holds the thread: 409 (the default), wait in line, or stop that one."),
+      .describe("While another run holds the thread: 409 (the default), wait in line, stop that one, or stop it and take it off the path."),
     if_not_exists: z.enum(["create", "reject"], "must be create or reject").nullish(),
     on_disconnect: z.enum(["cancel", "continue"], "must be cancel or continue").nullish(),
     on_completion: z.enum(["delete", "keep"], "must be delete or keep").nullish().describe("Of a run without a thread. Default: delete."),
@@ -110,16 +112,18 @@ export function stopsOf({
 
 /** Throws AppError `not_offered` for what only other servers of this protocol do. */
 export function assertOffered(body: RunBody): void {
-  const { command, after_seconds: delay, webhook, multitask_strategy: strategy } = body;
+  const { command, after_seconds: delay, webhook } = body;
   const isGiven = (value: unknown): boolean => value !== undefined && value !== null && !(Array.isArray(value) && value.length === 0);
   if (command && (isGiven(command["goto"]) || isGiven(command["update"])))
     throw notOffered("command", "the graph of a turn takes no goto and no update; send resume, or an input");
   if (delay) throw notOffered("after_seconds", "runs begin at once; send the request later");
   if (webhook) throw notOffered("webhook", "no address is called at the end of a run; read its stream, or join it");
   stopsOf(body);
-  if (strategy === "rollback")
-    throw notOffered("multitask_strategy", "a message is not taken back; interrupt stops the run, and what it said is kept as incomplete");
 }
+
+/** Of the checkpoint that a request names; null: none. */
+export const checkpointOf = ({ checkpoint, checkpoint_id: id }: Pick<RunBody, "checkpoint" | "checkpoint_id">): string | null =>
+  id ?? checkpoint?.checkpoint_id ?? null;
 
 /** `config.configurable` and `context` together; the latter wins. */
 export const contextOf = ({ config, context }: Pick<RunBody, "config" | "context">): RunContext => ({

@@ -9,7 +9,7 @@ import { cancelTurn, findTurn, sourceOf } from "../turns/turn-routes.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
 import type { OpenedRun } from "./open-run.ts";
 import { STREAM_MODES, type StreamMode } from "./run-frames.ts";
-import { modesOf, notOffered, RunBody } from "./run-request.ts";
+import { modesOf, RunBody } from "./run-request.ts";
 import { lastValues, parseFrameId, runHeaders, sendRunStream } from "./run-stream.ts";
 import { makeRuns, noSuchRun, Run, RUN_STATUS, toRun } from "./runs.ts";
 import { ThreadValues } from "./thread-values.ts";
@@ -101,6 +101,7 @@ export const runOperations = operationGroup({
       },
     ),
     cancelRun: route("POST /langgraph/threads/:thread_id/runs/:run_id/cancel", "Stops a run; what there is of the answer is kept", {
+      details: "`rollback` takes the run off the path, too.",
       params,
       query: CancelQuery,
       answers: { 202: { what: "It stops.", content: {} }, 204: { what: "It has stopped.", content: {} } },
@@ -129,7 +130,7 @@ export const runOperations = operationGroup({
 });
 
 /** Runs of threads, and without a thread. */
-export function runRoutes(parts: AppParts, { threads, states, openRun }: LangGraphParts): Router {
+export function runRoutes(parts: AppParts, { threads, states, checkpoints, openRun }: LangGraphParts): Router {
   const { heartbeatMs, turns, memory } = parts;
   const runs = makeRuns(parts);
 
@@ -205,12 +206,12 @@ export function runRoutes(parts: AppParts, { threads, states, openRun }: LangGra
     },
     async cancelRun(request, response) {
       const { wait, action } = parseRequest(CancelQuery, request.query);
-      if (action === "rollback")
-        throw notOffered("action", "a message is not taken back; interrupt stops the run, and DELETE erases its exchange");
-      const { found } = await findRun(request, response);
+      const { thread, found } = await findRun(request, response);
       const source = found.record?.outcome ? null : sourceOf(parts, found);
       await cancelTurn(parts, found);
-      if (isSet(wait) && source && !found.record?.question) await source.last(AbortSignal.timeout(60_000));
+      const isRolledBack = action === "rollback" && source !== null;
+      if ((isSet(wait) || isRolledBack) && source && !found.record?.question) await source.last(AbortSignal.timeout(60_000));
+      if (isRolledBack) await checkpoints.takeBack(conversationOf(response, thread), thread, found.id);
       response.status(isSet(wait) ? 204 : 202).end();
     },
     async deleteRun(request, response) {

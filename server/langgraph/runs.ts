@@ -60,20 +60,18 @@ export function toRun(found: FoundTurn, threadId: string | null): Run {
 
 export const noSuchRun = (id: string): AppError => new AppError("not_found", `There is no run ${id} in this thread.`);
 
-/** Messages that are looked through for the turns of a list. */
-const MOST_LOOKED_AT = 2_000;
+/** Questions whose turns are looked through for a list by status. */
+const MOST_LOOKED_AT = 1_000;
 
 /** The runs of a thread. */
 export function makeRuns({ stores, turns }: Pick<AppParts, "stores" | "turns">) {
   return {
-    /** The newest first. */
+    /** The newest first, on any branch. */
     async list(
       conversation: OwnedConversation,
       { limit, offset, status }: { limit: number; offset: number; status: string | undefined },
     ): Promise<Run[]> {
-      const most = status === undefined ? Math.min(MOST_LOOKED_AT, 3 * (limit + offset)) : MOST_LOOKED_AT;
-      const { items } = await stores.messages.list(conversation, { limit: most, after: null }, "newest_first");
-      const ids = [...new Set(items.flatMap(({ metadata: { turn_id: id } }) => (typeof id === "string" ? [id] : [])))];
+      const ids = await stores.turns.listIds(conversation, status === undefined ? limit + offset : MOST_LOOKED_AT);
       const records = new Map((await stores.turns.findAll(conversation, ids)).map((record) => [record.id, record]));
       const known = ids.map((id) => records.get(id)).filter((record) => record !== undefined);
       const runs = known.map((record) => {

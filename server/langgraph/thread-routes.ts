@@ -8,8 +8,8 @@ import { givenMetadata, parseRequest, parseUuid, wholeNumberField } from "../htt
 import { holding, limit, offset } from "./assistant-routes.ts";
 import { GRAPH_ID } from "./assistants.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
-import { CheckpointBody, notOffered } from "./run-request.ts";
-import { MOST_STATES, ThreadState } from "./thread-state.ts";
+import { CheckpointBody, checkpointOf, notOffered } from "./run-request.ts";
+import { Checkpoint, MOST_STATES, ThreadState } from "./thread-state.ts";
 import { conversationOf, noSuchThread, Thread, toThread, userOfRequest } from "./threads.ts";
 
 const uuid = z.uuid("must be a UUID");
@@ -38,6 +38,12 @@ const HistoryRequest = z.looseObject({
   metadata: holding,
   checkpoint: CheckpointBody.nullish(),
 });
+const StateUpdate = z.looseObject({
+  values: z.unknown().describe("Null or empty: a state is not written from outside."),
+  checkpoint: CheckpointBody.nullish(),
+  checkpoint_id: uuid.nullish(),
+});
+const UpdatedState = z.object({ checkpoint: Checkpoint });
 const StateAt = z.looseObject({ checkpoint: CheckpointBody.nullish() });
 
 const params = { thread_id: z.uuid() };
@@ -45,7 +51,18 @@ const notFound = ["not_found"] as const;
 
 export const threadOperations = operationGroup({
   tag: "LangGraph's protocol",
-  schemas: { NewThread, Thread, ThreadChanges, ThreadFilter, ThreadSearch, ThreadState, StateAt, HistoryRequest },
+  schemas: {
+    NewThread,
+    Thread,
+    ThreadChanges,
+    ThreadFilter,
+    ThreadSearch,
+    ThreadState,
+    StateAt,
+    StateUpdate,
+    UpdatedState,
+    HistoryRequest,
+  },
   routes: {
     createThread: route("POST /langgraph/threads", "An empty conversation", {
       body: jsonBody(NewThread),
@@ -77,6 +94,18 @@ export const threadOperations = operationGroup({
       params,
       answers: { 204: { what: "It is gone.", content: {} } },
       errors: notFound,
+    }),
+    copyThread: route("POST /langgraph/threads/:thread_id/copy", "A conversation of its own that begins with the same messages", {
+      details: "A fork: nothing is copied, see `POST /api/v1/conversations/:id/fork`.",
+      params,
+      answer: Thread,
+      errors: ["not_found", "conversation_busy"],
+    }),
+    goBackInThread: route("POST /langgraph/threads/:thread_id/state", "Goes back to a checkpoint, on a new branch", {
+      params,
+      body: jsonBody(StateUpdate),
+      answer: UpdatedState,
+      errors: ["not_found", "not_offered", "conversation_busy", "conversation_waiting"],
     }),
     getThreadState: route("GET /langgraph/threads/:thread_id/state", "Its newest state", { params, answer: ThreadState, errors: notFound }),
     getThreadStateAt: route("GET /langgraph/threads/:thread_id/state/:checkpoint_id", "Its state behind a turn", {
@@ -134,7 +163,7 @@ function turnBefore(given: z.infer<typeof before> | null | undefined): string | 
 }
 
 /** Threads and their states. */
-export function threadRoutes({ memory }: AppParts, { threads, states }: LangGraphParts): Router {
+export function threadRoutes({ memory }: AppParts, { threads, states, checkpoints }: LangGraphParts): Router {
   async function show(response: Response, thread: StoredThread): Promise<Thread> {
     const { values, interrupts, tasks } = await states.read(conversationOf(response, thread));
     return toThread(thread, { values, interrupts: interrupts.length > 0 ? { [tasks[0]?.id ?? thread.id]: interrupts } : {} });
@@ -182,6 +211,24 @@ export function threadRoutes({ memory }: AppParts, { threads, states }: LangGrap
       const thread = await threads.ofRequest(request, response);
       if (!(await memory.erase.conversation(conversationOf(response, thread)))) throw noSuchThread(thread.id);
       response.status(204).end();
+    },
+    async copyThread(request, response) {
+      const thread = await threads.ofRequest(request, response);
+      const copy = await threads.copy(conversationOf(response, thread), thread);
+      response.json(await show(response, copy));
+    },
+    async goBackInThread(request, response) {
+      const { values, ...at } = parseRequest(StateUpdate, request.body);
+      if (values !== undefined && values !== null && Object.keys(values).length > 0)
+        throw notOffered(
+          "values",
+          "a state is not written from outside; send a run, or bring messages with POST /api/v1/conversations/import",
+        );
+      const thread = await threads.ofRequest(request, response);
+      const conversation = conversationOf(response, thread);
+      const checkpointId = checkpointOf(at);
+      if (checkpointId !== null) await checkpoints.goBack(conversation, thread, checkpointId);
+      response.json({ checkpoint: (await states.read(conversation)).checkpoint });
     },
     async getThreadState(request, response) {
       response.json(await stateAt(request, response, null));

@@ -1,13 +1,12 @@
 import { z } from "zod";
-import { AppError } from "../../errors/app-error.ts";
 import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
 import type { TurnRecord } from "../../stores/postgres/conversations/turn-record-store.ts";
 import type { OwnedConversation } from "../../stores/owner.ts";
-import type { Cursor } from "../../stores/page.ts";
 import { Question } from "../../turn/question.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { time } from "../http/openapi/operation.ts";
 import { storedOutcome } from "../turns/turn-source.ts";
+import { type Checkpoints, isBeginning, noSuchCheckpoint } from "./checkpoints.ts";
 import { MOST_MESSAGES, storedValues, ThreadValues } from "./thread-values.ts";
 
 /** The node that asks, and goes on when it is answered. */
@@ -19,7 +18,7 @@ export const MOST_STATES = 100;
 export const Checkpoint = z.object({
   thread_id: z.uuid(),
   checkpoint_ns: z.literal(""),
-  checkpoint_id: z.uuid().nullable().describe("The id of a turn. Null while there was none."),
+  checkpoint_id: z.uuid().nullable().describe("The id of a turn; that of the thread before its first one. Null while there was none."),
   checkpoint_map: z.null(),
 });
 export type Checkpoint = z.infer<typeof Checkpoint>;
@@ -56,9 +55,6 @@ export const toCheckpoint = (threadId: string, turnId: string | null): Checkpoin
 /** A question as LangGraph's clients know it. */
 export const toInterrupt = (question: Question): Interrupt => ({ id: question.id, value: question });
 
-export const noSuchCheckpoint = (id: string): AppError =>
-  new AppError("not_found", `There is no checkpoint ${id} in this thread. The id of a checkpoint is that of a turn.`);
-
 function turnOf({ metadata: { turn_id: id } }: StoredMessage): string | null {
   return typeof id === "string" ? id : null;
 }
@@ -69,13 +65,17 @@ interface TurnEnd {
   end: number;
 }
 
-/** Where turns end in messages, oldest first. What was imported behind the last turn is part of the newest state. */
+/**
+ * Where turns end in messages, oldest first. A question belongs to the turn whose answer follows, also when another turn asked it first. What was
+ * imported behind the last turn is part of the newest state.
+ */
 function turnEnds(messages: readonly StoredMessage[]): TurnEnd[] {
   const ends: TurnEnd[] = [];
   for (const [index, message] of messages.entries()) {
     const turnId = turnOf(message);
     const last = ends.at(-1);
-    if (turnId !== null && last?.turnId === turnId) last.end = index + 1;
+    const isAnswered = message.role === "assistant" && messages[index - 1]?.role === "user" && last?.end === index;
+    if (turnId !== null && last && (last.turnId === turnId || isAnswered)) Object.assign(last, { turnId, end: index + 1 });
     else if (turnId !== null) ends.push({ turnId, end: index + 1 });
   }
   const last = ends.at(-1);
@@ -92,29 +92,17 @@ interface ReadStates {
 }
 
 /** States of threads, read from conversations and turns. */
-export function makeThreadStates({ stores }: Pick<AppParts, "stores">) {
+export function makeThreadStates({ stores, checkpoints }: Pick<AppParts, "stores"> & { checkpoints: Checkpoints }) {
   const { messages, turns, summaries, coreMemory } = stores;
 
-  /** The place of the last message of a turn. */
-  async function placeOf(conversation: OwnedConversation, turnId: string): Promise<{ last: StoredMessage; first: Cursor }> {
-    const record = await turns.find(conversation, turnId);
-    if (record?.conversationId !== conversation.conversationId) throw noSuchCheckpoint(turnId);
-    const ids = [record.questionId, ...(record.answerId === null ? [] : [record.answerId])];
-    const found = (await messages.findAll(conversation, ids)).map(({ message }) => message);
-    const last = found.find(({ id }) => id === record.answerId) ?? found[0];
-    const first = found.find(({ id }) => id === record.questionId) ?? last;
-    if (!last || !first) throw noSuchCheckpoint(turnId);
-    return { last, first };
-  }
-
-  async function pageOf(conversation: OwnedConversation, { limit, from, before }: ReadStates): Promise<StoredMessage[]> {
+  /** The newest messages of the active path, or those before or through a checkpoint on its own path; oldest first. */
+  async function pageOf(conversation: OwnedConversation, { limit, from, before }: ReadStates) {
     const most = MOST_MESSAGES + 3 * (limit + 1);
     const anchor = from ?? before ?? null;
-    const place = anchor === null ? null : await placeOf(conversation, anchor);
-    const after =
-      place && (from ? { createdAt: place.last.createdAt, id: place.last.id } : { createdAt: place.first.createdAt, id: place.first.id });
-    const { items } = await messages.list(conversation, { limit: most, after }, "newest_first");
-    return [...items.toReversed(), ...(from && place ? [place.last] : [])];
+    const place = anchor === null ? null : await checkpoints.placeOf(conversation, anchor);
+    const page = { limit: most, after: before && !from ? (place?.first ?? null) : null };
+    const { items, next } = await messages.list(conversation, page, "newest_first", place?.through ?? null);
+    return { all: items.toReversed(), isWhole: next === null };
   }
 
   function toState(
@@ -131,7 +119,13 @@ export function makeThreadStates({ stores }: Pick<AppParts, "stores">) {
       values: storedValues({ messages: shown, outcome, now }),
       next: interrupts.length > 0 ? [ASKING_NODE] : [],
       checkpoint: toCheckpoint(threadId, turnId),
-      metadata: { step, source: "loop", thread_id: threadId, run_id: turnId, ...(outcome?.agent ? { agent: outcome.agent } : {}) },
+      metadata: {
+        step,
+        source: "loop",
+        thread_id: threadId,
+        run_id: turnId === threadId ? null : turnId,
+        ...(outcome?.agent ? { agent: outcome.agent } : {}),
+      },
       created_at: (shown.at(-1)?.createdAt ?? null)?.toISOString() ?? null,
       parent_checkpoint: parentId === null ? null : toCheckpoint(threadId, parentId),
       tasks: interrupts.length > 0 || error !== null ? [task] : [],
@@ -139,10 +133,16 @@ export function makeThreadStates({ stores }: Pick<AppParts, "stores">) {
     };
   }
 
+  /** Before everything: an edit of the first question goes on from there. */
+  const toBeginning = (conversation: OwnedConversation): ThreadState =>
+    toState(conversation, { turnId: conversation.conversationId, shown: [], step: -1, parentId: null }, { record: undefined, now: null });
+
   /** The newest first. A thread without turns has one state. */
   async function list(conversation: OwnedConversation, asked: ReadStates): Promise<ThreadState[]> {
     const isNewest = !asked.from && !asked.before;
-    const [all, summary, core] = await Promise.all([
+    if (asked.from && isBeginning(conversation, asked.from)) return [toBeginning(conversation)];
+    if (asked.before && isBeginning(conversation, asked.before)) return [];
+    const [{ all, isWhole }, summary, core] = await Promise.all([
       pageOf(conversation, asked),
       isNewest ? summaries.find(conversation) : null,
       isNewest ? coreMemory.load(conversation) : null,
@@ -150,7 +150,7 @@ export function makeThreadStates({ stores }: Pick<AppParts, "stores">) {
     const now = core && { summary, sections: core.sections };
     const ends = turnEnds(all);
     if (ends.length === 0) {
-      if (asked.before || (all.length === 0 && asked.from)) return [];
+      if (!isNewest) return [];
       return [
         toState(conversation, { turnId: null, shown: all.slice(-MOST_MESSAGES), step: -1, parentId: null }, { record: undefined, now }),
       ];
@@ -161,7 +161,7 @@ export function makeThreadStates({ stores }: Pick<AppParts, "stores">) {
     return wanted.map(({ turnId, end }, index) => {
       const place = ends.length - 1 - index;
       const shown = all.slice(Math.max(0, end - MOST_MESSAGES), end);
-      const parentId = ends[place - 1]?.turnId ?? null;
+      const parentId = ends[place - 1]?.turnId ?? (isWhole ? conversation.conversationId : null);
       const of = { turnId, shown, step: place, parentId };
       return toState(conversation, of, { record: records.get(turnId ?? ""), now: isNewest && index === 0 ? now : null });
     });

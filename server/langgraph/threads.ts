@@ -85,6 +85,16 @@ export function makeThreads({ stores }: Pick<AppParts, "stores">) {
       if (!thread) throw noSuchThread(id);
       return thread;
     },
+    /** A fork of the active path, with the same metadata. */
+    async copy(conversation: OwnedConversation, { metadata }: StoredThread): Promise<StoredThread> {
+      const id = uuidv7();
+      const isEmpty = (await stores.messages.list(conversation, { limit: 1, after: null })).items.length === 0;
+      if (isEmpty) return this.create(conversation, id, metadata);
+      await stores.forks.fork({ ...conversation, at: null, id, sessionId: id, metadata });
+      const copy = await store.find(conversation, id);
+      if (!copy) throw noSuchThread(id);
+      return copy;
+    },
     /** An empty one. Throws AppError `not_offered` when its id is taken. */
     async create(owner: Owner, id: string = uuidv7(), metadata: Record<string, unknown> = {}): Promise<StoredThread> {
       const isMade = await stores.conversations.create(owner, { id, sessionId: id, metadata: keptMetadata(metadata) });

@@ -70,6 +70,8 @@ export interface TurnRecordStore {
   /** Ids of those in a conversation, the newest first, on any branch; the newest `questions` are looked through. */
   listIds(conversation: OwnedConversation, questions: number): Promise<string[]>;
   findByKey(owner: Owner, keyHash: string): Promise<TurnRecord | null>;
+  /** The turn that runs in a conversation, or waits for an answer. */
+  findHeld(conversation: OwnedConversation): Promise<string | null>;
   /** The turn that runs in the conversation of this session; null: none does, or it waits for an answer. */
   findRunning(session: Owner & { sessionId: string }): Promise<string | null>;
   /** Asks the process that runs it to stop; false when none does. */
@@ -154,6 +156,13 @@ export function makeTurnRecordStore(database: Database): TurnRecordStore {
     async findRunning({ tenantId, userId, sessionId }) {
       const values = [tenantId, userId, sessionId];
       return (await database.query<{ id: string }>({ name: "turn-running", text: RUNNING, values }))[0]?.id ?? null;
+    },
+
+    async findHeld(conversation) {
+      const text =
+        "select turn_id as id from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_lease_until >= clock_timestamp()";
+      const [held] = await database.query<{ id: string | null }>({ name: "turn-held", text, values: ownedValues(conversation) });
+      return held?.id ?? null;
     },
 
     async requestCancel({ tenantId, userId }, turnId) {

@@ -119,7 +119,7 @@ describe("a run, by LangGraph's client", () => {
     expect(history.map(({ values }) => values.messages.length)).toEqual([6, 4, 2]);
     expect(history[0]).toEqual(state);
     for (const [index, { parent_checkpoint: parent }] of history.entries())
-      expect(parent?.checkpoint_id).toBe(history[index + 1]?.checkpoint.checkpoint_id);
+      expect(parent?.checkpoint_id).toBe(history[index + 1]?.checkpoint.checkpoint_id ?? thread_id); // the beginning
     const [, second, first] = history;
     expect(await threads.getState(thread_id, second?.checkpoint.checkpoint_id ?? "")).toMatchObject({
       values: { messages: second?.values.messages },

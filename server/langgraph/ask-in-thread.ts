@@ -1,0 +1,68 @@
+import { HumanMessage } from "@langchain/core/messages";
+import type { Response } from "express";
+import { AppError } from "../../errors/app-error.ts";
+import type { OwnedConversation } from "../../stores/owner.ts";
+import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import type { Checkpoints, NextTurn } from "./checkpoints.ts";
+import { checkpointOf, messageOf, type RunBody } from "./run-request.ts";
+import { type MessageDict, MOST_MESSAGES, storedMessageDict, toMessageDict } from "./thread-values.ts";
+import { conversationOf } from "./threads.ts";
+
+/** What a run of a thread answers, and the messages before it. */
+interface Asked {
+  said: MessageDict;
+  earlier: MessageDict[];
+  /** Of the turn's request. */
+  fields: { message?: string; edit_of?: string; regenerate?: string };
+}
+
+export const isNothing = (input: unknown): boolean => input === null || input === undefined;
+
+/** Throws AppError `invalid_request`. */
+export function newQuestion(input: unknown): Pick<Asked, "said" | "fields"> {
+  const { id, text } = messageOf(input);
+  return { said: toMessageDict(new HumanMessage({ content: text, ...(id === undefined ? {} : { id }) })), fields: { message: text } };
+}
+
+/** Finds out what a run of a thread is about. */
+export function makeAskInThread({ stores, checkpoints }: Pick<AppParts, "stores"> & { checkpoints: Checkpoints }) {
+  /** Those before a question of a path, or all of the active one. */
+  async function messagesBefore(response: Response, thread: StoredThread | null, next?: NextTurn): Promise<MessageDict[]> {
+    if (!thread) return [];
+    const page = { limit: MOST_MESSAGES, after: next?.question ?? null };
+    const { items } = await stores.messages.list(conversationOf(response, thread), page, "newest_first", next?.path);
+    return items.toReversed().map(storedMessageDict);
+  }
+
+  /** The question of the run that holds the thread, and has to leave the path. */
+  async function rolledBack(conversation: OwnedConversation, held: string | null, { multitask_strategy: strategy }: RunBody) {
+    return strategy === "rollback" && held !== null ? checkpoints.heldQuestion(conversation, held) : null;
+  }
+
+  /**
+   * What to answer in a thread: the input, behind the checkpoint that it names; without an input the question behind that checkpoint once more.
+   * Throws AppError `not_found` or `invalid_request`.
+   */
+  async function askIn(response: Response, thread: StoredThread, body: RunBody): Promise<Asked> {
+    const conversation = conversationOf(response, thread);
+    const checkpointId = checkpointOf(body);
+    const held = thread.status === "idle" ? null : await stores.turns.findHeld(conversation);
+    const next = checkpointId === null ? null : await checkpoints.nextOf(conversation, checkpointId, held);
+    if (!isNothing(body.input)) {
+      const takenBack = next?.question.id ?? (await rolledBack(conversation, held, body));
+      const { said, fields } = newQuestion(body.input);
+      const earlier = await messagesBefore(response, thread, next ?? undefined);
+      return { said, earlier, fields: { ...fields, ...(takenBack === null ? {} : { edit_of: takenBack }) } };
+    }
+    if (!next) {
+      const problem = "is missing; without one a run answers the question behind a checkpoint again, and there is none";
+      throw AppError.invalid([{ field: "input", problem }]);
+    }
+    const { question, answer } = next;
+    const fields = answer ? { regenerate: answer.id } : { edit_of: question.id, message: question.content };
+    return { said: storedMessageDict(question), earlier: await messagesBefore(response, thread, next), fields };
+  }
+
+  return { askIn, messagesBefore };
+}

@@ -1,0 +1,87 @@
+import { AppError } from "../../errors/app-error.ts";
+import type { OwnedConversation } from "../../stores/owner.ts";
+import type { MessagePlace } from "../../stores/postgres/conversations/branch-store.ts";
+import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
+import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
+import type { AppParts } from "../http/app-parts.ts";
+
+export const noSuchCheckpoint = (id: string): AppError =>
+  new AppError("not_found", `There is no checkpoint ${id} in this thread. The id of a checkpoint is that of a turn.`);
+
+/** The messages of a turn, and where they lie. */
+interface TurnPlace extends MessagePlace {
+  first: StoredMessage;
+  last: StoredMessage;
+}
+
+/** What comes behind a checkpoint: the question of the next turn on its path, with its answer. Null: it is the end of the active path. */
+export interface NextTurn {
+  question: StoredMessage;
+  answer: StoredMessage | null;
+  path: string | null;
+}
+
+/** Before the first turn. */
+export const isBeginning = ({ conversationId }: OwnedConversation, checkpointId: string): boolean => checkpointId === conversationId;
+
+/** Checkpoints of threads: places behind turns, and the beginning, whose id is the thread's. */
+export function makeCheckpoints({ stores }: Pick<AppParts, "stores">) {
+  const { messages, branches, turns } = stores;
+
+  /** Throws AppError `not_found`. */
+  async function placeOf(conversation: OwnedConversation, turnId: string): Promise<TurnPlace> {
+    const record = await turns.find(conversation, turnId);
+    if (!record) throw noSuchCheckpoint(turnId);
+    const ids = [record.questionId, ...(record.answerId === null ? [] : [record.answerId])];
+    const found = (await messages.findAll(conversation, ids)).map(({ message }) => message);
+    const last = found.find(({ id }) => id === record.answerId) ?? found[0];
+    const first = found.find(({ id }) => id === record.questionId) ?? last;
+    const place = last && (await branches.placeOf(conversation, last.id));
+    if (!place || !first) throw noSuchCheckpoint(turnId);
+    return { ...place, first, last };
+  }
+
+  async function nextOn(
+    conversation: OwnedConversation,
+    after: StoredMessage | null,
+    path: string | null,
+    running: string | null,
+  ): Promise<NextTurn | null> {
+    const { items } = await messages.list(conversation, { limit: 50, after }, "oldest_first", path);
+    const at = items.findIndex(({ role, metadata }) => role === "user" && (running === null || metadata["turn_id"] !== running));
+    const [question, answer] = at < 0 ? [] : [items[at], items[at + 1]];
+    return question ? { question, answer: answer?.role === "assistant" ? answer : null, path } : null;
+  }
+
+  /** Where a thread goes on from a checkpoint. The turn that runs now does not count as one behind it. */
+  async function nextOf(conversation: OwnedConversation, checkpointId: string, running: string | null = null): Promise<NextTurn | null> {
+    if (isBeginning(conversation, checkpointId)) return nextOn(conversation, null, null, running);
+    const { last, isActive, path, branchId } = await placeOf(conversation, checkpointId);
+    const next = await nextOn(conversation, last, isActive ? null : path, running);
+    if (!next && !isActive) await branches.activate(conversation, branchId); // its end is where the thread goes on
+    return next;
+  }
+
+  return {
+    placeOf,
+    nextOf,
+    /** Makes the state behind a checkpoint the newest one: what came behind it is off the path. Throws AppError as `BranchStore.leaveBefore`. */
+    async goBack(conversation: OwnedConversation, { sessionId }: StoredThread, checkpointId: string): Promise<void> {
+      const next = await nextOf(conversation, checkpointId);
+      if (next) await branches.leaveBefore({ ...conversation, sessionId }, next.question.id);
+    },
+    /** Takes a turn that has ended off the path, with all behind it, when it lies there and asked its question first. */
+    async takeBack(conversation: OwnedConversation, { sessionId }: StoredThread, turnId: string): Promise<void> {
+      const { first, isActive } = await placeOf(conversation, turnId);
+      if (isActive && first.metadata["turn_id"] === turnId) await branches.leaveBefore({ ...conversation, sessionId }, first.id);
+    },
+    /** The question of the turn that holds a thread, unless another turn asked it first. */
+    async heldQuestion(conversation: OwnedConversation, turnId: string): Promise<string | null> {
+      const record = await turns.find(conversation, turnId);
+      const [found] = record ? await messages.findAll(conversation, [record.questionId]) : [];
+      return found?.message.metadata["turn_id"] === turnId ? found.message.id : null;
+    },
+  };
+}
+
+export type Checkpoints = ReturnType<typeof makeCheckpoints>;

@@ -1,0 +1,142 @@
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
+import { callApi, type ListedMessage } from "../../support/clients/api-client.ts";
+import { useServiceWithModel } from "../../support/services/service-with-model.ts";
+import { waitUntil } from "../../support/wait-until.ts";
+import { framesOf, human, langGraphClient, lastOf, refusalOf, type StateValues, statusesOf } from "./langgraph-client.ts";
+
+const opened = useServiceWithModel();
+const client = () => langGraphClient(opened.url);
+beforeEach(() => opened.model.answer({ tokens: ["Hi."] }));
+
+const texts = ({ messages }: Pick<StateValues, "messages">): string[] => messages.map(({ content }) => content);
+const stateOf = async (threadId: string): Promise<string[]> => texts((await client().threads.getState<StateValues>(threadId)).values);
+
+async function say(threadId: string, content: string | null, answer: string, options: object = {}): Promise<string[]> {
+  opened.model.answer({ tokens: [answer] });
+  const input = content === null ? null : human(content);
+  return texts((await client().runs.wait(threadId, "assistant", { input, ...options })) as unknown as StateValues);
+}
+
+/** A thread with these questions; their answers are the same in capitals. */
+async function talk(...questions: string[]): Promise<string> {
+  const { thread_id: threadId } = await client().threads.create({ metadata: { user_id: `ada ${uuidv7()}`, topic: "boats" } });
+  for (const question of questions) await say(threadId, question, question.toUpperCase());
+  return threadId;
+}
+
+const pairs = (...questions: string[]): string[] => questions.flatMap((question) => [question, question.toUpperCase()]);
+/** The newest first. */
+const checkpointsOf = async (threadId: string): Promise<string[]> =>
+  (await client().threads.getHistory(threadId, { limit: 50 })).map(({ checkpoint }) => checkpoint.checkpoint_id ?? "");
+
+describe("a checkpoint, by LangGraph's client", () => {
+  test("is where a run goes on: what came behind it is off the path, and its own states are still there", async () => {
+    const threadId = await talk("one", "two", "three");
+    const [third = "", , first = ""] = await checkpointsOf(threadId);
+    const frames = await framesOf(
+      client().runs.stream(threadId, "assistant", { input: human("zwei"), checkpointId: first, streamMode: ["values"] }),
+    );
+    expect(texts(lastOf(frames))).toEqual([...pairs("one"), "zwei", "THREE"]);
+    expect(await stateOf(threadId)).toEqual([...pairs("one"), "zwei", "THREE"]);
+    const history = await client().threads.getHistory<StateValues>(threadId, { limit: 10 });
+    expect(history.map(({ values }) => values.messages.length)).toEqual([4, 2]);
+    expect(history[0]?.parent_checkpoint?.checkpoint_id).toBe(first);
+    expect(texts((await client().threads.getState<StateValues>(threadId, third)).values)).toEqual(pairs("one", "two", "three"));
+    expect(await say(threadId, "four", "FOUR", { checkpointId: third })).toEqual(pairs("one", "two", "three", "four"));
+    expect(statusesOf(await client().runs.list(threadId))).toEqual(Array(5).fill("success"));
+  });
+
+  test("is where a question is answered again when there is no input, and where the first question is edited when it is the beginning", async () => {
+    const threadId = await talk("one", "two");
+    const [, first = ""] = await checkpointsOf(threadId);
+    expect(await say(threadId, null, "other", { checkpointId: first })).toEqual([...pairs("one"), "two", "other"]);
+    const [again, before] = await client().threads.getHistory<StateValues>(threadId, { limit: 10 });
+    expect([again?.values.messages.length, before?.checkpoint.checkpoint_id]).toEqual([4, first]);
+    expect(again?.parent_checkpoint?.checkpoint_id).toBe(first);
+    const beginning = before?.parent_checkpoint?.checkpoint_id ?? "";
+    expect(texts((await client().threads.getState<StateValues>(threadId, beginning)).values)).toEqual([]);
+    expect(await say(threadId, "eins", "EINS", { checkpointId: beginning })).toEqual(pairs("eins"));
+    const nothing = client().runs.wait(threadId, "assistant", { input: null, checkpointId: (await checkpointsOf(threadId))[0] ?? "" });
+    expect(await refusalOf(nothing)).toMatchObject({ status: 400, message: expect.stringContaining("input") });
+  });
+
+  test("of the newest state changes nothing of how a run goes on", async () => {
+    const threadId = await talk("one");
+    const [newest = ""] = await checkpointsOf(threadId);
+    expect(await say(threadId, "two", "TWO", { checkpoint: { checkpoint_id: newest, checkpoint_ns: "" } })).toEqual(pairs("one", "two"));
+    const { json } = await callApi<{ branches: unknown[] }>(`${opened.url}/api/v1/conversations/${threadId}/branches`);
+    expect(json.branches).toHaveLength(1);
+  });
+
+  test("is gone back to without a run, and nothing else of a state is written", async () => {
+    const threadId = await talk("one", "two");
+    const [second = "", first = ""] = await checkpointsOf(threadId);
+    const { checkpoint } = (await client().threads.updateState(threadId, { values: null, checkpointId: first })) as unknown as {
+      checkpoint: object;
+    };
+    expect(checkpoint).toMatchObject({ checkpoint_id: first });
+    expect(await stateOf(threadId)).toEqual(pairs("one"));
+    await client().threads.updateState(threadId, { values: null, checkpointId: second });
+    expect(await stateOf(threadId)).toEqual(pairs("one", "two"));
+    const written = client().threads.updateState(threadId, { values: { messages: [] } });
+    expect(await refusalOf(written)).toMatchObject({ status: 422 });
+  });
+
+  test.each([
+    ["nobody has", async () => uuidv7()],
+    ["another thread has", async () => (await checkpointsOf(await talk("other")))[0] ?? ""],
+  ])("that %s is 404", async (_whose, checkpoint) => {
+    const threadId = await talk("one");
+    const asked = client().runs.wait(threadId, "assistant", { input: human("two"), checkpointId: await checkpoint() });
+    expect(await refusalOf(asked)).toMatchObject({ status: 404, message: expect.stringContaining("checkpoint") });
+    expect(await stateOf(threadId)).toEqual(pairs("one"));
+  });
+});
+
+describe("a copy of a thread, by LangGraph's client", () => {
+  test("has its messages, its metadata, its states and a life of its own, and loses what is deleted of the thread", async () => {
+    const threadId = await talk("one", "two");
+    const { thread_id: copy, metadata } = (await client().threads.copy(threadId)) as unknown as { thread_id: string; metadata: object };
+    expect(metadata).toMatchObject({ topic: "boats" });
+    expect(await stateOf(copy)).toEqual(pairs("one", "two"));
+    const [, first = ""] = await checkpointsOf(copy);
+    expect(await checkpointsOf(copy)).toEqual(await checkpointsOf(threadId));
+    expect(await say(copy, "three", "THREE", { checkpointId: first })).toEqual(pairs("one", "three"));
+    expect(await stateOf(threadId)).toEqual(pairs("one", "two"));
+    expect(await client().runs.list(copy)).toHaveLength(1);
+    await client().threads.delete(threadId);
+    expect(await stateOf(copy)).toEqual(pairs("three"));
+  });
+
+  test("of an empty thread is empty", async () => {
+    const { thread_id: copy } = (await client().threads.copy(await talk())) as unknown as { thread_id: string };
+    expect(await stateOf(copy)).toEqual([]);
+    expect(await refusalOf(client().threads.copy(uuidv7()))).toMatchObject({ status: 404 });
+  });
+});
+
+describe("a run that is rolled back, by LangGraph's client", () => {
+  async function begin(threadId: string): Promise<string> {
+    opened.model.answer({ tokens: ["half "], ending: "hang" });
+    const { run_id: runId } = await client().runs.create(threadId, "assistant", { input: human("taken back") });
+    await waitUntil("the question is stored", async () => (await stateOf(threadId)).includes("taken back"));
+    return runId;
+  }
+
+  test("by another one leaves the path with its question, and is kept as interrupted", async () => {
+    const threadId = await talk("one");
+    const runId = await begin(threadId);
+    expect(await say(threadId, "two", "TWO", { multitaskStrategy: "rollback" })).toEqual(pairs("one", "two"));
+    expect(await client().runs.get(threadId, runId)).toMatchObject({ status: "interrupted" });
+    const { json } = await callApi<{ messages: ListedMessage[] }>(`${opened.url}/api/v1/conversations/${threadId}/messages`);
+    expect(json.messages.map(({ content }) => content)).toEqual(pairs("one", "two"));
+  });
+
+  test("by a cancel leaves the path, too", async () => {
+    const threadId = await talk("one");
+    const runId = await begin(threadId);
+    await client().runs.cancel(threadId, runId, true, "rollback");
+    expect(await stateOf(threadId)).toEqual(pairs("one"));
+  });
+});
