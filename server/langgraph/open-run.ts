@@ -17,7 +17,7 @@ import type { Checkpoints } from "./checkpoints.ts";
 import type { Assistants } from "./assistants.ts";
 import { framesOf, keepFrames, makeRunFrames, type RunFrames } from "./run-frames.ts";
 import { assertOffered, checkpointOf, contextOf, messageOf, modesOf, notOffered, type RunBody, stopsOf } from "./run-request.ts";
-import { conversationOf, noSuchThread, type Threads, userOfRequest } from "./threads.ts";
+import { noSuchThread, type Threads, userOfRequest } from "./threads.ts";
 
 /** A run that has begun, or was found by its key. */
 export interface OpenedRun {

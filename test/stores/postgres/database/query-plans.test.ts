@@ -107,6 +107,8 @@ describe(`statements over conversations of ${LENGTH} messages among others on re
     const after = number === 0 ? null : await placeOf(database, conversations.uncovered, number);
     return makeMessageStore(recorded).list(conversations.uncovered, { limit: 50, after });
   };
+  const listNewest = (limit: number) => (recorded: Database) =>
+    makeMessageStore(recorded).list(conversations.uncovered, { limit, after: null }, "newest_first");
 
   // The most rows that one statement may look at.
   const works: [string, (recorded: Database) => Promise<unknown>, number][] = [
@@ -124,6 +126,7 @@ describe(`statements over conversations of ${LENGTH} messages among others on re
     ["the first page of the list of messages", listBehind(0), 51],
     ["a page in the middle of the list of messages", listBehind(LENGTH / 2), 51],
     ["the last page of the list of messages", listBehind(LENGTH - 20), 20],
+    ["what ten states of LangGraph's history are made of", listNewest(233), 234],
   ];
   const modes: PlanMode[] = ["custom", "generic"];
 
