@@ -6,6 +6,7 @@ import { readJson, requireJson } from "../http/read-body.ts";
 import { MAX_BODY_BYTES } from "../openai/openai-routes.ts";
 import { assistantRoutes } from "./assistant-routes.ts";
 import { makeAssistants } from "./assistants.ts";
+import { checkpointRoutes } from "./checkpoint-routes.ts";
 import { makeCheckpoints } from "./checkpoints.ts";
 import { makeOpenRun } from "./open-run.ts";
 import { refuseOthers } from "./refuse-others.ts";
@@ -56,5 +57,12 @@ export function langGraphRoutes(parts: AppParts): Router {
   });
   return Router()
     .use("/langgraph", requireJson, readJson(MAX_BODY_BYTES), parts.limits.rates.ofUser(userNamed), refuseOthers)
-    .use(info, assistantRoutes(parts, shared), threadRoutes(parts, shared), runRoutes(parts, shared), storeRoutes(parts));
+    .use(
+      info,
+      assistantRoutes(parts, shared),
+      threadRoutes(parts, shared),
+      checkpointRoutes(shared),
+      runRoutes(parts, shared),
+      storeRoutes(parts),
+    );
 }

@@ -8,8 +8,8 @@ import { givenMetadata, parseRequest, parseUuid, wholeNumberField } from "../htt
 import { holding, limit, offset } from "./assistant-routes.ts";
 import { GRAPH_ID } from "./assistants.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
-import { CheckpointBody, checkpointOf, notOffered } from "./run-request.ts";
-import { Checkpoint, MOST_STATES, ThreadState } from "./thread-state.ts";
+import { CheckpointBody, notOffered } from "./run-request.ts";
+import { MOST_STATES, ThreadState } from "./thread-state.ts";
 import { conversationOf, noSuchThread, Thread, toThread, userOfRequest } from "./threads.ts";
 
 const uuid = z.uuid("must be a UUID");
@@ -38,12 +38,6 @@ const HistoryRequest = z.looseObject({
   metadata: holding,
   checkpoint: CheckpointBody.nullish(),
 });
-const StateUpdate = z.looseObject({
-  values: z.unknown().describe("Null or empty: a state is not written from outside."),
-  checkpoint: CheckpointBody.nullish(),
-  checkpoint_id: uuid.nullish(),
-});
-const UpdatedState = z.object({ checkpoint: Checkpoint });
 const StateAt = z.looseObject({ checkpoint: CheckpointBody.nullish() });
 
 const params = { thread_id: z.uuid() };
@@ -59,8 +53,6 @@ export const threadOperations = operationGroup({
     ThreadSearch,
     ThreadState,
     StateAt,
-    StateUpdate,
-    UpdatedState,
     HistoryRequest,
   },
   routes: {
@@ -94,18 +86,6 @@ export const threadOperations = operationGroup({
       params,
       answers: { 204: { what: "It is gone.", content: {} } },
       errors: notFound,
-    }),
-    copyThread: route("POST /langgraph/threads/:thread_id/copy", "A conversation of its own that begins with the same messages", {
-      details: "A fork: nothing is copied, see `POST /api/v1/conversations/:id/fork`.",
-      params,
-      answer: Thread,
-      errors: ["not_found", "conversation_busy"],
-    }),
-    goBackInThread: route("POST /langgraph/threads/:thread_id/state", "Goes back to a checkpoint, on a new branch", {
-      params,
-      body: jsonBody(StateUpdate),
-      answer: UpdatedState,
-      errors: ["not_found", "not_offered", "conversation_busy", "conversation_waiting"],
     }),
     getThreadState: route("GET /langgraph/threads/:thread_id/state", "Its newest state", { params, answer: ThreadState, errors: notFound }),
     getThreadStateAt: route("GET /langgraph/threads/:thread_id/state/:checkpoint_id", "Its state behind a turn", {
@@ -162,13 +142,14 @@ function turnBefore(given: z.infer<typeof before> | null | undefined): string | 
   return given?.checkpoint_id ?? given?.configurable?.checkpoint_id ?? null;
 }
 
-/** Threads and their states. */
-export function threadRoutes({ memory }: AppParts, { threads, states, checkpoints }: LangGraphParts): Router {
-  async function show(response: Response, thread: StoredThread): Promise<Thread> {
-    const { values, interrupts, tasks } = await states.read(conversationOf(response, thread));
-    return toThread(thread, { values, interrupts: interrupts.length > 0 ? { [tasks[0]?.id ?? thread.id]: interrupts } : {} });
-  }
+/** With its newest state. */
+export async function showThread(states: LangGraphParts["states"], response: Response, thread: StoredThread): Promise<Thread> {
+  const { values, interrupts, tasks } = await states.read(conversationOf(response, thread));
+  return toThread(thread, { values, interrupts: interrupts.length > 0 ? { [tasks[0]?.id ?? thread.id]: interrupts } : {} });
+}
 
+/** Threads and their states. */
+export function threadRoutes({ memory }: AppParts, { threads, states }: LangGraphParts): Router {
   async function stateAt(request: Request, response: Response, checkpointId: string | null): Promise<ThreadState> {
     const thread = await threads.ofRequest(request, response);
     return states.read(conversationOf(response, thread), checkpointId);
@@ -182,7 +163,7 @@ export function threadRoutes({ memory }: AppParts, { threads, states, checkpoint
       const owner = { tenantId: tenantOf(response), userId: userOfRequest(request, response, metadata?.["user_id"]) };
       const found = id && ifExists === "do_nothing" ? await threads.find(callerOf(response), id) : null;
       const thread = found ?? (await threads.create(owner, id ?? undefined, metadata ?? {}));
-      response.json(found ? await show(response, found) : toThread(thread, { values: {}, interrupts: {} }));
+      response.json(found ? await showThread(states, response, found) : toThread(thread, { values: {}, interrupts: {} }));
     },
     async searchThreads(request, response) {
       const asked = parseRequest(ThreadSearch, request.body);
@@ -198,37 +179,19 @@ export function threadRoutes({ memory }: AppParts, { threads, states, checkpoint
       response.json(wanted ? await threads.count(wanted.scope, wanted.filter) : 0);
     },
     async getThread(request, response) {
-      response.json(await show(response, await threads.ofRequest(request, response)));
+      response.json(await showThread(states, response, await threads.ofRequest(request, response)));
     },
     async changeThread(request, response) {
       const { metadata } = parseRequest(ThreadChanges, request.body);
       const thread = await threads.ofRequest(request, response);
       const changed = await threads.addMetadata(conversationOf(response, thread), metadata ?? {});
       if (!changed) throw noSuchThread(thread.id);
-      response.json(await show(response, changed));
+      response.json(await showThread(states, response, changed));
     },
     async deleteThread(request, response) {
       const thread = await threads.ofRequest(request, response);
       if (!(await memory.erase.conversation(conversationOf(response, thread)))) throw noSuchThread(thread.id);
       response.status(204).end();
-    },
-    async copyThread(request, response) {
-      const thread = await threads.ofRequest(request, response);
-      const copy = await threads.copy(conversationOf(response, thread), thread);
-      response.json(await show(response, copy));
-    },
-    async goBackInThread(request, response) {
-      const { values, ...at } = parseRequest(StateUpdate, request.body);
-      if (values !== undefined && values !== null && Object.keys(values).length > 0)
-        throw notOffered(
-          "values",
-          "a state is not written from outside; send a run, or bring messages with POST /api/v1/conversations/import",
-        );
-      const thread = await threads.ofRequest(request, response);
-      const conversation = conversationOf(response, thread);
-      const checkpointId = checkpointOf(at);
-      if (checkpointId !== null) await checkpoints.goBack(conversation, thread, checkpointId);
-      response.json({ checkpoint: (await states.read(conversation)).checkpoint });
     },
     async getThreadState(request, response) {
       response.json(await stateAt(request, response, null));

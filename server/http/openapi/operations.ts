@@ -13,6 +13,7 @@ import { assistantOperations } from "../../langgraph/assistant-routes.ts";
 import { langGraphOperations } from "../../langgraph/langgraph-routes.ts";
 import { runOperations } from "../../langgraph/run-routes.ts";
 import { storeOperations } from "../../langgraph/store-routes.ts";
+import { checkpointOperations } from "../../langgraph/checkpoint-routes.ts";
 import { threadOperations } from "../../langgraph/thread-routes.ts";
 import { documentOperations } from "../../knowledge/document-routes.ts";
 import { knowledgeOperations } from "../../knowledge/knowledge-routes.ts";
@@ -70,6 +71,7 @@ export const GROUPS: readonly OperationGroup[] = [
   embeddingOperations,
   assistantOperations,
   threadOperations,
+  checkpointOperations,
   runOperations,
   storeOperations,
   langGraphOperations,

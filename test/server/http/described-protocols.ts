@@ -35,6 +35,9 @@ export async function askLangGraph(ask: Ask): Promise<void> {
   await ask("findThreadState", { ...thread, body: { checkpoint: { checkpoint_id: run_id } } });
   await ask("getThreadHistory", thread);
   await ask("findThreadHistory", { ...thread, body: { limit: 2 } });
+  const copy = await ask<{ thread_id: string }>("copyThread", thread);
+  await ask("deleteThread", { params: { thread_id: copy.thread_id } }, 204);
+  await ask("goBackInThread", { ...thread, body: { values: null, checkpoint: { checkpoint_id: run_id } } });
   const item = { namespace: ["ada", "archive"], key: "tree" };
   await ask("putStoreItem", { body: { ...item, value: { content: "Ada likes the juniper." } } }, 204);
   await ask("getStoreItem", { query: { namespace: "ada.archive", key: "tree" } });
