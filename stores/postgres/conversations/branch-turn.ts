@@ -34,7 +34,7 @@ where tenant_id = $1 and user_id = $2 and session_id = $3 for update`;
 /** The message, the question before an answer, and the last message before a question, on the path of the message. */
 const FIND = `
 with said as materialized (
-  select messages.*, conversations.id as home_id, case when path is null then null when messages.conversation_id = conversations.id
+  select messages.*, conversations.id as home_id, base_path, case when path is null then null when messages.conversation_id = conversations.id
     then branch_path(conversations.id, coalesce(branch_id, conversations.id)) else base_path end as path
   from conversations left join forks on forks.conversation_id = conversations.id
     join messages on messages.conversation_id = conversations.id or messages.conversation_id = any(source_ids) and ${onPathSql("messages", "base_path")}
@@ -56,7 +56,7 @@ with said as materialized (
   where said.role = 'user'
 )
 select said.role, case when $5 = 'again' then said.id else asked.id end as "questionId", case when $5 = 'again' then said.content else asked.content end as question,
-  fork.id as "forkId", fork.created_at as "forkAt", coalesce(fork.branch, ${rootOf("said.path", "said.home_id")}::uuid) as "parentId"
+  fork.id as "forkId", fork.created_at as "forkAt", coalesce(fork.branch, ${rootOf("said.base_path", "said.home_id")}::uuid) as "parentId"
 from said left join asked on true left join (
   select id, created_at, coalesce(branch_id, conversation_id) as branch from asked where $5 = 'regenerate'
   union all select id, created_at, coalesce(branch_id, conversation_id) from before where $5 = 'edit_of'
@@ -70,7 +70,7 @@ interface FoundMessage {
   /** Null: there is no message before it. */
   forkId: string | null;
   forkAt: Date | null;
-  /** The branch of that message; without one the first of the path. */
+  /** The branch of that message; without one the first of the conversation. */
   parentId: string;
 }
 
