@@ -35,9 +35,9 @@ export function makeAskInThread({ stores, checkpoints }: Pick<AppParts, "stores"
     return items.toReversed().map(storedMessageDict);
   }
 
-  /** The question of the run that holds the thread, and has to leave the path. */
+  /** The run that holds the thread, when it has to leave the path. */
   async function rolledBack(conversation: OwnedConversation, held: string | null, { multitask_strategy: strategy }: RunBody) {
-    return strategy === "rollback" && held !== null ? checkpoints.heldQuestion(conversation, held) : null;
+    return strategy === "rollback" && held !== null ? checkpoints.heldTurn(conversation, held) : null;
   }
 
   /**
@@ -50,10 +50,10 @@ export function makeAskInThread({ stores, checkpoints }: Pick<AppParts, "stores"
     const held = thread.status === "idle" ? null : await stores.turns.findHeld(conversation);
     const next = checkpointId === null ? null : await checkpoints.nextOf(conversation, checkpointId, held);
     if (!isNothing(body.input)) {
-      const takenBack = next?.question.id ?? (await rolledBack(conversation, held, body));
+      const takenBack = next ?? (await rolledBack(conversation, held, body));
       const { said, fields } = newQuestion(body.input);
-      const earlier = await messagesBefore(response, thread, next ?? undefined);
-      return { said, earlier, fields: { ...fields, ...(takenBack === null ? {} : { edit_of: takenBack }) } };
+      const earlier = await messagesBefore(response, thread, takenBack ?? undefined);
+      return { said, earlier, fields: { ...fields, ...(takenBack === null ? {} : { edit_of: takenBack.question.id }) } };
     }
     if (!next) {
       const problem = "is missing; without one a run answers the question behind a checkpoint again, and there is none";

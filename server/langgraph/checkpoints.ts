@@ -75,11 +75,11 @@ export function makeCheckpoints({ stores }: Pick<AppParts, "stores">) {
       const { first, isActive } = await placeOf(conversation, turnId);
       if (isActive && first.metadata["turn_id"] === turnId) await branches.leaveBefore({ ...conversation, sessionId }, first.id);
     },
-    /** The question of the turn that holds a thread, unless another turn asked it first. */
-    async heldQuestion(conversation: OwnedConversation, turnId: string): Promise<string | null> {
+    /** The turn that holds a thread; null when it answers the question of another turn again. */
+    async heldTurn(conversation: OwnedConversation, turnId: string): Promise<NextTurn | null> {
       const record = await turns.find(conversation, turnId);
       const [found] = record ? await messages.findAll(conversation, [record.questionId]) : [];
-      return found?.message.metadata["turn_id"] === turnId ? found.message.id : null;
+      return found?.message.metadata["turn_id"] === turnId ? { question: found.message, answer: null, path: null } : null;
     },
   };
 }
