@@ -9,7 +9,7 @@ import { Checkpoint } from "./thread-state.ts";
 import { conversationOf, Thread } from "./threads.ts";
 
 const StateUpdate = z.looseObject({
-  values: z.unknown().describe("Null or empty: a state is not written from outside."),
+  values: z.looseObject({}, "must be an object").nullish().describe("Null or empty: a state is not written from outside."),
   checkpoint: CheckpointBody.nullish(),
   checkpoint_id: z.uuid("must be a UUID").nullish(),
 });
@@ -45,7 +45,7 @@ export function checkpointRoutes({ threads, states, checkpoints }: LangGraphPart
     },
     async goBackInThread(request, response) {
       const { values, ...at } = parseRequest(StateUpdate, request.body);
-      if (values !== undefined && values !== null && Object.keys(values).length > 0)
+      if (Object.keys(values ?? {}).length > 0)
         throw notOffered(
           "values",
           "a state is not written from outside; send a run, or bring messages with POST /api/v1/conversations/import",
