@@ -62,7 +62,7 @@ describe("a body that is wrong in one field", () => {
   });
 
   /** Of LangGraph's protocol, whose clients put other things in there, too. */
-  const ANY_OBJECTS = ["input", "command", "checkpoint", "config", "context", "before", "filter", "value"];
+  const ANY_OBJECTS = ["input", "command", "checkpoint", "config", "context", "before", "filter", "value", "values"];
   const WITH_BODY = OPERATIONS.flatMap(({ method, path, body }) => {
     const schema = body?.["application/json"] as { shape?: Record<string, unknown> } | undefined;
     return Object.keys(schema?.shape ?? {}).map((field) => [method, path, field] as const);
