@@ -156,6 +156,13 @@ async function takeAll(browser: Browser, url: string, conversation: string): Pro
   await dark.locator("article.from-assistant").nth(1).getByRole("button", { name: "Details" }).click();
   await dark.locator(".inspector .card").first().waitFor();
   await shoot(dark, "chat-dark");
+  await dark.getByRole("button", { name: "Answer again" }).last().click();
+  await dark.locator("article.from-assistant[aria-busy=false] .versions").waitFor();
+  await dark.getByRole("button", { name: "Branches" }).click();
+  await dark.getByLabel("Name of the snapshot").fill("Before the trip");
+  await dark.keyboard.press("Enter");
+  await dark.locator(".snapshots li").waitFor();
+  await shoot(dark, "branches-dark");
   await dark.goto(`${url}/#/service`);
   await dark.locator(".plot .plot-bar").first().waitFor();
   await shoot(dark, "service-dark");

@@ -1,12 +1,13 @@
 import DOMPurify from "dompurify";
 import { Marked, type Token, type TokensList } from "marked";
+import { FORMULAS } from "./formulas.ts";
 
 const escape = (text: string): string => text.replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 
 const SAFE_ADDRESS = /^(https?:|mailto:)/i;
 
 /** HTML is text, pictures are links, and only web and mail addresses are links. */
-const marked = new Marked({
+const marked = new Marked(FORMULAS, {
   gfm: true,
   breaks: true,
   renderer: {
