@@ -36,6 +36,12 @@ export function closeQuestion({ open, closed }: Asked, id: string, answer: Answe
 /** A turn that has ended, or asks something else, waits no more for it. */
 export const closeOpen = (asked: Asked): Asked => (asked.open ? closeQuestion(asked, asked.open.id, null, "elsewhere") : asked);
 
+/** What the stream has told meanwhile stays. */
+export function withEarlier({ open, closed }: Asked, earlier: readonly ClosedQuestion[]): Asked {
+  const told = new Set([open?.id, ...closed.map(({ question }) => question.id)]);
+  return { open, closed: [...earlier.filter(({ question }) => !told.has(question.id)), ...closed] };
+}
+
 function answerIn(output: string): AnswerValue {
   try {
     return JSON.parse(output) as AnswerValue;

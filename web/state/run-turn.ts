@@ -4,7 +4,7 @@ import { cancelTurn, readMessage, readSteps, readTurn, resumeTurn, startTurn } f
 import { readEvents } from "../api/read-events.ts";
 import type { TurnEvent } from "../api/types.ts";
 import { toActs } from "./acts.ts";
-import { toClosedQuestions } from "./asked.ts";
+import { toClosedQuestions, withEarlier } from "./asked.ts";
 import { isAsking, isOver, makeEventTaker, type LiveTurn } from "./live-turn.ts";
 
 /** Connections before the turn counts as failed, and the longest pause between them. */
@@ -60,7 +60,7 @@ async function recallSteps(turn: LiveTurn, turnId: string): Promise<void> {
   const found = await readSteps(turnId).catch(() => null);
   if (!found || turn.acts.value.length > 0) return;
   turn.acts.value = toActs(found.steps);
-  turn.asked.value = { ...turn.asked.value, closed: toClosedQuestions(found.steps) };
+  turn.asked.value = withEarlier(turn.asked.value, toClosedQuestions(found.steps));
 }
 
 /** Waits until the turn asks no more, or the page is left. */

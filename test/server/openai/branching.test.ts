@@ -40,7 +40,7 @@ describe("a front end that knows nothing of branches", () => {
     (await messagesOf(running.url, user, session)).map(({ content }) => content);
   const prompt = () =>
     running.model.seen
-      .at(-1)
+      .findLast(({ body }) => body.stream)
       ?.body.messages.slice(1)
       .map(({ content }) => content);
 
