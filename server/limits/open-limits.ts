@@ -19,23 +19,22 @@ export function openLimits(
   const costs = makeCostQuota({ usage, meter, perDay: config.COST_PER_DAY });
   const lag = watchEventLoop();
   const admission = makeAdmission({ mostTurns: config.MAX_TURNS_PER_PROCESS, lag, onRefused });
-  const perTenant = [config.MAX_CONCURRENT_TURNS_PER_TENANT, "MAX_CONCURRENT_TURNS_PER_TENANT"] as const;
+  const together = {
+    perTenant: [config.MAX_CONCURRENT_TURNS_PER_TENANT, "MAX_CONCURRENT_TURNS_PER_TENANT"],
+    admission,
+    quota,
+    costs,
+  } as const;
   const rates = makeRateLimits({ perUser: config.RATE_LIMIT_PER_MINUTE, perTenant: config.RATE_LIMIT_PER_MINUTE_PER_TENANT });
   const turns = makeAdmit({
     of: ["turn", "turns"],
     perUser: [config.MAX_CONCURRENT_TURNS_PER_USER, "MAX_CONCURRENT_TURNS_PER_USER"],
-    perTenant,
-    admission,
-    quota,
-    costs,
+    ...together,
   });
   const tasks = makeAdmit({
     of: ["task of a front end", "tasks of front ends"],
     perUser: [config.MAX_CONCURRENT_TASKS_PER_USER, "MAX_CONCURRENT_TASKS_PER_USER"],
-    perTenant,
-    admission,
-    quota,
-    costs,
+    ...together,
   });
   return {
     rates,

@@ -5,7 +5,7 @@ import type { ListedAgent } from "../../api/types.ts";
 import { agentDraft, type Draft, toAgent } from "../../state/agent-draft.ts";
 import { texts } from "../../texts/texts.ts";
 import { QuietButton } from "../button.tsx";
-import { useAction, useLoaded } from "../loaded.tsx";
+import { useLoaded } from "../loaded.tsx";
 import { AgentVersions } from "./agent-versions.tsx";
 import { ThingList } from "./listed.tsx";
 import { type FieldGroup, SpecForm } from "./spec-form.tsx";
@@ -58,34 +58,19 @@ function AgentEditor({ agent, onSaved }: { agent: ListedAgent | null; onSaved: (
 export function AgentList() {
   const t = texts.value.agents;
   const loaded = useLoaded(() => listAgents().then(({ agents }) => agents), []);
-  const [edited, setEdited] = useState<string | null>(null);
   const [tried, setTried] = useState<string | null>(null);
-  const { run, note } = useAction();
-  function onSaved(name: string): void {
-    setEdited(name);
-    loaded.reload();
-  }
   return (
     <>
       <ThingList
         kind="agents"
         of={loaded}
-        edited={edited}
-        onEdit={setEdited}
         remove={removeAgent}
         canEdit={({ name }) => name !== ASSISTANT}
-        editor={(agent) => <AgentEditor agent={agent} onSaved={onSaved} />}
+        editor={(agent, onSaved) => <AgentEditor agent={agent} onSaved={onSaved} />}
         facts={({ version }) => version !== null && <span class="quiet small">{t.versionIs(version)}</span>}
-        actions={({ name, tier, disabled }) => (
-          <>
-            {!disabled && <QuietButton onClick={() => setTried(name)}>{t.try}</QuietButton>}
-            {tier === "system" && name !== ASSISTANT && (
-              <QuietButton onClick={() => run(() => putAgent(name, { disabled: true }).then(loaded.reload))}>{t.switchOff}</QuietButton>
-            )}
-          </>
-        )}
+        switchOff={(name) => putAgent(name, { disabled: true })}
+        actions={({ name, disabled }) => !disabled && <QuietButton onClick={() => setTried(name)}>{t.try}</QuietButton>}
       />
-      {note}
       {tried !== null && <TryPanel agent={tried} onClose={() => setTried(null)} />}
     </>
   );

@@ -3,7 +3,7 @@ import { useState } from "preact/hooks";
 import { texts } from "../../texts/texts.ts";
 import { Button, QuietButton } from "../button.tsx";
 import { Confirm } from "../confirm.tsx";
-import { LoadState, type Loaded } from "../loaded.tsx";
+import { LoadState, type Loaded, useAction } from "../loaded.tsx";
 
 /** What the three lists of this view have in common. */
 export interface Thing {
@@ -18,21 +18,28 @@ type Kind = "agents" | "skills" | "servers";
 interface ThingListProps<Item extends Thing> {
   kind: Kind;
   of: Loaded<readonly Item[]>;
-  /** Null while nothing is edited; `""` of something new. */
-  edited: string | null;
-  onEdit: (name: string | null) => void;
-  editor: (thing: Item | null) => ComponentChildren;
+  /** Edits a thing, or a new one. */
+  editor: (thing: Item | null, onSaved: (name: string) => void) => ComponentChildren;
   facts?: (thing: Item) => ComponentChildren;
   actions?: (thing: Item) => ComponentChildren;
   canEdit?: (thing: Item) => boolean;
   remove: (name: string) => Promise<unknown>;
+  /** For things of the system. */
+  switchOff?: (name: string) => Promise<unknown>;
 }
 
 /** Lists things by name, and edits one of them in its place. */
 export function ThingList<Item extends Thing>(props: ThingListProps<Item>) {
-  const { kind, of, edited, onEdit, editor, facts, actions, canEdit = () => true, remove } = props;
+  const { kind, of, editor, facts, actions, canEdit = () => true, remove, switchOff } = props;
   const t = texts.value.agents;
+  /** Null while nothing is edited; `""` of something new. */
+  const [edited, setEdited] = useState<string | null>(null);
   const [removing, setRemoving] = useState<string | null>(null);
+  const { run, note } = useAction();
+  function onSaved(name: string): void {
+    setEdited(name);
+    of.reload();
+  }
   return (
     <>
       <LoadState of={of}>
@@ -51,24 +58,28 @@ export function ThingList<Item extends Thing>(props: ThingListProps<Item>) {
                   {thing.description !== undefined && <p dir="auto">{thing.description}</p>}
                   <div class="actions start">
                     {canEdit(thing) && (
-                      <QuietButton onClick={() => onEdit(edited === thing.name ? null : thing.name)}>
+                      <QuietButton onClick={() => setEdited(edited === thing.name ? null : thing.name)}>
                         {edited === thing.name ? texts.value.close : t.edit}
                       </QuietButton>
                     )}
                     {actions?.(thing)}
+                    {switchOff && thing.tier === "system" && canEdit(thing) && (
+                      <QuietButton onClick={() => run(() => switchOff(thing.name).then(of.reload))}>{t.switchOff}</QuietButton>
+                    )}
                     {thing.tier === "tenant" && <QuietButton onClick={() => setRemoving(thing.name)}>{t.remove}</QuietButton>}
                   </div>
-                  {edited === thing.name && editor(thing)}
+                  {edited === thing.name && editor(thing, onSaved)}
                 </li>
               ))}
             </ul>
           </>
         )}
       </LoadState>
-      {edited === "" ? editor(null) : null}
+      {edited === "" ? editor(null, onSaved) : null}
       <div class="actions start">
-        <Button onClick={() => onEdit(edited === "" ? null : "")}>{edited === "" ? texts.value.cancel : t.fresh[kind]}</Button>
+        <Button onClick={() => setEdited(edited === "" ? null : "")}>{edited === "" ? texts.value.cancel : t.fresh[kind]}</Button>
       </div>
+      {note}
       {removing !== null && (
         <Confirm
           title={t.removeAsk(removing)}

@@ -34,20 +34,13 @@ function ServerEditor({ server, onSaved }: { server: ListedMcpServer | null; onS
 export function ServerList() {
   const t = texts.value.agents;
   const loaded = useLoaded(() => listServers().then(({ mcp_servers: servers }) => servers), []);
-  const [edited, setEdited] = useState<string | null>(null);
-  function onSaved(name: string): void {
-    setEdited(name);
-    loaded.reload();
-  }
   return (
     <ThingList
       kind="servers"
       of={loaded}
-      edited={edited}
-      onEdit={setEdited}
       remove={removeServer}
       canEdit={({ tier }) => tier === "tenant"}
-      editor={(server) => <ServerEditor server={server} onSaved={onSaved} />}
+      editor={(server, onSaved) => <ServerEditor server={server} onSaved={onSaved} />}
       facts={({ state, tools, problem, url }) => (
         <>
           <span class={`badge${state === "down" ? " state-down" : state === "connected" ? " state-up" : ""}`}>{t.states[state]}</span>

@@ -2,9 +2,7 @@ import { useState } from "preact/hooks";
 import { listSkills, putSkill, readSkill, removeSkill } from "../../api/view-endpoints.ts";
 import type { ListedSkill, Skill } from "../../api/types.ts";
 import { type Draft, NEW_SKILL } from "../../state/agent-draft.ts";
-import { texts } from "../../texts/texts.ts";
-import { QuietButton } from "../button.tsx";
-import { LoadState, useAction, useLoaded } from "../loaded.tsx";
+import { LoadState, useLoaded } from "../loaded.tsx";
 import { ThingList } from "./listed.tsx";
 import { SpecForm } from "./spec-form.tsx";
 
@@ -36,30 +34,13 @@ function SkillEditor({ skill, onSaved }: { skill: ListedSkill; onSaved: (name: s
 /** What agents may load when they need it. */
 export function SkillList() {
   const loaded = useLoaded(() => listSkills().then(({ skills }) => skills), []);
-  const [edited, setEdited] = useState<string | null>(null);
-  const { run, note } = useAction();
-  function onSaved(name: string): void {
-    setEdited(name);
-    loaded.reload();
-  }
   return (
-    <>
-      <ThingList
-        kind="skills"
-        of={loaded}
-        edited={edited}
-        onEdit={setEdited}
-        remove={removeSkill}
-        editor={(skill) => (skill ? <SkillEditor skill={skill} onSaved={onSaved} /> : <SkillForm skill={null} onSaved={onSaved} />)}
-        actions={({ name, tier }) =>
-          tier === "system" && (
-            <QuietButton onClick={() => run(() => putSkill(name, { disabled: true }).then(loaded.reload))}>
-              {texts.value.agents.switchOff}
-            </QuietButton>
-          )
-        }
-      />
-      {note}
-    </>
+    <ThingList
+      kind="skills"
+      of={loaded}
+      remove={removeSkill}
+      switchOff={(name) => putSkill(name, { disabled: true })}
+      editor={(skill, onSaved) => (skill ? <SkillEditor skill={skill} onSaved={onSaved} /> : <SkillForm skill={null} onSaved={onSaved} />)}
+    />
   );
 }
