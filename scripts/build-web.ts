@@ -2,12 +2,31 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, gzip } from "node:zlib";
-import { build } from "esbuild";
+import { build, type Plugin } from "esbuild";
 
 const FROM = "web";
 const TO = "dist/web";
 const compressBrotli = promisify(brotliCompress);
 const compressGzip = promisify(gzip);
+
+/**
+ * Puts what the first view needs into one script: esbuild makes one for each set of views that share a module. A view that is loaded later
+ * imports the whole first view, so that there is one such set.
+ */
+const oneFirstView: Plugin = {
+  name: "one-first-view",
+  setup(bundler) {
+    const loadedLater = new Set<string>();
+    bundler.onResolve({ filter: /\.tsx$/ }, ({ kind, path: file, resolveDir }) => {
+      if (kind === "dynamic-import") loadedLater.add(path.resolve(resolveDir, file));
+      return null;
+    });
+    bundler.onLoad({ filter: /\.tsx$/ }, async ({ path: file }) => {
+      if (!loadedLater.has(file)) return null;
+      return { contents: `${await readFile(file, "utf8")}\nimport ${JSON.stringify(path.resolve(FROM, "main.tsx"))};`, loader: "tsx" };
+    });
+  },
+};
 
 // The page's scripts and styles, each named after its content, and index.html, which names them. Every file also lies there compressed.
 await rm(TO, { recursive: true, force: true });
@@ -24,19 +43,24 @@ const { metafile } = await build({
   jsx: "automatic",
   jsxImportSource: "preact",
   metafile: true,
+  plugins: [oneFirstView],
   legalComments: "linked",
   logLevel: "warning",
 });
 
 const written = Object.entries(metafile.outputs);
-function addressOf(entryPoint: string): string {
-  const [file] = written.find(([, output]) => output.entryPoint === entryPoint) ?? [];
-  if (file === undefined) throw new Error(`nothing was built from ${entryPoint}`);
-  return `/assets/${path.basename(file)}`;
+const addressOf = (file: string): string => `/assets/${path.basename(file)}`;
+function outputOf(entryPoint: string) {
+  const found = written.find(([, output]) => output.entryPoint === entryPoint);
+  if (found === undefined) throw new Error(`nothing was built from ${entryPoint}`);
+  return { address: addressOf(found[0]), imports: found[1].imports.filter(({ kind }) => kind === "import-statement") };
 }
+const script = outputOf(`${FROM}/main.tsx`);
+const preloads = script.imports.map(({ path: file }) => `<link rel="modulepreload" href="${addressOf(file)}" />`);
 const page = (await readFile(`${FROM}/index.html`, "utf8"))
-  .replace("%SCRIPT%", () => addressOf(`${FROM}/main.tsx`))
-  .replace("%STYLES%", () => addressOf(`${FROM}/styles/index.css`));
+  .replace("%SCRIPT%", () => script.address)
+  .replace("%PRELOADS%", () => preloads.join(""))
+  .replace("%STYLES%", () => outputOf(`${FROM}/styles/index.css`).address);
 await writeFile(`${TO}/index.html`, page);
 
 for (const file of [`${TO}/index.html`, ...written.map(([name]) => name)]) {

@@ -21,7 +21,7 @@ const PERMITTED = [
 ];
 
 /** What the page and the reader of the API's description are made of. */
-const OF_THE_PAGE = ["preact", "@preact/signals", "@preact/signals-core", "marked", "highlight.js", "dompurify", "swagger-ui-dist"];
+const OF_THE_PAGE = ["preact", "@preact/signals", "@preact/signals-core", "marked", "highlight.js", "swagger-ui-dist"];
 
 const READ: Readonly<Record<string, string>> = {
   "duck@0.1.12": "BSD-2-Clause", // package.json says "BSD"; the text in LICENSE is that of two clauses

@@ -50,7 +50,7 @@ describePage("hostile and huge texts on the page", startService, (on) => {
 
   test("an answer that streams becomes the same elements as one that is loaded", async () => {
     const markdown =
-      "# Title\n\nA *paragraph* with `code`.\n\n1. one\n\n2. two\n   - inner\n\n   more of two\n\n3. three\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\nlet a = 1;\n\nlet b = 2;\n```\n\n> quoted\n> text\n\nSet\next\n---\n\n- [x] done\n- [ ] open\n\nEnd.";
+      "# Title\n\nA *paragraph* with `code`.\n\n1. one\n\n2. two\n   - inner\n\n   more of two\n\n3. three\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\n  let a = 1;\n\nlet b = 2;\n```\n\n> quoted\n> text\n\n&copy; &lt;b&gt; A&B &amp;amp; <b>x</b> \\* ![p](p.png)\n\nSet\next\n---\n\n- [x] done\n- [ ] open\n\nEnd.";
     on.model.answer({ tokens: pieces(markdown, 2), betweenMs: 2 });
     const tested = await on.open();
     await tested.say("Markdown, please");
@@ -63,8 +63,10 @@ describePage("hostile and huge texts on the page", startService, (on) => {
     await tested.answer.getByText("End.").waitFor();
     await tested.answer.locator(".hljs-keyword").nth(1).waitFor();
     expect(await shapeOf(tested)).toBe(streamed);
+    expect(await tested.answer.locator("pre").textContent()).toBe("  let a = 1;\n\nlet b = 2;\n");
     expect(streamed).toContain("<h1");
     expect(streamed).toContain("<table");
+    await tested.answer.getByText("© <b> A&B &amp; <b>x</b> * p", { exact: true }).waitFor();
   });
 
   test.each([
