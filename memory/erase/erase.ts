@@ -10,6 +10,8 @@ import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 export interface EraseReceipt extends Erased {
   /** Exchanges and archived memories. */
   episodes: number;
+  /** Conversations that shared some of it, and are without it now. */
+  forks: string[];
   /** Jobs still remove what nobody can find any more: rows of a large erase, or entries of an index that this process did not reach. */
   isPending: boolean;
   /** What a large erase still has to remove. The counts above rise until this is null. */
@@ -40,8 +42,8 @@ const INDEX_PATIENCE_MS = 2_000;
  * erase; with `index` null, in a process that has one.
  */
 export function makeErase(store: EraseStore, index: EpisodeIndex | null): Erase {
-  async function finish({ erased, entries, isIndexed }: ErasedRows): Promise<EraseReceipt> {
-    const receipt = { ...erased, episodes: 0, left: null };
+  async function finish({ erased, forks, entries, isIndexed }: ErasedRows): Promise<EraseReceipt> {
+    const receipt = { ...erased, episodes: 0, forks, left: null };
     if (!entries) return { ...receipt, isPending: false };
     if (!index) return { ...receipt, isPending: isIndexed };
     const removed = sweepIndex(index, entries).catch(() => null);
@@ -80,7 +82,7 @@ export async function sweepIndex(indexes: EpisodeIndex, { ownerKey, groupIds, ep
 }
 
 function toReceipt(progress: ErasureProgress | null): EraseReceipt | null {
-  return progress && { ...progress.erased, isPending: progress.left !== null, left: progress.left };
+  return progress && { ...progress.erased, forks: [], isPending: progress.left !== null, left: progress.left };
 }
 
 function addReceipts(one: EraseReceipt, other: EraseReceipt | null): EraseReceipt {
@@ -92,6 +94,7 @@ function addReceipts(one: EraseReceipt, other: EraseReceipt | null): EraseReceip
     coreMemorySections: one.coreMemorySections + other.coreMemorySections,
     memoryOperations: one.memoryOperations + other.memoryOperations,
     jobs: one.jobs + other.jobs,
+    forks: [...one.forks, ...other.forks],
     isPending: one.isPending || other.isPending,
     left: other.left,
   };

@@ -73,6 +73,10 @@ const Versions = z.object({
 });
 const ListedMessage = Message.extend({
   versions: Versions.optional().describe("Messages that stand in the same place on other branches, and this one."),
+  other_answers: z
+    .array(z.uuid())
+    .optional()
+    .describe("Of a question without an answer on this path: its answers on other branches, oldest first. A switch shows them again."),
   steps: z.array(TurnStep).optional(),
 });
 const MessageList = z.object({ messages: z.array(ListedMessage), next });
@@ -93,8 +97,9 @@ export const toMessage = ({ id, role, content, completed, createdAt, metadata, r
   return { id, role, content, completed, created_at: createdAt, metadata, rating: rating && toRated(rating), ...shown };
 };
 
-const toListed = ({ versions, ...message }: StoredListedMessage) => ({
+const toListed = ({ versions, otherAnswers, ...message }: StoredListedMessage) => ({
   ...toMessage(message),
+  ...(otherAnswers ? { other_answers: otherAnswers } : {}),
   ...(versions ? { versions: { index: versions.index, count: versions.count, message_ids: versions.messageIds } } : {}),
 });
 

@@ -22,6 +22,10 @@ const counts = z.object({
 
 const EraseAnswer = z.object({
   erased: counts,
+  forks: z
+    .array(z.uuid())
+    .optional()
+    .describe("Forks that shared some of what was erased, and are without it now. Left out when there are none."),
   pending: z
     .array(z.enum(["messages", "episodes"]))
     .optional()
@@ -122,10 +126,11 @@ const countsOf = ({ messages, summaries, episodes, coreMemorySections, memoryOpe
 
 /** Answers 202 while a job still has to purge rows or clear the index. */
 export function sendEraseReceipt(response: Response<Sent<z.output<typeof EraseAnswer>>>, receipt: EraseReceipt): void {
-  const { isPending, left } = receipt;
+  const { isPending, left, forks } = receipt;
   if (left) response.location(`/api/v1/erasures/${left.erasureId}`);
   response.status(isPending ? 202 : 200).json({
     erased: countsOf(receipt),
+    ...(forks.length > 0 ? { forks } : {}),
     ...(isPending ? { pending: [...(left && left.messages > 0 ? ["messages" as const] : []), "episodes" as const] } : {}),
     ...(left ? { left: { messages: left.messages }, erasure_id: left.erasureId } : {}),
   });

@@ -54,7 +54,8 @@ insert into conversations (id, tenant_id, user_id, session_id, message_count, la
 values ($1, $2, $3, $4, 0, '1970-01-01', clock_timestamp(), clock_timestamp())
 on conflict (tenant_id, user_id, session_id) do update set updated_at = clock_timestamp()
   where conversations.turn_id is null or conversations.turn_lease_until < clock_timestamp()
-returning id, imported_count as "importedCount", created_at as "createdAt", greatest(last_message_at, clock_timestamp()) as now, path is not null as "isBranched"`;
+returning id, imported_count as "importedCount", created_at as "createdAt", greatest(last_message_at, clock_timestamp()) as now, path is not null as "isBranched",
+  (select message_created_at from forks where forks.conversation_id = conversations.id and base_path <> '{}') as "sharedThrough"`;
 
 const INSERT = `
 insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at, partner_id, import_number, is_unread, branch_id)
@@ -115,6 +116,19 @@ async function rewindCursors(transaction: Queryable, conversationId: string, ear
   await transaction.query({ name: "import-reread", text: REREAD, values: [conversationId, earliest] });
 }
 
+interface TakenConversation extends ConversationToFill {
+  id: string;
+  isBranched: boolean;
+  /** Of a fork: the time of the last message that it shares. */
+  sharedThrough: Date | null;
+}
+
+function tooEarly(sharedThrough: Date): AppError {
+  const shared = `shares its messages up to ${sharedThrough.toISOString()}`;
+  const problem = `has a time among those, or before; this conversation is a fork and ${shared}. Import into the one that it comes from`;
+  return AppError.invalid([{ field: "created_at", problem }]);
+}
+
 async function insertAll(
   transaction: Queryable,
   conversationId: string,
@@ -137,7 +151,7 @@ export function makeImportStore(database: Database, queue: JobQueue = makeJobQue
     import: ({ tenantId, userId, sessionId, messages, jobKinds, onProgress = () => undefined }) =>
       queue.transaction(async (transaction, jobs) => {
         await lockOwnerShared(transaction, { tenantId, userId });
-        const [taken] = await transaction.query<ConversationToFill & { id: string; isBranched: boolean }>({
+        const [taken] = await transaction.query<TakenConversation>({
           name: "import-take",
           text: TAKE,
           values: [uuidv7(), tenantId, userId, sessionId],
@@ -159,6 +173,7 @@ export function makeImportStore(database: Database, queue: JobQueue = makeJobQue
           onProgress({ ...progress });
         });
         const [first, last] = [plan.messages[0], plan.messages.at(-1)];
+        if (first && taken.sharedThrough && first.createdAt <= taken.sharedThrough) throw tooEarly(taken.sharedThrough);
         if (!first || !last) {
           onProgress(progress);
           return { conversationId, imported: 0, skipped, exchanges: 0, messageIds: [] };
@@ -174,7 +189,7 @@ export function makeImportStore(database: Database, queue: JobQueue = makeJobQue
         const earliest = first.createdAt;
         const changedFrom = plan.joined.reduce((from, { createdAt }) => (createdAt < from ? createdAt : from), earliest);
         await rewindCursors(transaction, conversationId, earliest, changedFrom);
-        await unlearnInForks(transaction, jobs, { tenantId, userId }, conversationId, earliest);
+        await unlearnInForks(transaction, jobs, { tenantId, userId }, { conversationId, from: earliest });
         await jobs.add(jobKinds.map((kind) => layerJob(kind, conversation)));
         const messageIds = plan.messages.map(({ id }) => id);
         return { conversationId, imported: messageIds.length, skipped, exchanges: progress.exchanges, messageIds };

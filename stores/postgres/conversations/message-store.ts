@@ -2,7 +2,7 @@ import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
 import { messagesOfPathSql, onAnyPathSql, pathOf } from "./branch-path.ts";
-import { VERSIONS } from "./message-versions.ts";
+import { VERSIONS, type VersionsRow } from "./message-versions.ts";
 import { isAgainSql, partnerIdSql } from "./exchanges.ts";
 import { isBeforeCursor, OWNED_ID, ownedValues, pageValues, placeOrStart } from "../database/sql-parts.ts";
 import { attachmentsSql, type StoredAttachment, wordsSql } from "./picture-store.ts";
@@ -39,7 +39,11 @@ export interface MessageVersions {
   messageIds: string[];
 }
 
-export type ListedMessage = StoredMessage & { versions?: MessageVersions };
+export type ListedMessage = StoredMessage & {
+  versions?: MessageVersions;
+  /** Of a question that has no answer on the path: its answers on other branches, oldest first. */
+  otherAnswers?: string[];
+};
 
 export type MessageOrder = "oldest_first" | "newest_first";
 
@@ -163,13 +167,18 @@ export function makeMessageStore(database: Database): MessageStore {
       if (!hasBranches) return { items, next };
       const [first, last] = order === "oldest_first" ? [items[0], items.at(-1)] : [items.at(-1), items[0]];
       const places = [first?.createdAt ?? null, first?.id ?? null, last?.createdAt ?? null, last?.id ?? null];
-      const ids = [...ownedValues(conversation), items.map(({ id }) => id), ...places];
-      const found = await database.query<{ id: string; messageIds: string[] }>({ name: "message-versions", text: VERSIONS, values: ids });
-      const versions = new Map(found.map(({ id, messageIds }) => [id, messageIds]));
+      const beside = [...ownedValues(conversation), items.map(({ id }) => id), ...places, path];
+      const found = await database.query<VersionsRow>({ name: "message-versions", text: VERSIONS, values: beside });
+      const [answers, versions] = [true, false].map((isUnanswered) => {
+        return new Map(found.filter((row) => row.isUnanswered === isUnanswered).map(({ id, messageIds }) => [id, messageIds]));
+      });
       const withVersions = (message: StoredMessage): ListedMessage => {
-        const messageIds = versions.get(message.id);
-        if (!messageIds) return message;
-        return { ...message, versions: { index: messageIds.indexOf(message.id), count: messageIds.length, messageIds } };
+        const [messageIds, otherAnswers] = [versions?.get(message.id), message.role === "user" && answers?.get(message.id)];
+        return {
+          ...message,
+          ...(messageIds ? { versions: { index: messageIds.indexOf(message.id), count: messageIds.length, messageIds } } : {}),
+          ...(otherAnswers ? { otherAnswers } : {}),
+        };
       };
       return { items: items.map(withVersions), next };
     },

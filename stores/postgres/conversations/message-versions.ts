@@ -1,10 +1,13 @@
-import { onPathSql } from "./branch-path.ts";
+import { onPathSql, pathOf } from "./branch-path.ts";
 import { MIN_UUID, OWNED_ID, placeOrStart } from "../database/sql-parts.ts";
+
+const FOLLOWING = `id, role, created_at, ${onPathSql("messages", `coalesce($9::jsonb, ${pathOf("$1")})`)} as is_shown`;
 
 /**
  * Behind the same message follow the next one of its branch, which a fork may share, and the first of each branch that leaves there. Of the
  * branches only those are looked at that leave within the page, $5 to $8, or at the last place before it. Whose the messages
- * are is asked in words that the planner has no figures of: it then walks in their order, and stops at the first.
+ * are is asked in words that the planner has no figures of: it then walks in their order, and stops at the first. A message without an answer
+ * on the path, which is $9 or the active one, is told those of other branches.
  */
 export const VERSIONS = `
 with before as (
@@ -19,25 +22,37 @@ with before as (
 ), leaving as (
   select distinct parent_id, fork_created_at, fork_message_id from near
 ), places as (
-  select leaving.*, next.id, next.role, next.created_at from leaving cross join lateral (
-    select id, role, created_at from messages
+  select leaving.*, next.* from leaving cross join lateral (
+    select ${FOLLOWING} from messages
     where conversation_id = $1 and coalesce(branch_id, $1) = parent_id and (created_at, id) > ${placeOrStart("fork_created_at", "fork_message_id")}
     order by created_at, id limit 1
   ) next
   union all
-  select leaving.*, next.id, next.role, next.created_at from leaving join forks on forks.conversation_id = $1 cross join lateral (
-    select id, role, created_at from messages
-    where conversation_id = any(source_ids) and coalesce(branch_id, conversation_id) = parent_id and ${onPathSql("messages", "base_path")}
+  select leaving.*, next.* from leaving join forks on forks.conversation_id = $1 cross join lateral (
+    select ${FOLLOWING} from messages
+    where conversation_id = any(source_ids) and ${onPathSql("messages", "base_path")}
       and (created_at, id) > ${placeOrStart("fork_created_at", "fork_message_id")}
     order by created_at, id limit 1
   ) next
   union all
-  select parent_id, fork_created_at, fork_message_id, first.id, first.role, first.created_at from near cross join lateral (
-    select id, role, created_at from messages
+  select parent_id, fork_created_at, fork_message_id, first.* from near cross join lateral (
+    select ${FOLLOWING} from messages
     where conversation_id = $1 and coalesce(branch_id, $1) = near.id and (created_at, id) >= (near.created_at, ${MIN_UUID}::uuid) order by created_at, id limit 1
   ) first
 )
-select place.id, json_agg(version.id order by version.created_at, version.id) as "messageIds"
-from places place join places version
-  on (place.parent_id, place.role) = (version.parent_id, version.role) and place.fork_message_id is not distinct from version.fork_message_id
-where place.id in (select unnest($4::uuid[])) group by place.id having count(*) > 1`;
+select of_message as id, json_agg(id order by created_at, id) as "messageIds", false as "isUnanswered" from (
+  select distinct place.id as of_message, version.id, version.created_at from places place join places version
+    on (place.parent_id, place.role) = (version.parent_id, version.role) and place.fork_message_id is not distinct from version.fork_message_id
+  where place.id = any($4::uuid[])
+) versions group by of_message having count(*) > 1
+union all
+select fork_message_id, json_agg(id order by created_at, id), true from (
+  select distinct fork_message_id, id, created_at, is_shown from places where role = 'assistant' and fork_message_id = any($4::uuid[])
+) answers group by fork_message_id having not bool_or(is_shown)`;
+
+export interface VersionsRow {
+  id: string;
+  messageIds: string[];
+  /** They are answers to it. */
+  isUnanswered: boolean;
+}

@@ -29,4 +29,4 @@ target as materialized (
     title_by = case when ${rootOf("was.path", "was.id")} <> ${rootOf("target.path", "was.id")} then nullif(conversations.title_by, 'model') else conversations.title_by end${set}
   from was cross join target where conversations.id = was.id and target.path is not null and ${when}
   returning conversations.*
-), ${followPathSql(conversationId, "(select path from moved)")}`;
+), ${followPathSql("moved")}`;

@@ -10,7 +10,7 @@ import { lockConversation } from "../conversations/locks.ts";
 import { eraseDerivedMemory } from "./erase-derived-memory.ts";
 import { addMarkersAndSweeps, type EntriesToSweep } from "./deferred-erase.ts";
 import type { Erased } from "./erase-exchange.ts";
-import { unlearnInForks } from "./erase-from-forks.ts";
+import { eraseFromForks } from "./erase-from-forks.ts";
 
 /** The branch and those that leave it, over all steps; `union` ends in a circle, too. */
 const FIND = `
@@ -56,7 +56,7 @@ export async function eraseBranch(
   { conversationId, ...owner }: OwnedConversation,
   branchId: string,
   { withChildren, keepDecisionsDays }: { withChildren: boolean; keepDecisionsDays: number },
-): Promise<{ erased: Erased; entries: EntriesToSweep; isIndexed: boolean }> {
+): Promise<{ erased: Erased; forks: string[]; entries: EntriesToSweep; isIndexed: boolean }> {
   const conversation = { ...owner, conversationId };
   if (!(await lockConversation(transaction, conversation))) throw branchNotFound(branchId);
   const find = { name: "erase-branch-find", text: FIND, values: [...ownedValues(conversation), branchId] };
@@ -65,13 +65,14 @@ export async function eraseBranch(
   if (ids.length === 0 && !isFirst) throw branchNotFound(branchId);
   if (ids.length > 1 && !withChildren) throw inUse("has branches that leave it. Send children=true to erase them with it.");
   if (isActive || isFirst) throw inUse("is the active one, or the active one leaves it. Switch to another one first.");
+  const { forks, answerIds } = await eraseFromForks(transaction, jobs, owner, conversationId, ids);
   const erase = { name: "erase-branch", text: ERASE, values: [conversationId, ids] };
-  const { messageIds, turnIds } = await queryRow<{ messageIds: string[]; turnIds: string[] }>(transaction, erase);
+  const { messageIds: own, turnIds } = await queryRow<{ messageIds: string[]; turnIds: string[] }>(transaction, erase);
+  const messageIds = [...own, ...answerIds];
   await eraseDecisions(transaction, owner, keepDecisionsDays, { turnIds });
   await transaction.query({ name: "erase-branch-first", text: FORGET_FIRST, values: [conversationId] });
-  await unlearnInForks(transaction, jobs, owner, conversationId);
   const { erased, archivedIds } = await eraseDerivedMemory(transaction, owner, { conversationId, messageIds, jobs });
   const entries = { ownerKey: ownerKey(owner.tenantId, owner.userId), groupIds: [], episodeIds: [...messageIds, ...archivedIds] };
   const isIndexed = await addMarkersAndSweeps(transaction, jobs, entries);
-  return { erased: { messages: messageIds.length, summaries: 0, ...erased, jobs: 0 }, entries, isIndexed };
+  return { erased: { messages: messageIds.length, summaries: 0, ...erased, jobs: 0 }, forks, entries, isIndexed };
 }

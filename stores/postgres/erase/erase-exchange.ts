@@ -19,7 +19,7 @@ export interface Erased extends ErasedMemory {
 
 /** The first message of an exchange and its answers: those of each attempt of a turn on any branch, in forks too, or the partner of an import. */
 const EXCHANGE = `
-select first.id, first.conversation_id, first.created_at, first.partner_id,
+select first.id, first.conversation_id, first.created_at, first.partner_id, coalesce(first.branch_id, first.conversation_id) as branch_id,
   array(
     select first.partner_id where first.partner_id is not null
     union select turns.answer_id from turns where question_id = first.id and turns.answer_id is not null and turns.tenant_id = $2 and turns.user_id = $3
@@ -35,6 +35,7 @@ interface FoundExchange {
   conversation_id: string;
   created_at: Date;
   partner_id: string | null;
+  branch_id: string;
   answers: string[];
   turns: string[];
   isBranched: boolean;
@@ -56,6 +57,8 @@ select count(*)::int as messages from removed`;
 
 export interface ErasedExchange {
   erased: Erased;
+  /** Conversations that shared it. */
+  forks: string[];
   /** Of answers that are episodes of their own, of an imported answer that came before its question, and archived memories. */
   episodeIds: string[];
 }
@@ -86,10 +89,12 @@ export async function eraseExchange(
   const rebuild = { name: "import-rebuild", text: REBUILD_SUMMARY, values: [conversationId, exchange.created_at] };
   const rebuilt = await transaction.query(rebuild);
   if (rebuilt.length > 0) await jobs.add([{ kind: "summarise", ...conversation }]);
-  await unlearnInForks(transaction, jobs, owner, conversationId, exchange.created_at);
+  const shared = { conversationId, from: exchange.created_at, branchIds: [exchange.branch_id] };
+  const forks = await unlearnInForks(transaction, jobs, owner, shared);
   const { erased, archivedIds } = await eraseDerivedMemory(transaction, owner, { conversationId, messageIds, jobs });
   return {
     erased: { messages, summaries: rebuilt.length, ...erased, jobs: 0 },
+    forks,
     episodeIds: [...(exchange.isBranched ? messageIds : []), ...(exchange.partner_id ? [exchange.partner_id] : []), ...archivedIds],
   };
 }

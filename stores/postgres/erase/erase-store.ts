@@ -26,6 +26,8 @@ import { type ErasedMemory, eraseDerivedMemory } from "./erase-derived-memory.ts
 
 export interface ErasedRows {
   erased: Erased;
+  /** Conversations that shared some of it. */
+  forks: string[];
   /** Null after a large erase. */
   entries: EntriesToSweep | null;
   isIndexed: boolean;
@@ -119,14 +121,15 @@ export function makeEraseStore(
     jobs: JobTransaction,
     { conversationId, ...owner }: OwnedConversation,
   ): Promise<ErasedRows> {
+    const { forks, answerIds } = await eraseFromForks(transaction, jobs, owner, conversationId);
     const rows = await eraseConversations(transaction, owner, [conversationId]);
-    await eraseFromForks(transaction, jobs, owner, conversationId);
     await eraseDecisions(transaction, owner, keepDecisionsDays, { conversationIds: [conversationId] });
-    const { archivedIds: episodeIds, ...memory } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
-    const erased = { ...rows, ...memory.erased, jobs: await jobs.erase({ ...owner, conversationId }) };
+    const { archivedIds, ...memory } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
+    const messages = rows.messages + answerIds.length;
+    const erased = { ...rows, messages, ...memory.erased, jobs: await jobs.erase({ ...owner, conversationId }) };
     const key = ownerKey(owner.tenantId, owner.userId);
-    const entries = { ownerKey: key, groupIds: [episodeGroupId(conversationId)], episodeIds };
-    return { erased, entries, isIndexed: await addMarkersAndSweeps(transaction, jobs, entries) };
+    const entries = { ownerKey: key, groupIds: [episodeGroupId(conversationId)], episodeIds: [...archivedIds, ...answerIds] };
+    return { erased, forks, entries, isIndexed: await addMarkersAndSweeps(transaction, jobs, entries) };
   }
 
   async function softDeleteConversation(
@@ -136,14 +139,15 @@ export function makeEraseStore(
   ): Promise<ErasedRows> {
     const { tenantId, userId } = owner;
     const erasure = { id: uuidv7(), tenantId, ownerKey: ownerKey(tenantId, userId), conversationId };
+    const { forks, answerIds } = await eraseFromForks(transaction, jobs, owner, conversationId);
     const { messages, isIndexed } = await softDeleteConversations(transaction, owner, erasure, 1);
-    await eraseFromForks(transaction, jobs, owner, conversationId);
     await eraseDecisions(transaction, owner, keepDecisionsDays, { conversationIds: [conversationId] });
-    const { archivedIds: episodeIds, ...memory } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
+    const { archivedIds, ...memory } = await eraseDerivedMemory(transaction, owner, { conversationId, jobs });
+    const episodeIds = [...archivedIds, ...answerIds];
     if (episodeIds.length > 0) await addMarkersAndSweeps(transaction, jobs, { ownerKey: erasure.ownerKey, groupIds: [], episodeIds });
     const erasedJobs = await jobs.erase({ ...owner, conversationId });
     await recordErasure(transaction, jobs, erasure, { messages, ...memory.erased, jobs: erasedJobs });
-    return { erased: NOTHING, entries: null, isIndexed };
+    return { erased: { ...NOTHING, messages: answerIds.length }, forks, entries: null, isIndexed };
   }
 
   async function eraseUser(transaction: Queryable, jobs: JobTransaction, owner: Owner): Promise<ErasedRows> {
@@ -162,7 +166,7 @@ export function makeEraseStore(
     const entries = { ownerKey: ownerKey(tenantId, userId), groupIds: ids.map(episodeGroupId), episodeIds: [] };
     const isIndexed = await addMarkersAndSweeps(transaction, jobs, entries, { isWhole: true });
     if (erased.coreMemorySections + erased.memoryOperations > 0) await jobs.addVacuum();
-    return { erased, entries, isIndexed };
+    return { erased, forks: [], entries, isIndexed };
   }
 
   /** Null while more is left. */
@@ -176,7 +180,7 @@ export function makeEraseStore(
     await forgetWhoUsed(transaction, owner);
     await eraseDecisions(transaction, owner, keepDecisionsDays);
     const isIndexed = await addMarkers(transaction, { ownerKey: erasure.ownerKey, groupIds: [], episodeIds: [] }, { isWhole: true });
-    return { erased: NOTHING, entries: null, isIndexed };
+    return { erased: NOTHING, forks: [], entries: null, isIndexed };
   }
 
   return {
@@ -235,7 +239,7 @@ export function makeEraseStore(
         const episodeIds = [...new Set([episodeId, ...(pair?.episodeIds ?? [])])];
         const entries = { ownerKey: ownerKey(tenantId, userId), groupIds: [], episodeIds };
         const isIndexed = await addMarkersAndSweeps(transaction, jobs, entries);
-        return { erased, entries, isIndexed };
+        return { erased, forks: pair?.forks ?? [], entries, isIndexed };
       }),
   };
 }

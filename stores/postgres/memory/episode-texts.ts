@@ -51,17 +51,17 @@ const restsOnPathSql = `(path is null or coalesce((
 
 const LOAD = `
 with loaded as (
-select pair.asked_id as id, asked.conversation_id as "conversationId", ${wordsSql("asked")} as "userMessage", answer.content as "assistantMessage",
+select pair.asked_id as id, answer.conversation_id as "conversationId", ${wordsSql("asked")} as "userMessage", answer.content as "assistantMessage",
   array[asked.id, answer.id] as "messageIds",
   array_remove(array[asked.metadata->>'external_id', answer.metadata->>'external_id'], null) as "externalIds", asked.created_at as "createdAt",
-  answer.created_at as "lastAt", answer.id as "lastId", path
+  answer.created_at as "lastAt", answer.id as "lastId", home.path
 from unnest($3::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
 join messages answer on answer.id = answer_id
 join messages asked on asked.id = case when asked_id <> answer_id then asked_id when ${isAgainSql("answer")} then ${partnerIdSql("answer")} end
-  and asked.conversation_id = answer.conversation_id
-join conversations on conversations.id = asked.conversation_id
-where tenant_id = $1 and user_id = $2 and asked.completed and answer.completed
-  and ${onAnyPathSql("asked", "path")} and ${onAnyPathSql("answer", "path")}
+join conversations home on home.id = answer.conversation_id
+join conversations on conversations.id = asked.conversation_id and (conversations.tenant_id, conversations.user_id) = (home.tenant_id, home.user_id)
+where home.tenant_id = $1 and home.user_id = $2 and asked.completed and answer.completed
+  and ${onAnyPathSql("asked", "conversations.path")} and ${onAnyPathSql("answer", "home.path")}
 union all
 select said.id, conversation_id, case role when 'user' then ${wordsSql("said")} else '' end, case role when 'assistant' then content else '' end, array[said.id],
   array_remove(array[said.metadata->>'external_id'], null), said.created_at, said.created_at, said.id, path

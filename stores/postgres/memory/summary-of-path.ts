@@ -14,12 +14,12 @@ export const isOfPathSql = (versions: string, path: string): string => `exists (
 
 /**
  * SQL: common table expressions by which the summary of a conversation becomes the newest kept version that covers nothing off the path, or an
- * empty one when none is kept. The arguments are places of the values.
+ * empty one when none is kept. `moved` is a table with the row of the conversation; nothing changes while it is empty.
  */
-export const followPathSql = (conversationId: string, path: string): string => `
+export const followPathSql = (moved: string): string => `
 best as (
-  select versions.* from conversation_summary_versions versions
-  where conversation_id = ${conversationId} and ${isOfPathSql("versions", path)} order by summary_version desc limit 1
+  select versions.* from ${moved} join conversation_summary_versions versions on conversation_id = ${moved}.id
+  where ${isOfPathSql("versions", `${moved}.path`)} order by summary_version desc limit 1
 ), summary as (
   update conversation_summaries as present
   set last_version = greatest(present.last_version, present.summary_version),
@@ -29,5 +29,5 @@ best as (
     covered_through_created_at = coalesce(best.covered_through_created_at, '0001-01-01'),
     covered_through_message_id = coalesce(best.covered_through_message_id, ${MIN_UUID}), parts = best.parts, branch_id = best.branch_id,
     updated_at = coalesce(best.updated_at, clock_timestamp())
-  from (select) once left join best on true where present.conversation_id = ${conversationId}
+  from ${moved} left join best on true where present.conversation_id = ${moved}.id
 )`;

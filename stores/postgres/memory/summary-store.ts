@@ -136,10 +136,15 @@ type BacklogRow = Omit<SummaryBacklog, "summary"> & { summary: SummaryJson | nul
 
 const VERSIONS_KEPT = 20;
 
+/** Of the covered message: every path that has it can take the version. */
+const BRANCH_OF_COVERED = `(
+  select case when messages.conversation_id = conversations.id then branch_id else coalesce(branch_id, messages.conversation_id) end
+  from messages where messages.id = $7::uuid)`;
+
 const SAVE = `
 with saved as (
 insert into conversation_summaries as existing (${VERSION_COLUMNS}, created_at)
-select id, $4 + 1, $5, $6, $7, $8, $9, clock_timestamp(), $11::jsonb, active_branch_id, clock_timestamp() from conversations
+select id, $4 + 1, $5, $6, $7, $8, $9, clock_timestamp(), $11::jsonb, ${BRANCH_OF_COVERED}, clock_timestamp() from conversations
 where id = $1 and tenant_id = $2 and user_id = $3 and rewrites = $10
   and ($4 = 0 or exists (select from conversation_summaries where conversation_id = $1))
 for share of conversations

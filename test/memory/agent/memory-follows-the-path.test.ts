@@ -124,6 +124,31 @@ describeStores("memory follows the path", ({ database, branches, complete, begin
     expect((await summaries.readBacklog(owned, 100)).messages.map(({ content }) => content)).toEqual(["another first", "an answer"]);
   });
 
+  test("a summary of what branches share fits them all, and a switch that changes nothing leaves it alone", async () => {
+    const { say } = person();
+    const first = await say("question 1");
+    const second = await say("question 2");
+    async function summarise(count: number): Promise<void> {
+      const { summary, messages, rewrites } = await summaries.readBacklog(of(first), 100);
+      const last = messages[count - 1];
+      const coveredThrough = { createdAt: last?.createdAt ?? new Date(0), id: last?.id ?? "" };
+      const made = { readVersion: summary?.version ?? 0, text: `to ${last?.content}`, tokenCount: 1, addedMessageCount: count, rewrites };
+      expect(await summaries.save(of(first), { ...made, coveredThrough })).toBe(true);
+    }
+    const textNow = async () => (await summaries.find(of(first)))?.text;
+    await say("another second", { editOf: second.messageId });
+    await summarise(1);
+    await branches.activate(of(first), first.conversationId);
+    expect(await textNow()).toBe("to question 1");
+    await summarise(3);
+    expect(await textNow()).toBe("to an answer");
+    const [, edited] = await branches.list(of(first));
+    await branches.activate(of(first), edited?.id ?? "");
+    await branches.activate(of(first), edited?.id ?? "");
+    await expect(branches.activate({ ...of(first), userId: "eve" }, first.conversationId)).rejects.toMatchObject({ code: "not_found" });
+    expect(await textNow()).toBe("to question 1");
+  });
+
   test("a summary in the making is not saved on another path", async () => {
     const { say } = person();
     const first = await say("question 1");

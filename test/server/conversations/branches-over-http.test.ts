@@ -120,9 +120,14 @@ test("an answer that was cut short is given again, and one that fails leaves the
   opened.model.answer({ status: 500 });
   expect((await send({ regenerate: whole?.id })).status).toBeGreaterThanOrEqual(500);
   expect(await contents(id)).toEqual(["Tell me"]);
-  const branches = await branchesOf(id);
-  await activate(id, branches.at(-2)?.id ?? "");
-  expect((await contents(id)).at(-1)).toBe(whole?.content);
+  const answers = { other_answers: [cut?.id, whole?.id] };
+  expect(await list(id)).toMatchObject([answers]);
+  await say({ message: "Then something else" }, "Gladly.");
+  expect((await list(id))[0]).toMatchObject(answers);
+  expect((await putJson(api(`conversations/${id}/active-branch`), { message_id: whole?.id })).status).toBe(200);
+  const [asked, again] = await list(id);
+  expect(asked).not.toHaveProperty("other_answers");
+  expect(again).toMatchObject({ content: "A whole answer.", versions: { index: 1, message_ids: answers.other_answers } });
 });
 
 test("the same key is the same turn, and begins one branch", async () => {

@@ -88,7 +88,8 @@ test("recall finds each shared exchange once, the fork has its summary, and an e
   await say("forked", "Which harbours?", "All of them.");
   expect((await settle(id)).json).toMatchObject({ settled: true });
   expect((await recall("Who keeps zeppelins, Zelda?")).filter((said) => said.includes("zeppelins"))).toHaveLength(1);
-  expect((await callApi(api(`conversations/${origin.conversation_id}`), { method: "DELETE" })).status).toBe(200);
+  const erased = await callApi(api(`conversations/${origin.conversation_id}`), { method: "DELETE" });
+  expect(erased).toMatchObject({ status: 200, json: { erased: { messages: 10 }, forks: [id] } });
   expect(await contents(id)).toEqual(["Which harbours?", "All of them."]);
   expect((await recall("Who keeps zeppelins, Zelda?")).filter((said) => said !== "Which harbours?")).toEqual([]);
   const left = await callApi(api(`conversations/${id}/summary`));

@@ -18,7 +18,6 @@ const RECORDED = readFileSync(new URL("../../fixtures/open-webui-branches.jsonl"
   .map((line) => JSON.parse(line) as Recorded);
 
 const SUMMARY_MODEL = "test-summary";
-
 const says = (content: string): Message => ({ role: "user", content });
 const of = (messages: readonly Message[], role: Message["role"]): string[] =>
   messages.filter((message) => message.role === role).map(({ content }) => content);

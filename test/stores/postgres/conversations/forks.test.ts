@@ -1,52 +1,9 @@
 import { expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { OwnedConversation } from "../../../../stores/owner.ts";
-import { makeForkStore } from "../../../../stores/postgres/conversations/fork-store.ts";
 import { makeSnapshotStore } from "../../../../stores/postgres/conversations/snapshot-store.ts";
-import { makeWindowStore } from "../../../../stores/postgres/conversations/window-store.ts";
-import { describeStores, type Stores } from "../../../support/databases/describe-stores.ts";
-import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
-
-const ALL = { limit: 200, after: null };
-
-interface Talk extends OwnedConversation {
-  sessionId: string;
-}
-
-/** Turns of one user, whose questions and answers are told apart by their numbers. */
-function talks({ database, begin, turns, messages }: Stores) {
-  const owner = { tenantId: "tenant", userId: uuidv7() };
-  const forks = makeForkStore(database);
-  const windows = makeWindowStore(database);
-
-  async function say(sessionId: string, message: string, taken: { editOf?: string; regenerate?: string } = {}): Promise<Talk> {
-    const held = await begin({ ...owner, sessionId, message, ...taken });
-    if (!held) throw new Error("the conversation is busy");
-    await turns.finish(held, sampleAnswer({ content: `answer to ${message || "that"}`, questionId: held.messageId }));
-    return { ...owner, conversationId: held.conversationId, sessionId };
-  }
-  async function talk(...said: string[]): Promise<Talk> {
-    const sessionId = uuidv7();
-    let of: Talk | undefined;
-    for (const message of said) of = await say(sessionId, message);
-    if (!of) throw new Error("nothing was said");
-    return of;
-  }
-  const list = async (of: OwnedConversation) => (await messages.list(of, ALL)).items;
-  const texts = async (of: OwnedConversation): Promise<string[]> => (await list(of)).map(({ content }) => content);
-  async function fork(of: OwnedConversation, place: number | null): Promise<Talk> {
-    const at = place === null ? null : ((await list(of))[place]?.id ?? null);
-    const sessionId = uuidv7();
-    return { ...owner, conversationId: await forks.fork({ ...of, at, sessionId }), sessionId };
-  }
-  async function window(of: OwnedConversation): Promise<string[]> {
-    const asked = { ...of, exceptMessageId: uuidv7(), atLeast: 6, maxTokens: 100_000, useSummary: true };
-    return (await windows.load(asked)).messages.map(({ content }) => content);
-  }
-  return { owner, forks, say, talk, list, texts, fork, window };
-}
-
-const pair = (message: string): string[] => [message, `answer to ${message}`];
+import { describeStores } from "../../../support/databases/describe-stores.ts";
+import { pair, talks } from "./fork-talks.ts";
 
 describeStores("forks", (stores) => {
   test("a fork begins with the very messages of the path as far as it was forked, and goes on by itself", async () => {
@@ -172,6 +129,42 @@ describeStores("forks", (stores) => {
     expect(await conversations.show(forked, forked.conversationId)).toMatchObject({ messageCount: 2, forkedFrom: null });
     await say(forked.sessionId, "and on");
     expect(await texts(forked)).toEqual([...pair("own"), ...pair("and on")]);
+  });
+
+  test("an erase names the forks that shared some of it, and takes the answers that they gave to it", async () => {
+    const { owner, talk, fork, say, list, texts } = talks(stores);
+    const origin = await talk("one", "two");
+    const forked = await fork(origin, 1);
+    const [asked, answer, second] = await list(origin);
+    await say(forked.sessionId, "", { regenerate: answer?.id ?? "" });
+    expect(await texts(forked)).toEqual(["one", "answer to that"]);
+    await say(forked.sessionId, "own");
+    expect((await stores.erases.episode(owner, second?.id ?? ""))?.forks).toEqual([]);
+    const { forks, erased } = (await stores.erases.conversation(origin)) ?? {};
+    expect([forks, erased?.messages]).toEqual([[forked.conversationId], 3]);
+    expect(await texts(forked)).toEqual(pair("own"));
+    expect(await stores.messages.find(owner, asked?.id ?? "")).toBeNull();
+    expect((await stores.erases.conversation(forked))?.forks).toEqual([]);
+  });
+
+  test("nothing is imported into a fork before its place, and later messages are", async () => {
+    const { owner, talk, fork, list, texts } = talks(stores);
+    const origin = await talk("one");
+    const forked = await fork(origin, null);
+    const bring = (content: string, createdAt: Date | null) =>
+      stores.imports.import({
+        ...owner,
+        sessionId: forked.sessionId,
+        messages: [{ role: "user", content, createdAt, metadata: {} }],
+        jobKinds: [],
+      });
+    const early = { code: "invalid_request", details: [{ field: "created_at" }] };
+    await expect(bring("early", (await list(origin))[1]?.createdAt ?? null)).rejects.toMatchObject(early);
+    await bring("late", null);
+    expect(await texts(forked)).toEqual([...pair("one"), "late"]);
+    await stores.erases.conversation(origin);
+    await bring("early", new Date(0));
+    expect(await texts(forked)).toEqual(["early", "late"]);
   });
 
   test("an erase of the fork leaves what it shared", async () => {
