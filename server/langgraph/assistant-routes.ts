@@ -1,4 +1,4 @@
-import type { Router } from "express";
+import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { tenantOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
@@ -52,6 +52,7 @@ export const assistantOperations = operationGroup({
   schemas: { Assistant, AssistantSearch, AssistantFilter, VersionsRequest, GraphDrawing, GraphSchemas, Subgraphs },
   routes: {
     searchAssistants: route("POST /langgraph/assistants/search", "The agents, as assistants", {
+      details: "The header `X-Pagination-Next` is the offset of the next page, when there is one.",
       body: jsonBody(AssistantSearch),
       answer: z.array(Assistant),
     }),
@@ -70,6 +71,12 @@ export const assistantOperations = operationGroup({
     }),
     listSubgraphs: route("GET /langgraph/assistants/:assistant_id/subgraphs", "The graphs within the graph", {
       params,
+      query: z.object({ recurse: flag }),
+      answer: Subgraphs,
+      errors: ["not_found"],
+    }),
+    listSubgraphsOf: route("GET /langgraph/assistants/:assistant_id/subgraphs/:namespace", "A graph within the graph", {
+      params: { ...params, namespace: z.string().describe("The name of its node.") },
       query: z.object({ recurse: flag }),
       answer: Subgraphs,
       errors: ["not_found"],
@@ -108,6 +115,15 @@ export function assistantRoutes({ stores, graph }: AppParts, { assistants }: Lan
     return all.filter((one) => one.name.includes(part) && holds(one.metadata, metadata));
   }
 
+  async function sendSubgraphs(request: Request, response: Response): Promise<void> {
+    await assistants.find(tenantOf(response), String(request.params["assistant_id"]));
+    const namespace = request.params["namespace"];
+    const within = namespace === undefined ? undefined : String(namespace);
+    const names: string[] = [];
+    for await (const [name] of graph.getSubgraphsAsync(within, isSet(request.query["recurse"] as string | undefined))) names.push(name);
+    response.json(Object.fromEntries(names.map((name) => [name, schemas])));
+  }
+
   return makeRouter(assistantOperations, {
     async searchAssistants(request, response) {
       const asked = parseRequest(AssistantSearch, request.body);
@@ -115,7 +131,9 @@ export function assistantRoutes({ stores, graph }: AppParts, { assistants }: Lan
       const found = await listFiltered(tenantOf(response), asked);
       const field = by ?? "name";
       found.sort((one, other) => (one[field] < other[field] ? -1 : one[field] > other[field] ? 1 : 0) * (order === "desc" ? -1 : 1));
-      response.json(found.slice(from ?? 0, (from ?? 0) + (most ?? 10)));
+      const end = (from ?? 0) + (most ?? 10);
+      if (end < found.length) response.set("x-pagination-next", String(end));
+      response.json(found.slice(from ?? 0, end));
     },
     async countAssistants(request, response) {
       const asked = parseRequest(AssistantFilter, request.body);
@@ -133,13 +151,8 @@ export function assistantRoutes({ stores, graph }: AppParts, { assistants }: Lan
       await assistants.find(tenantOf(response), String(request.params["assistant_id"]));
       response.json(schemas);
     },
-    async listSubgraphs(request, response) {
-      await assistants.find(tenantOf(response), String(request.params["assistant_id"]));
-      const names: string[] = [];
-      for await (const [name] of graph.getSubgraphsAsync(undefined, isSet(request.query["recurse"] as string | undefined)))
-        names.push(name);
-      response.json(Object.fromEntries(names.map((name) => [name, schemas])));
-    },
+    listSubgraphs: sendSubgraphs,
+    listSubgraphsOf: sendSubgraphs,
     async listAssistantVersions(request, response) {
       const { limit: most, offset: from } = parseRequest(VersionsRequest, request.body);
       const tenantId = tenantOf(response);

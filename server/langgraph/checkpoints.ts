@@ -70,8 +70,9 @@ export function makeCheckpoints({ stores }: Pick<AppParts, "stores">) {
       const next = await nextOf(conversation, checkpointId);
       if (next) await branches.leaveBefore({ ...conversation, sessionId }, next.question.id);
     },
-    /** Takes a turn that has ended off the path, with all behind it, when it lies there and asked its question first. */
+    /** Takes a turn that has ended off the path, with all behind it, when it lies there and asked its question first. Nothing of a turn that never began lies there. */
     async takeBack(conversation: OwnedConversation, { sessionId }: StoredThread, turnId: string): Promise<void> {
+      if (!(await turns.find(conversation, turnId))) return;
       const { first, isActive } = await placeOf(conversation, turnId);
       if (isActive && first.metadata["turn_id"] === turnId) await branches.leaveBefore({ ...conversation, sessionId }, first.id);
     },

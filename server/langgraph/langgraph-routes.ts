@@ -11,6 +11,7 @@ import { makeCheckpoints } from "./checkpoints.ts";
 import { makeOpenRun } from "./open-run.ts";
 import { refuseOthers } from "./refuse-others.ts";
 import { runRoutes } from "./run-routes.ts";
+import { threadlessRunRoutes } from "./runs-without-thread.ts";
 import { storeRoutes } from "./store-routes.ts";
 import { threadRoutes } from "./thread-routes.ts";
 import { makeThreadStates } from "./thread-state.ts";
@@ -62,6 +63,7 @@ export function langGraphRoutes(parts: AppParts): Router {
       assistantRoutes(parts, shared),
       threadRoutes(parts, shared),
       checkpointRoutes(shared),
+      threadlessRunRoutes(parts, shared),
       runRoutes(parts, shared),
       storeRoutes(parts),
     );

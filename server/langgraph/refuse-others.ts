@@ -20,6 +20,7 @@ const OTHERS: readonly [method: string, path: RegExp, field: string, instead: st
     "stream",
     "the newer event protocol is not served; use streamProtocol: legacy, which is the default",
   ],
+  ["POST", /^\/ui\/[^/]+$/, "ui", "no components are served; show the values of a thread with those of your page"],
   ["POST", /^\/threads\/prune$/, "threads", "delete them one by one, or set RETENTION_DAYS"],
   ["POST", /^\/runs$/, "runs", "a run in the background needs a thread; without one use /runs/wait or /runs/stream"],
   ["POST", /^\/runs\/batch$/, "runs", "send them one by one"],

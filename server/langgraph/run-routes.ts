@@ -1,29 +1,38 @@
 import type { Request, Response, Router } from "express";
 import { z } from "zod";
+import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
+import type { OwnerScope } from "../../stores/owner.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { parseRequest, parseUuid, wholeNumberField } from "../http/parse-request.ts";
 import { MODEL_ERRORS, START_ERRORS } from "../turns/chat-routes.ts";
-import { cancelTurn, findTurn, sourceOf } from "../turns/turn-routes.ts";
+import { cancelTurn, type FoundTurn, findTurn, sourceOf } from "../turns/turn-routes.ts";
+import { makeAnswerRun } from "./answer-run.ts";
+import type { RegisteredTurn } from "../turns/turn-registry.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
-import type { OpenedRun } from "./open-run.ts";
 import { STREAM_MODES, type StreamMode } from "./run-frames.ts";
 import { modesOf, RunBody } from "./run-request.ts";
-import { lastValues, parseFrameId, runHeaders, sendRunStream } from "./run-stream.ts";
+import { parseFrameId, runHeaders, sendRunStream } from "./run-stream.ts";
 import { makeRuns, noSuchRun, Run, RUN_STATUS, toRun } from "./runs.ts";
 import { ThreadValues } from "./thread-values.ts";
 import { conversationOf } from "./threads.ts";
 
 const flag = z.enum(["0", "1", "true", "false"], "must be 1 or 0").default("0");
-const isSet = (value: string): boolean => value === "1" || value === "true";
+export const isSet = (value: string): boolean => value === "1" || value === "true";
 /** The client of PyPI sends an empty text for none. */
 const streamMode = z.union([z.enum([...STREAM_MODES, ""]), z.array(z.enum(STREAM_MODES))], `must be one of ${STREAM_MODES.join(", ")}`);
 
-const JoinQuery = z.object({
+export const JoinQuery = z.object({
   cancel_on_disconnect: flag,
   stream_mode: streamMode.optional().describe("Of the modes that the run was asked for. Default: all of them."),
 });
+/** Of a stream that is joined: those that are asked for, or all. */
+export function joinedModes({ stream_mode: asked = "" }: z.infer<typeof JoinQuery>): readonly StreamMode[] {
+  const modes = [asked].flat().filter((mode) => mode !== "");
+  return modes.length > 0 ? modes : STREAM_MODES;
+}
+
 const CancelQuery = z.object({
   wait: flag,
   action: z.enum(["interrupt", "rollback"], "must be interrupt or rollback").default("interrupt"),
@@ -34,17 +43,17 @@ const ListQuery = z.object({
   status: z.enum(RUN_STATUS, `must be one of ${RUN_STATUS.join(", ")}`).optional(),
 });
 
-const EndOfRun = ThreadValues.extend({
+export const EndOfRun = ThreadValues.extend({
   __error__: z.object({ error: z.string(), message: z.string() }).optional(),
   __interrupt__: z.array(z.unknown()).optional(),
 }).describe("The values of the thread behind the run. `__error__`: why it failed; `__interrupt__`: what it waits for.");
 
-const stream = {
+export const runStream = {
   what: "Server-sent events, as LangGraph's clients read them: `metadata`, then those of the modes that were asked for.",
   content: { "text/event-stream": z.unknown() },
 } as const;
 const params = { thread_id: z.uuid(), run_id: z.uuid() };
-const errors = [
+export const runErrors = [
   ...START_ERRORS,
   ...MODEL_ERRORS,
   "not_found",
@@ -63,19 +72,19 @@ export const runOperations = operationGroup({
       params: { thread_id: z.uuid() },
       body: jsonBody(RunBody),
       answer: Run,
-      errors,
+      errors: runErrors,
     }),
     streamRun: route("POST /langgraph/threads/:thread_id/runs/stream", "A run, streamed", {
       params: { thread_id: z.uuid() },
       body: jsonBody(RunBody),
-      answers: { 200: stream },
-      errors,
+      answers: { 200: runStream },
+      errors: runErrors,
     }),
     waitForRun: route("POST /langgraph/threads/:thread_id/runs/wait", "A run, answered when it is over", {
       params: { thread_id: z.uuid() },
       body: jsonBody(RunBody),
       answer: EndOfRun,
-      errors,
+      errors: runErrors,
     }),
     listRuns: route("GET /langgraph/threads/:thread_id/runs", "The runs of a thread, newest first", {
       params: { thread_id: z.uuid() },
@@ -96,7 +105,7 @@ export const runOperations = operationGroup({
       {
         params,
         query: JoinQuery,
-        answers: { 200: stream },
+        answers: { 200: runStream },
         errors: ["not_found", "turn_gone"],
       },
     ),
@@ -112,53 +121,36 @@ export const runOperations = operationGroup({
       answers: { 204: { what: "It is gone.", content: {} } },
       errors: ["not_found", "conversation_busy"],
     }),
-    streamRunWithoutThread: route(
-      "POST /langgraph/runs/stream",
-      "A run without a thread, streamed: it is answered with memory and leaves none",
-      {
-        body: jsonBody(RunBody),
-        answers: { 200: stream },
-        errors,
-      },
-    ),
-    waitForRunWithoutThread: route("POST /langgraph/runs/wait", "A run without a thread, answered when it is over", {
-      body: jsonBody(RunBody),
-      answer: EndOfRun,
-      errors,
-    }),
   },
 });
 
-/** Runs of threads, and without a thread. */
+const isOfSession = (entry: RegisteredTurn | null, { userId, sessionId }: StoredThread): boolean =>
+  entry?.owner.userId === userId && entry.owner.sessionId === sessionId;
+
+/** Runs of threads. */
 export function runRoutes(parts: AppParts, { threads, states, checkpoints, openRun }: LangGraphParts): Router {
   const { heartbeatMs, turns, memory } = parts;
   const runs = makeRuns(parts);
-
+  const { sendOpened, answerEnd } = makeAnswerRun(parts, { threads, states });
   const bodyOf = (request: Request): RunBody => parseRequest(RunBody, request.body);
   const threadIdOf = (request: Request): string => parseUuid("thread id", request.params["thread_id"]);
 
-  async function readValues(response: Response, threadId: string | null): Promise<ThreadValues> {
-    const thread = threadId === null ? null : await threads.find(callerOf(response), threadId);
-    return thread ? (await states.read(conversationOf(response, thread))).values : {};
+  /** Nothing of a run that was cancelled in line is stored; this process knows it for a while. */
+  async function findKnown(caller: OwnerScope, id: string): Promise<FoundTurn> {
+    const entry = turns.registry.findOwn(caller, id);
+    const isCancelled = entry?.last?.status === "error" && entry.last.content.code === "turn_cancelled" && !entry.isAccepted;
+    return isCancelled ? { id, entry, isRunningHere: false, record: null } : findTurn(parts, caller, id);
   }
 
   /** A run in the path; of this thread. */
   async function findRun(request: Request, response: Response) {
     const thread = await threads.ofRequest(request, response);
     const id = parseUuid("run id", request.params["run_id"]);
-    const found = await findTurn(parts, callerOf(response), id);
-    if (found.record && found.record.conversationId !== thread.id) throw noSuchRun(id);
+    const found = await findKnown(callerOf(response), id);
+    const { record, entry } = found;
+    const isOfThread = record ? record.conversationId === thread.id : isOfSession(entry, thread);
+    if (!isOfThread) throw noSuchRun(id);
     return { thread, found };
-  }
-
-  async function sendOpened(response: Response, run: OpenedRun, modes: readonly StreamMode[]): Promise<void> {
-    if (!run.source.waits) await run.source.accepted;
-    await sendRunStream(response, run, { heartbeatMs, modes, after: 0, readValues: () => readValues(response, run.threadId) });
-  }
-
-  async function answerOpened(response: Response, run: OpenedRun): Promise<void> {
-    await run.source.accepted;
-    response.set(runHeaders(run)).json(await lastValues(run, response, () => readValues(response, run.threadId)));
   }
 
   return makeRouter(runOperations, {
@@ -175,12 +167,12 @@ export function runRoutes(parts: AppParts, { threads, states, checkpoints, openR
     },
     async waitForRun(request, response) {
       const body = bodyOf(request);
-      await answerOpened(response, await openRun.ofThread(request, response, threadIdOf(request), body));
+      await answerEnd(response, await openRun.ofThread(request, response, threadIdOf(request), body));
     },
     async listRuns(request, response) {
       const { status, ...page } = parseRequest(ListQuery, request.query);
       const thread = await threads.ofRequest(request, response);
-      response.json(await runs.list(conversationOf(response, thread), { ...page, status }));
+      response.json(await runs.list(conversationOf(response, thread), { ...page, sessionId: thread.sessionId, status }));
     },
     async getRun(request, response) {
       const { thread, found } = await findRun(request, response);
@@ -189,20 +181,18 @@ export function runRoutes(parts: AppParts, { threads, states, checkpoints, openR
     async joinRun(request, response) {
       const { cancel_on_disconnect: cancels } = parseRequest(JoinQuery.pick({ cancel_on_disconnect: true }), request.query);
       const { thread, found } = await findRun(request, response);
-      const source = sourceOf(parts, found);
+      const run = { runId: found.id, threadId: thread.id, source: sourceOf(parts, found), frames: openRun.foundFrames(found.id) };
       turns.registry.attach(found.id, response, { cancels: isSet(cancels) });
-      const read = async () => (await states.read(conversationOf(response, thread), found.id)).values;
-      response.json(await lastValues({ frames: openRun.foundFrames(found.id), source }, response, read));
+      await answerEnd(response, run, async () => (await states.read(conversationOf(response, thread), found.id)).values);
     },
     async joinRunStream(request, response) {
-      const { cancel_on_disconnect: cancels, stream_mode: asked = "" } = parseRequest(JoinQuery, request.query);
-      const modes = [asked].flat().filter((mode) => mode !== "");
+      const query = parseRequest(JoinQuery, request.query);
       const after = parseFrameId(request.get("last-event-id"));
       const { thread, found } = await findRun(request, response);
       const run = { runId: found.id, threadId: thread.id, source: sourceOf(parts, found), frames: openRun.foundFrames(found.id) };
-      turns.registry.attach(found.id, response, { cancels: isSet(cancels) });
+      turns.registry.attach(found.id, response, { cancels: isSet(query.cancel_on_disconnect) });
       const read = async () => (await states.read(conversationOf(response, thread), found.id)).values;
-      await sendRunStream(response, run, { heartbeatMs, modes: modes.length > 0 ? modes : STREAM_MODES, after, readValues: read });
+      await sendRunStream(response, run, { heartbeatMs, modes: joinedModes(query), after, readValues: read });
     },
     async cancelRun(request, response) {
       const { wait, action } = parseRequest(CancelQuery, request.query);
@@ -221,13 +211,6 @@ export function runRoutes(parts: AppParts, { threads, states, checkpoints, openR
       const erased = await memory.erase.episode({ tenantId: record.tenantId, userId: thread.userId }, record.questionId);
       if (!erased) throw noSuchRun(id);
       response.status(204).end();
-    },
-    async streamRunWithoutThread(request, response) {
-      const body = bodyOf(request);
-      await sendOpened(response, await openRun.withoutThread(request, response, body), modesOf(body));
-    },
-    async waitForRunWithoutThread(request, response) {
-      await answerOpened(response, await openRun.withoutThread(request, response, bodyOf(request)));
     },
   });
 }

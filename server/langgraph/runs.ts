@@ -5,9 +5,11 @@ import type { AppParts } from "../http/app-parts.ts";
 import { time } from "../http/openapi/operation.ts";
 import { storedOutcome } from "../turns/turn-source.ts";
 import { type FoundTurn, turnState } from "../turns/turn-routes.ts";
+import { askedOfRun } from "./asked-of-run.ts";
 import { assistantId, GRAPH_ID } from "./assistants.ts";
 
-export const RUN_STATUS = ["pending", "running", "success", "error", "interrupted"] as const;
+/** As the protocol has them; `timeout` does not happen here. */
+export const RUN_STATUS = ["pending", "running", "success", "error", "timeout", "interrupted"] as const;
 
 export const Run = z.object({
   run_id: z.uuid().describe("The id of a turn."),
@@ -22,16 +24,10 @@ export const Run = z.object({
 });
 export type Run = z.infer<typeof Run>;
 
-/** What a run keeps of its request, in the outcome of its turn. */
-interface AskedOfRun {
-  assistant_id?: string;
-  metadata?: Record<string, unknown>;
-  multitask_strategy?: string;
-}
-
 function statusOf(found: FoundTurn): Run["status"] {
-  const { record } = found;
-  if (!record) return found.entry?.isAccepted ? "running" : "pending";
+  const { record, entry } = found;
+  if (!record && entry?.last) return "interrupted";
+  if (!record) return entry?.isAccepted ? "running" : "pending";
   if (record.isGone && !record.isHeld) return record.answerId === null ? "error" : "success";
   const state = turnState(found);
   if (state === "waiting") return "interrupted";
@@ -43,7 +39,7 @@ function statusOf(found: FoundTurn): Run["status"] {
 export function toRun(found: FoundTurn, threadId: string | null): Run {
   const { id, record } = found;
   const outcome = record && storedOutcome(record);
-  const { assistant_id: given, metadata = {}, multitask_strategy = "reject" } = (outcome?.asked?.["langgraph"] ?? {}) as AskedOfRun;
+  const { assistant_id: given, metadata = {}, multitask_strategy = "reject" } = askedOfRun(outcome ?? found.entry?.owner ?? {});
   const now = new Date();
   return {
     run_id: id,
@@ -65,12 +61,22 @@ const MOST_LOOKED_AT = 1_000;
 
 /** The runs of a thread. */
 export function makeRuns({ stores, turns }: Pick<AppParts, "stores" | "turns">) {
+  /** Nothing of them is stored before they begin; the newest first. */
+  function waitingInLine(conversation: OwnedConversation, sessionId: string): Run[] {
+    const entries = turns.registry.waitingInLine({ ...conversation, sessionId });
+    const runs = entries.map((entry) =>
+      toRun({ id: entry.turn.turnId, entry, isRunningHere: true, record: null }, conversation.conversationId),
+    );
+    return runs.toReversed();
+  }
+
   return {
-    /** The newest first, on any branch. */
+    /** The newest first, on any branch, behind those that wait in line in this process. */
     async list(
       conversation: OwnedConversation,
-      { limit, offset, status }: { limit: number; offset: number; status: string | undefined },
+      { sessionId, limit, offset, status }: { sessionId: string; limit: number; offset: number; status: string | undefined },
     ): Promise<Run[]> {
+      const waiting = waitingInLine(conversation, sessionId);
       const ids = await stores.turns.listIds(conversation, status === undefined ? limit + offset : MOST_LOOKED_AT);
       const records = new Map((await stores.turns.findAll(conversation, ids)).map((record) => [record.id, record]));
       const known = ids.map((id) => records.get(id)).filter((record) => record !== undefined);
@@ -78,7 +84,8 @@ export function makeRuns({ stores, turns }: Pick<AppParts, "stores" | "turns">) 
         const entry = turns.registry.find(record.id);
         return toRun({ id: record.id, entry, isRunningHere: entry !== null && entry.last === null, record }, conversation.conversationId);
       });
-      return runs.filter((run) => status === undefined || run.status === status).slice(offset, offset + limit);
+      const begun = runs.filter(({ run_id: id }) => !waiting.some((run) => run.run_id === id));
+      return [...waiting, ...begun].filter((run) => status === undefined || run.status === status).slice(offset, offset + limit);
     },
   };
 }

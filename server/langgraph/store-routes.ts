@@ -6,6 +6,7 @@ import type { AppParts } from "../http/app-parts.ts";
 import { jsonBody, makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { isTooDeep, parseRequest, storableText, TOO_DEEP } from "../http/parse-request.ts";
 import { holding, limit, offset } from "./assistant-routes.ts";
+import { notOffered } from "./run-request.ts";
 
 const label = storableText.max(200);
 const namespace = z.array(label, "must be an array of labels").max(10);
@@ -18,6 +19,8 @@ const ItemToPut = z.looseObject({
     .record(z.string(), z.unknown(), "must be an object with content")
     .refine((value) => !isTooDeep(value), TOO_DEEP)
     .describe("`content`, and of a section the `version` that may be replaced."),
+  index: z.unknown().optional(),
+  ttl: z.unknown().optional(),
 });
 const ItemToDelete = z.looseObject({ namespace, key });
 const ItemSearch = z.looseObject({
@@ -54,7 +57,7 @@ export const storeOperations = operationGroup({
     putStoreItem: route("PUT /langgraph/store/items", "Writes a section of core memory, or archives something", {
       body: jsonBody(ItemToPut),
       answers: { 204: { what: "It is written.", content: {} } },
-      errors: ["not_found", "stale_version", "conversation_busy"],
+      errors: ["not_found", "not_offered", "stale_version", "conversation_busy"],
     }),
     getStoreItem: route("GET /langgraph/store/items", "One item; null when there is none", {
       query: z.object({
@@ -119,7 +122,9 @@ export function storeRoutes({ config, stores, memory }: AppParts): Router {
 
   return makeRouter(storeOperations, {
     async putStoreItem(request: Request, response) {
-      const { namespace: labels, key: name, value } = parseRequest(ItemToPut, request.body);
+      const { namespace: labels, key: name, value, index, ttl } = parseRequest(ItemToPut, request.body);
+      if (index !== undefined && index !== null) throw notOffered("index", "core memory is never indexed, the archive always is");
+      if (ttl !== undefined && ttl !== null) throw notOffered("ttl", "an item is kept until it is deleted, or for RETENTION_DAYS");
       await storeFor(response).batch([{ namespace: labels, key: name, value }]);
       response.status(204).end();
     },

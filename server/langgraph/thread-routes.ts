@@ -18,8 +18,12 @@ const NewThread = z.looseObject({
   metadata: givenMetadata.nullish().describe("`user_id` says whose thread it is, unless the token does."),
   if_exists: z.enum(["raise", "do_nothing"], "must be raise or do_nothing").nullish(),
   supersteps: z.array(z.unknown()).nullish(),
+  ttl: z.unknown().optional(),
 });
-const ThreadChanges = z.looseObject({ metadata: givenMetadata.nullish().describe("Is added; a null takes a field away.") });
+const ThreadChanges = z.looseObject({
+  metadata: givenMetadata.nullish().describe("Is added; a null takes a field away."),
+  ttl: z.unknown().optional(),
+});
 const ThreadFilter = z.looseObject({
   ids: z.array(uuid).max(1_000).nullish(),
   metadata: holding,
@@ -35,7 +39,7 @@ const before = z.union([uuid, z.looseObject({ checkpoint_id: uuid.nullish(), con
 const HistoryRequest = z.looseObject({
   limit: limit(),
   before: before.nullish().describe("A checkpoint: those before it."),
-  metadata: holding,
+  metadata: holding.describe("Only states whose metadata holds this, among the newest ones: what their run was given, and its agent."),
   checkpoint: CheckpointBody.nullish(),
 });
 const StateAt = z.looseObject({ checkpoint: CheckpointBody.nullish() });
@@ -79,8 +83,9 @@ export const threadOperations = operationGroup({
     changeThread: route("PATCH /langgraph/threads/:thread_id", "Adds to its metadata", {
       params,
       body: jsonBody(ThreadChanges),
+      details: "With `Prefer: return=minimal` the answer is 204, without it.",
       answer: Thread,
-      errors: notFound,
+      errors: ["not_found", "not_offered"],
     }),
     deleteThread: route("DELETE /langgraph/threads/:thread_id", "Erases a conversation with all that came of it", {
       params,
@@ -115,16 +120,21 @@ export const threadOperations = operationGroup({
   },
 });
 
+function refuseTtl(ttl: unknown): void {
+  if (ttl !== undefined && ttl !== null) throw notOffered("ttl", "a thread is kept until it is deleted, or for RETENTION_DAYS");
+}
+
 type Filter = z.infer<typeof ThreadFilter>;
 
 /** Null: nothing can be found. Throws AppError `not_offered`. */
 function toFilter(response: Response, { ids, metadata, status, ...others }: Filter) {
   if (Object.keys(others["values"] ?? {}).length > 0)
     throw notOffered("values", "threads are found by their metadata; search messages at GET /api/v1/users/{id}/messages");
+  if (Object.keys(others["extract"] ?? {}).length > 0) throw notOffered("extract", "a list has no values; read the state of a thread");
   const { user_id: user, graph_id: graph, ...rest } = metadata ?? {};
   const { tenantId, userId } = callerOf(response);
   const isOthers = (user !== undefined && userId !== null && user !== userId) || (graph !== undefined && graph !== GRAPH_ID);
-  if (isOthers || status === "error") return null;
+  if (isOthers) return null;
   const scope = { tenantId, userId: typeof user === "string" ? user : userId };
   return { scope, filter: { ids: ids ?? null, metadata: rest, status: status ?? null } };
 }
@@ -145,7 +155,8 @@ function turnBefore(given: z.infer<typeof before> | null | undefined): string | 
 /** With its newest state. */
 export async function showThread(states: LangGraphParts["states"], response: Response, thread: StoredThread): Promise<Thread> {
   const { values, interrupts, tasks } = await states.read(conversationOf(response, thread));
-  return toThread(thread, { values, interrupts: interrupts.length > 0 ? { [tasks[0]?.id ?? thread.id]: interrupts } : {} });
+  const asked = interrupts.length > 0 ? { [tasks[0]?.id ?? thread.id]: interrupts } : {};
+  return toThread(thread, { values, interrupts: asked, error: thread.status === "error" ? (tasks[0]?.error ?? null) : null });
 }
 
 /** Threads and their states. */
@@ -157,7 +168,8 @@ export function threadRoutes({ memory }: AppParts, { threads, states }: LangGrap
 
   return makeRouter(threadOperations, {
     async createThread(request, response) {
-      const { thread_id: id, metadata, if_exists: ifExists, supersteps } = parseRequest(NewThread, request.body);
+      const { thread_id: id, metadata, if_exists: ifExists, supersteps, ttl } = parseRequest(NewThread, request.body);
+      refuseTtl(ttl);
       if (supersteps && supersteps.length > 0)
         throw notOffered("supersteps", "a state is not written from outside; bring messages with POST /api/v1/conversations/import");
       const owner = { tenantId: tenantOf(response), userId: userOfRequest(request, response, metadata?.["user_id"]) };
@@ -182,10 +194,12 @@ export function threadRoutes({ memory }: AppParts, { threads, states }: LangGrap
       response.json(await showThread(states, response, await threads.ofRequest(request, response)));
     },
     async changeThread(request, response) {
-      const { metadata } = parseRequest(ThreadChanges, request.body);
+      const { metadata, ttl } = parseRequest(ThreadChanges, request.body);
+      refuseTtl(ttl);
       const thread = await threads.ofRequest(request, response);
       const changed = await threads.addMetadata(conversationOf(response, thread), metadata ?? {});
       if (!changed) throw noSuchThread(thread.id);
+      if (request.get("prefer") === "return=minimal") return void response.status(204).end();
       response.json(await showThread(states, response, changed));
     },
     async deleteThread(request, response) {
@@ -213,10 +227,10 @@ export function threadRoutes({ memory }: AppParts, { threads, states }: LangGrap
       response.json(await states.list(conversationOf(response, thread), of));
     },
     async findThreadHistory(request, response) {
-      const { limit: most, before: point, checkpoint } = parseRequest(HistoryRequest, request.body);
+      const { limit: most, before: point, checkpoint, metadata } = parseRequest(HistoryRequest, request.body);
       const thread = await threads.ofRequest(request, response);
       const of = { limit: Math.min(most ?? 10, MOST_STATES), before: turnBefore(point), from: checkpoint?.checkpoint_id ?? null };
-      response.json(await states.list(conversationOf(response, thread), of));
+      response.json(await states.list(conversationOf(response, thread), { ...of, metadata: metadata ?? {} }));
     },
   });
 }

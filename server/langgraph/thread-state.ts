@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from "node:util";
 import { z } from "zod";
 import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
 import type { TurnRecord } from "../../stores/postgres/conversations/turn-record-store.ts";
@@ -7,6 +8,7 @@ import type { AppParts } from "../http/app-parts.ts";
 import { time } from "../http/openapi/operation.ts";
 import { storedOutcome } from "../turns/turn-source.ts";
 import { type Checkpoints, isBeginning, noSuchCheckpoint } from "./checkpoints.ts";
+import { askedOfRun } from "./asked-of-run.ts";
 import { MOST_MESSAGES, storedValues, ThreadValues } from "./thread-values.ts";
 
 /** The node that asks, and goes on when it is answered. */
@@ -89,6 +91,8 @@ interface ReadStates {
   from?: string | null;
   /** Only states before this turn's. */
   before?: string | null;
+  /** Only states whose metadata holds this, among the newest MOST_STATES. */
+  metadata?: Record<string, unknown>;
 }
 
 /** States of threads, read from conversations and turns. */
@@ -120,6 +124,7 @@ export function makeThreadStates({ stores, checkpoints }: Pick<AppParts, "stores
       next: interrupts.length > 0 ? [ASKING_NODE] : [],
       checkpoint: toCheckpoint(threadId, turnId),
       metadata: {
+        ...(outcome ? askedOfRun(outcome).metadata : {}),
         step,
         source: "loop",
         thread_id: threadId,
@@ -137,9 +142,11 @@ export function makeThreadStates({ stores, checkpoints }: Pick<AppParts, "stores
   const toBeginning = (conversation: OwnedConversation): ThreadState =>
     toState(conversation, { turnId: conversation.conversationId, shown: [], step: -1, parentId: null }, { record: undefined, now: null });
 
-  /** The newest first. A thread without turns has one state. */
-  async function list(conversation: OwnedConversation, asked: ReadStates): Promise<ThreadState[]> {
-    const isNewest = !asked.from && !asked.before;
+  /** The newest first. A thread without turns has one state, which has no checkpoint. */
+  async function list(conversation: OwnedConversation, given: ReadStates): Promise<ThreadState[]> {
+    const isNewest = !given.from && !given.before;
+    const filter = Object.entries(given.metadata ?? {});
+    const asked = filter.length > 0 ? { ...given, limit: MOST_STATES } : given;
     if (asked.from && isBeginning(conversation, asked.from)) return [toBeginning(conversation)];
     if (asked.before && isBeginning(conversation, asked.before)) return [];
     const [{ all, isWhole }, summary, core] = await Promise.all([
@@ -158,17 +165,23 @@ export function makeThreadStates({ stores, checkpoints }: Pick<AppParts, "stores
     const wanted = ends.toReversed().slice(0, asked.limit);
     const ids = wanted.flatMap(({ turnId }) => turnId ?? []);
     const records = new Map((await turns.findAll(conversation, ids)).map((record) => [record.id, record]));
-    return wanted.map(({ turnId, end }, index) => {
+    const states = wanted.map(({ turnId, end }, index) => {
       const place = ends.length - 1 - index;
       const shown = all.slice(Math.max(0, end - MOST_MESSAGES), end);
       const parentId = ends[place - 1]?.turnId ?? (isWhole ? conversation.conversationId : null);
       const of = { turnId, shown, step: place, parentId };
       return toState(conversation, of, { record: records.get(turnId ?? ""), now: isNewest && index === 0 ? now : null });
     });
+    const holds = ({ metadata }: ThreadState) => filter.every(([name, value]) => isDeepStrictEqual(metadata[name], value));
+    return states.filter(holds).slice(0, given.limit);
   }
 
   return {
-    list,
+    /** As a history: nothing of a thread in which nothing was said. */
+    async list(conversation: OwnedConversation, asked: ReadStates): Promise<ThreadState[]> {
+      const states = await list(conversation, asked);
+      return states.filter(({ checkpoint, values }) => checkpoint.checkpoint_id !== null || (values.messages ?? []).length > 0);
+    },
     /** The newest, or that after a turn. Throws AppError `not_found`. */
     async read(conversation: OwnedConversation, turnId: string | null = null): Promise<ThreadState> {
       const [state] = await list(conversation, { limit: 1, from: turnId });

@@ -19,11 +19,11 @@ export const Thread = z.object({
   updated_at: time,
   state_updated_at: time,
   metadata: z.looseObject({ graph_id: z.literal(GRAPH_ID), user_id: z.string() }),
-  status: z.enum(["idle", "busy", "interrupted"]),
+  status: z.enum(["idle", "busy", "interrupted", "error"]),
   config: z.object({}),
   values: ThreadValues.nullable().describe("Of one thread. Null in a list: read its state."),
   interrupts: z.record(z.string(), z.array(Interrupt)),
-  error: z.null(),
+  error: z.string().nullable().describe("Of one thread: how its newest run has failed."),
 });
 export type Thread = z.infer<typeof Thread>;
 
@@ -35,7 +35,7 @@ export function keptMetadata(given: Record<string, unknown>): Record<string, unk
   return Object.fromEntries(Object.entries(given).filter(([name]) => !(OWN_METADATA as readonly string[]).includes(name)));
 }
 
-export function toThread(thread: StoredThread, shown: Pick<Thread, "values" | "interrupts">): Thread {
+export function toThread(thread: StoredThread, shown: Pick<Thread, "values" | "interrupts"> & Partial<Pick<Thread, "error">>): Thread {
   const { id, userId, sessionId, title, metadata, status, createdAt, updatedAt, lastMessageAt } = thread;
   return {
     thread_id: id,
@@ -51,8 +51,8 @@ export function toThread(thread: StoredThread, shown: Pick<Thread, "values" | "i
     },
     status,
     config: {},
-    ...shown,
     error: null,
+    ...shown,
   };
 }
 

@@ -1,14 +1,18 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../errors/app-error.ts";
-import type { LastEvent, RunningTurn } from "../../graph/start-turn.ts";
-import type { Owner } from "../../stores/owner.ts";
+import type { LastEvent, RunningTurn, TurnInput } from "../../graph/start-turn.ts";
+import type { Owner, OwnerScope } from "../../stores/owner.ts";
+import { canActFor } from "../auth/caller.ts";
 
 /** For cancelled turns, in milliseconds. */
 const LAST_WRITES_MS = 5_000;
 
+/** Whose turn it is, and of its input what is told before anything is stored. */
+type TurnSession = Owner & { sessionId: string } & Pick<TurnInput, "asked" | "store">;
+
 export interface RegisteredTurn {
-  owner: Owner;
+  owner: TurnSession;
   turn: RunningTurn;
   /** It has held its conversation. */
   isAccepted: boolean;
@@ -82,12 +86,18 @@ export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS) {
     }
   }
 
+  /** Null: it is unknown, or of others. */
+  function findOwn(caller: OwnerScope, turnId: string): RegisteredTurn | null {
+    const found = turns.get(turnId);
+    return found && found.owner.tenantId === caller.tenantId && canActFor(caller, found.owner.userId) ? found : null;
+  }
+
   return {
     /** Throws AppError `shutting_down`. */
     assertOpen(): void {
       if (stopping.aborted) throw shuttingDown();
     },
-    add(turn: RunningTurn, owner: Owner): void {
+    add(turn: RunningTurn, owner: TurnSession): void {
       const entry: RegisteredTurn = { owner, turn, isAccepted: false, last: null, readers: 0, redirectedTo: null };
       turns.set(turn.turnId, entry);
       turn.accepted.then(
@@ -97,6 +107,13 @@ export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS) {
       void keepUntilForgotten(entry);
     },
     find: (turnId: string): RegisteredTurn | null => turns.get(turnId) ?? null,
+    findOwn,
+    /** Those that wait in line for the conversation of a session, in this process; the oldest first. */
+    waitingInLine: ({ tenantId, userId, sessionId }: TurnSession): RegisteredTurn[] =>
+      [...turns.values()].filter(({ owner, isAccepted, last }) => {
+        const isOfSession = owner.tenantId === tenantId && owner.userId === userId && owner.sessionId === sessionId;
+        return isOfSession && !isAccepted && last === null;
+      }),
     redirect(turnId: string, to: string): void {
       const entry = turns.get(turnId);
       if (entry) entry.redirectedTo = to;

@@ -4,7 +4,7 @@ import { parseLastEventId, sendTurnStream, turnStream } from "./turn-stream.ts";
 import { remoteSource, localSource, storedOutcome, storedSource, turnGone, type TurnSource } from "./turn-source.ts";
 import { AppError } from "../../errors/app-error.ts";
 import type { TurnRecord } from "../../stores/postgres/conversations/turn-record-store.ts";
-import { canActFor, callerOf } from "../auth/caller.ts";
+import { callerOf } from "../auth/caller.ts";
 import type { RegisteredTurn } from "./turn-registry.ts";
 import type { OwnerScope } from "../../stores/owner.ts";
 import type { AppParts } from "../http/app-parts.ts";
@@ -175,12 +175,8 @@ export interface FoundTurn {
 
 /** Throws AppError `not_found`, also for a turn of others and one that was refused. */
 export async function findTurn({ stores, turns: { registry } }: TurnParts, caller: OwnerScope, given: string): Promise<FoundTurn> {
-  const findOwn = (turnId: string): RegisteredTurn | null => {
-    const found = registry.find(turnId);
-    return found && found.owner.tenantId === caller.tenantId && canActFor(caller, found.owner.userId) ? found : null;
-  };
-  const id = findOwn(given)?.redirectedTo ?? given;
-  const entry = findOwn(id);
+  const id = registry.findOwn(caller, given)?.redirectedTo ?? given;
+  const entry = registry.findOwn(caller, id);
   const isRunningHere = entry !== null && entry.last === null;
   const record = await stores.turns.find(caller, id).catch((error: unknown) => {
     if (isRunningHere) return null;

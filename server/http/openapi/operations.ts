@@ -12,6 +12,7 @@ import { importOperations } from "../../conversations/import-routes.ts";
 import { assistantOperations } from "../../langgraph/assistant-routes.ts";
 import { langGraphOperations } from "../../langgraph/langgraph-routes.ts";
 import { runOperations } from "../../langgraph/run-routes.ts";
+import { threadlessRunOperations } from "../../langgraph/runs-without-thread.ts";
 import { storeOperations } from "../../langgraph/store-routes.ts";
 import { checkpointOperations } from "../../langgraph/checkpoint-routes.ts";
 import { threadOperations } from "../../langgraph/thread-routes.ts";
@@ -73,6 +74,7 @@ export const GROUPS: readonly OperationGroup[] = [
   threadOperations,
   checkpointOperations,
   runOperations,
+  threadlessRunOperations,
   storeOperations,
   langGraphOperations,
   mcpOperations,

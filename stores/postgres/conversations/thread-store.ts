@@ -2,8 +2,8 @@ import type { OwnedConversation, OwnerScope } from "../../owner.ts";
 import type { Database, StatementValue } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
 
-/** A turn runs, or waits for an answer, or neither. */
-export type ThreadStatus = "busy" | "interrupted" | "idle";
+/** A turn runs, or waits for an answer, or the newest one has failed, or nothing of this. */
+export type ThreadStatus = "busy" | "interrupted" | "error" | "idle";
 
 /** A conversation as LangGraph's clients list it. */
 export interface StoredThread {
@@ -42,7 +42,16 @@ export interface ThreadStore {
   addMetadata(conversation: OwnedConversation, metadata: Record<string, unknown>): Promise<StoredThread | null>;
 }
 
-const STATUS = `case when turn_id is null or turn_lease_until < clock_timestamp() then 'idle' when turn_lease_until = 'infinity' then 'interrupted' else 'busy' end`;
+/** How the newest turn has failed, as long as its outcome is kept. */
+const FAILURE = `(
+  select outcome->'error'->>'code' from messages join turns on question_id = messages.id
+  where messages.conversation_id = conversations.id and role = 'user'
+  order by messages.created_at desc, messages.id desc, started_at desc limit 1
+)`;
+
+const STATUS = `case when turn_id is not null and turn_lease_until = 'infinity' then 'interrupted'
+  when turn_id is not null and turn_lease_until >= clock_timestamp() then 'busy'
+  when ${FAILURE} <> 'turn_cancelled' then 'error' else 'idle' end`;
 
 const THREAD = `id, user_id as "userId", session_id as "sessionId", title, metadata, ${STATUS} as status,
   created_at as "createdAt", updated_at as "updatedAt", last_message_at as "lastMessageAt"`;

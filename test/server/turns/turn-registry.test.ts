@@ -29,7 +29,7 @@ describe("turns in memory", () => {
       cancel: () => undefined,
       ended,
     };
-    registry.add(turn, { tenantId: "tenant", userId: "user" });
+    registry.add(turn, { tenantId: "tenant", userId: "user", sessionId: "one" });
     return async function end(answer = "") {
       const last = { status: "done", content: { answer } } as LastEvent;
       log.append(last);

@@ -1,0 +1,57 @@
+import type { Response } from "express";
+import { toAppError } from "../../errors/app-error.ts";
+import { callerOf } from "../auth/caller.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import type { LangGraphParts } from "./langgraph-parts.ts";
+import type { OpenedRun } from "./open-run.ts";
+import type { StreamMode } from "./run-frames.ts";
+import { lastValues, runHeaders, sendRunStream } from "./run-stream.ts";
+import type { ThreadValues } from "./thread-values.ts";
+import { conversationOf } from "./threads.ts";
+
+/** A run by its id, of this process or another. */
+type JoinedRun = Pick<OpenedRun, "runId" | "threadId" | "source" | "frames">;
+
+/** Answers with runs: as streams, or with their last state. `readValues`: the state of a run that this process has not watched. */
+export function makeAnswerRun(
+  { heartbeatMs }: Pick<AppParts, "heartbeatMs">,
+  { threads, states }: Pick<LangGraphParts, "threads" | "states">,
+) {
+  async function readValues(response: Response, threadId: string | null): Promise<ThreadValues> {
+    const thread = threadId === null ? null : await threads.find(callerOf(response), threadId);
+    return thread ? (await states.read(conversationOf(response, thread))).values : {};
+  }
+
+  /**
+   * Waits for the end of a run. While it is quiet a space is sent, which JSON allows: proxies and clients give up what sends nothing for
+   * minutes. An error behind the first space is in the body.
+   */
+  async function answerEnd(response: Response, run: JoinedRun, readEnd = () => readValues(response, run.threadId)): Promise<void> {
+    const heartbeat = setInterval(() => {
+      if (response.destroyed || response.writableNeedDrain) return;
+      if (!response.headersSent) response.set(runHeaders(run)).type("json");
+      response.write(" ");
+    }, heartbeatMs);
+    try {
+      await run.source.accepted;
+      const end = await lastValues(run, response, readEnd);
+      if (response.headersSent) response.end(JSON.stringify(end));
+      else response.set(runHeaders(run)).json(end);
+    } catch (error) {
+      if (!response.headersSent) throw error;
+      const { code, message } = toAppError(error).toContent();
+      response.end(JSON.stringify({ __error__: { error: code, message } }));
+    } finally {
+      clearInterval(heartbeat);
+    }
+  }
+
+  return {
+    readValues,
+    answerEnd,
+    async sendOpened(response: Response, run: OpenedRun, modes: readonly StreamMode[]): Promise<void> {
+      if (!run.source.waits) await run.source.accepted;
+      await sendRunStream(response, run, { heartbeatMs, modes, after: 0, readValues: () => readValues(response, run.threadId) });
+    },
+  };
+}
