@@ -9,7 +9,7 @@ import { framesOf, human, langGraphClient, refusalOf, type StateValues, statuses
 const opened = useServiceWithModel();
 const client = () => langGraphClient(opened.url);
 
-type MultitaskStrategy = Run["multitask_strategy"];
+type MultitaskStrategy = NonNullable<Run["multitask_strategy"]>;
 
 let release: () => void;
 let threadId: string;
