@@ -46,12 +46,10 @@ export function makeAnswerRun(
     }
   }
 
-  return {
-    readValues,
-    answerEnd,
-    async sendOpened(response: Response, run: OpenedRun, modes: readonly StreamMode[]): Promise<void> {
-      if (!run.source.waits) await run.source.accepted;
-      await sendRunStream(response, run, { heartbeatMs, modes, after: 0, readValues: () => readValues(response, run.threadId) });
-    },
-  };
+  async function sendOpened(response: Response, run: OpenedRun, modes: readonly StreamMode[]): Promise<void> {
+    if (!run.source.waits) await run.source.accepted;
+    await sendRunStream(response, run, { heartbeatMs, modes, after: 0, readValues: () => readValues(response, run.threadId) });
+  }
+
+  return { readValues, answerEnd, sendOpened };
 }

@@ -6,5 +6,4 @@ export interface AskedOfRun {
 }
 
 /** Empty of a turn that another API began. */
-export const askedOfRun = ({ asked }: { asked?: Record<string, unknown> | null | undefined }): AskedOfRun =>
-  (asked?.["langgraph"] ?? {}) as AskedOfRun;
+export const askedOfRun = ({ asked }: { asked?: Record<string, unknown> | null | undefined }): AskedOfRun => asked?.["langgraph"] ?? {};
