@@ -19,8 +19,6 @@ const ItemToPut = z.looseObject({
     .record(z.string(), z.unknown(), "must be an object with content")
     .refine((value) => !isTooDeep(value), TOO_DEEP)
     .describe("`content`, and of a section the `version` that may be replaced."),
-  index: z.unknown().optional(),
-  ttl: z.unknown().optional(),
 });
 const ItemToDelete = z.looseObject({ namespace, key });
 const ItemSearch = z.looseObject({
@@ -122,7 +120,8 @@ export function storeRoutes({ config, stores, memory }: AppParts): Router {
 
   return makeRouter(storeOperations, {
     async putStoreItem(request: Request, response) {
-      const { namespace: labels, key: name, value, index, ttl } = parseRequest(ItemToPut, request.body);
+      const { namespace: labels, key: name, value, ...others } = parseRequest(ItemToPut, request.body);
+      const { index, ttl } = others as { index?: unknown; ttl?: unknown };
       if (index !== undefined && index !== null) throw notOffered("index", "core memory is never indexed, the archive always is");
       if (ttl !== undefined && ttl !== null) throw notOffered("ttl", "an item is kept until it is deleted, or for RETENTION_DAYS");
       await storeFor(response).batch([{ namespace: labels, key: name, value }]);

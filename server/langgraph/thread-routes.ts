@@ -18,11 +18,9 @@ const NewThread = z.looseObject({
   metadata: givenMetadata.nullish().describe("`user_id` says whose thread it is, unless the token does."),
   if_exists: z.enum(["raise", "do_nothing"], "must be raise or do_nothing").nullish(),
   supersteps: z.array(z.unknown()).nullish(),
-  ttl: z.unknown().optional(),
 });
 const ThreadChanges = z.looseObject({
   metadata: givenMetadata.nullish().describe("Is added; a null takes a field away."),
-  ttl: z.unknown().optional(),
 });
 const ThreadFilter = z.looseObject({
   ids: z.array(uuid).max(1_000).nullish(),
@@ -120,7 +118,8 @@ export const threadOperations = operationGroup({
   },
 });
 
-function refuseTtl(ttl: unknown): void {
+/** A field that is not described, as nothing is done with it. */
+function refuseTtl({ ttl }: { ttl?: unknown }): void {
   if (ttl !== undefined && ttl !== null) throw notOffered("ttl", "a thread is kept until it is deleted, or for RETENTION_DAYS");
 }
 
@@ -168,8 +167,8 @@ export function threadRoutes({ memory }: AppParts, { threads, states }: LangGrap
 
   return makeRouter(threadOperations, {
     async createThread(request, response) {
-      const { thread_id: id, metadata, if_exists: ifExists, supersteps, ttl } = parseRequest(NewThread, request.body);
-      refuseTtl(ttl);
+      const { thread_id: id, metadata, if_exists: ifExists, supersteps, ...others } = parseRequest(NewThread, request.body);
+      refuseTtl(others);
       if (supersteps && supersteps.length > 0)
         throw notOffered("supersteps", "a state is not written from outside; bring messages with POST /api/v1/conversations/import");
       const owner = { tenantId: tenantOf(response), userId: userOfRequest(request, response, metadata?.["user_id"]) };
@@ -194,8 +193,8 @@ export function threadRoutes({ memory }: AppParts, { threads, states }: LangGrap
       response.json(await showThread(states, response, await threads.ofRequest(request, response)));
     },
     async changeThread(request, response) {
-      const { metadata, ttl } = parseRequest(ThreadChanges, request.body);
-      refuseTtl(ttl);
+      const { metadata, ...others } = parseRequest(ThreadChanges, request.body);
+      refuseTtl(others);
       const thread = await threads.ofRequest(request, response);
       const changed = await threads.addMetadata(conversationOf(response, thread), metadata ?? {});
       if (!changed) throw noSuchThread(thread.id);

@@ -76,6 +76,7 @@ export const READS: Record<string, ReadRoute> = {
   "GET /langgraph/threads/:thread_id/runs/:run_id": { address: run, holds: "nothing" },
   "GET /langgraph/threads/:thread_id/runs/:run_id/join": { address: (person) => `${run(person)}/join`, holds: "own" },
   "GET /langgraph/threads/:thread_id/runs/:run_id/stream": { address: (person) => `${run(person)}/stream`, holds: "own" },
+  "GET /langgraph/runs/:run_id/stream": { address: ({ turn }) => `/langgraph/runs/${turn.turnId}/stream`, holds: "own" },
   "GET /langgraph/store/items": {
     address: ({ userId }) => `/langgraph/store/items?namespace=${encodeURIComponent(`${userId}.core`)}&key=goals`,
     holds: "own",
@@ -104,6 +105,7 @@ export const HOLDS_NOBODYS = [
   "GET /langgraph/assistants/:assistant_id/graph",
   "GET /langgraph/assistants/:assistant_id/schemas",
   "GET /langgraph/assistants/:assistant_id/subgraphs",
+  "GET /langgraph/assistants/:assistant_id/subgraphs/:namespace",
   "GET /api/v1/jobs",
   "GET /api/v1/settings", // not for a tenant: settings.test.ts
   "GET /api/v1/users/:id/audit", // not for a user

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from "@jest/globals";
-import { langGraphClient, human, refusalOf, type StateValues } from "../../server/langgraph/langgraph-client.ts";
+import { framesOf, langGraphClient, human, lastOf, refusalOf } from "../../server/langgraph/langgraph-client.ts";
 import { callApi, listConversations, putJson } from "../../support/clients/api-client.ts";
 import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { bearer, JWT_SECRET } from "../../servers/token-issuer.ts";
@@ -44,8 +44,12 @@ test("a token's user is the user of its threads and runs, and no other can be na
   expect(await bob.threads.create()).toMatchObject({ metadata: { user_id: "bob" } });
   const named = { input: human("Hello"), context: { user_id: "ada" } };
   expect(await refusalOf(bob.runs.wait(null, "assistant", named))).toMatchObject({ status: 403 });
-  const values = (await bob.runs.wait(null, "assistant", { input: human("Hello") })) as unknown as StateValues;
-  expect(values.messages).toHaveLength(2);
+  const [first, ...rest] = await framesOf(bob.runs.stream(null, "assistant", { input: human("Hello"), streamMode: "values" }));
+  expect(lastOf(rest).messages).toHaveLength(2);
+  const { run_id: runId } = first?.data as { run_id: string };
+  expect((await framesOf(bob.runs.joinStream(null, runId))).at(-1)).toEqual(rest.at(-1));
+  for (const headers of [tokenOf("acme", "ada"), bearer(keyOf("acme-corp"))])
+    expect(await refusalOf(framesOf(client(headers).runs.joinStream(null, runId)))).toMatchObject({ status: 404 });
   expect(await refusalOf(client(ACME).runs.wait(null, "assistant", { input: human("Hello") }))).toMatchObject({
     status: 400,
     message: expect.stringContaining("user_id") as unknown,
