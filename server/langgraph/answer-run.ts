@@ -24,16 +24,21 @@ export function makeAnswerRun(
 
   /**
    * Waits for the end of a run. While it is quiet a space is sent, which JSON allows: proxies and clients give up what sends nothing for
-   * minutes. An error behind the first space is in the body.
+   * minutes. An error behind the first space is in the body, as is the error of a run that has begun.
    */
-  async function answerEnd(response: Response, run: JoinedRun, readEnd = () => readValues(response, run.threadId)): Promise<void> {
+  async function answerEnd(
+    response: Response,
+    run: JoinedRun,
+    begun: Promise<unknown>,
+    readEnd: () => Promise<ThreadValues>,
+  ): Promise<void> {
     const heartbeat = setInterval(() => {
       if (response.destroyed || response.writableNeedDrain) return;
       if (!response.headersSent) response.set(runHeaders(run)).type("json");
       response.write(" ");
     }, heartbeatMs);
     try {
-      await run.source.accepted;
+      await begun;
       const end = await lastValues(run, response, readEnd);
       if (response.headersSent) response.end(JSON.stringify(end));
       else response.set(runHeaders(run)).json(end);
@@ -51,5 +56,14 @@ export function makeAnswerRun(
     await sendRunStream(response, run, { heartbeatMs, modes, after: 0, readValues: () => readValues(response, run.threadId) });
   }
 
-  return { readValues, answerEnd, sendOpened };
+  return {
+    readValues,
+    sendOpened,
+    /** Throws what it was refused for. */
+    answerOpened: (response: Response, run: OpenedRun): Promise<void> =>
+      answerEnd(response, run, run.source.accepted, () => readValues(response, run.threadId)),
+    /** Of a run that was begun by another request. */
+    answerJoined: (response: Response, run: JoinedRun, readEnd: () => Promise<ThreadValues>): Promise<void> =>
+      answerEnd(response, run, Promise.resolve(), readEnd),
+  };
 }

@@ -131,7 +131,7 @@ const isOfSession = (entry: RegisteredTurn | null, { userId, sessionId }: Stored
 export function runRoutes(parts: AppParts, { threads, states, checkpoints, openRun }: LangGraphParts): Router {
   const { heartbeatMs, turns, memory } = parts;
   const runs = makeRuns(parts);
-  const { sendOpened, answerEnd } = makeAnswerRun(parts, { threads, states });
+  const { sendOpened, answerOpened, answerJoined } = makeAnswerRun(parts, { threads, states });
   const bodyOf = (request: Request): RunBody => parseRequest(RunBody, request.body);
   const threadIdOf = (request: Request): string => parseUuid("thread id", request.params["thread_id"]);
 
@@ -167,7 +167,7 @@ export function runRoutes(parts: AppParts, { threads, states, checkpoints, openR
     },
     async waitForRun(request, response) {
       const body = bodyOf(request);
-      await answerEnd(response, await openRun.ofThread(request, response, threadIdOf(request), body));
+      await answerOpened(response, await openRun.ofThread(request, response, threadIdOf(request), body));
     },
     async listRuns(request, response) {
       const { status, ...page } = parseRequest(ListQuery, request.query);
@@ -183,7 +183,7 @@ export function runRoutes(parts: AppParts, { threads, states, checkpoints, openR
       const { thread, found } = await findRun(request, response);
       const run = { runId: found.id, threadId: thread.id, source: sourceOf(parts, found), frames: openRun.foundFrames(found.id) };
       turns.registry.attach(found.id, response, { cancels: isSet(cancels) });
-      await answerEnd(response, run, async () => (await states.read(conversationOf(response, thread), found.id)).values);
+      await answerJoined(response, run, async () => (await states.read(conversationOf(response, thread), found.id)).values);
     },
     async joinRunStream(request, response) {
       const query = parseRequest(JoinQuery, request.query);

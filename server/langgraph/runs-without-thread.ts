@@ -41,7 +41,7 @@ export const threadlessRunOperations = operationGroup({
 /** Runs without a thread. */
 export function threadlessRunRoutes(parts: AppParts, { threads, states, openRun }: LangGraphParts): Router {
   const { heartbeatMs, turns } = parts;
-  const { readValues, sendOpened, answerEnd } = makeAnswerRun(parts, { threads, states });
+  const { readValues, sendOpened, answerOpened } = makeAnswerRun(parts, { threads, states });
 
   /** Nothing of such a run is stored; this process knows it for a while. */
   async function findRun(response: Response, id: string): Promise<FoundTurn> {
@@ -57,7 +57,7 @@ export function threadlessRunRoutes(parts: AppParts, { threads, states, openRun 
       await sendOpened(response, await openRun.withoutThread(request, response, body), modesOf(body));
     },
     async waitForRunWithoutThread(request, response) {
-      await answerEnd(response, await openRun.withoutThread(request, response, parseRequest(RunBody, request.body)));
+      await answerOpened(response, await openRun.withoutThread(request, response, parseRequest(RunBody, request.body)));
     },
     async joinRunStreamWithoutThread(request, response) {
       const query = parseRequest(JoinQuery, request.query);

@@ -186,7 +186,7 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
         requestedModel: body.model,
       };
       const { on_busy: onBusy } = body;
-      const waits = onBusy !== "refuse";
+      const waits = onBusy === "enqueue" || onBusy === "interrupt";
       const source =
         keyHash === null
           ? localSource(await start(input, { onBusy, watch }), waits)
