@@ -76,13 +76,21 @@ async function passQuestion({ turns, questions }: BeginParts, turn: BeginTurn, o
   );
 }
 
-async function beginWhenFree(parts: BeginParts, turn: BeginTurn, { onBusy, signal, window }: BeginOptions): Promise<BegunTurn> {
-  const { turns, records } = parts;
+const placeInLine = (onBusy: OnBusy, { tenantId, userId, sessionId }: BeginTurn): string =>
+  JSON.stringify([onBusy, tenantId, userId, sessionId]);
+
+async function beginWhenFree(
+  parts: BeginParts & { line: KeyedQueue },
+  turn: BeginTurn,
+  { onBusy, signal, window }: BeginOptions,
+): Promise<BegunTurn> {
+  const { turns, records, line } = parts;
+  const isOvertaken = (): boolean => onBusy === "enqueue" && line.isTaken(placeInLine("interrupt", turn));
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
     signal?.throwIfAborted();
-    const begun = await begin(turns, turn, window);
+    const begun = isOvertaken() ? null : await begin(turns, turn, window);
     if (begun) return begun;
-    await passQuestion(parts, turn, onBusy);
+    if (!isOvertaken()) await passQuestion(parts, turn, onBusy);
     if (onBusy === "interrupt") await records.interrupt(turn, turn.key?.keyHash ?? null);
     await sleep(pause, undefined, { signal }).catch(() => undefined);
   }
@@ -97,8 +105,7 @@ async function beginWhenFree(parts: BeginParts, turn: BeginTurn, { onBusy, signa
 export async function beginTurn(parts: BeginParts & { line: KeyedQueue }, turn: BeginTurn, options: BeginOptions): Promise<BegunTurn> {
   const { onBusy, signal, window } = options;
   if (onBusy === "enqueue" || onBusy === "interrupt") {
-    const place = JSON.stringify([onBusy, turn.tenantId, turn.userId, turn.sessionId]);
-    return parts.line.run(place, () => beginWhenFree(parts, turn, options), signal);
+    return parts.line.run(placeInLine(onBusy, turn), () => beginWhenFree(parts, turn, options), signal);
   }
   for (const isLast of [onBusy === "refuse", true]) {
     const begun = await begin(parts.turns, turn, window);
@@ -119,6 +126,7 @@ type KeyedQueue = ReturnType<typeof makeKeyedQueue>;
 export function makeKeyedQueue() {
   const last = new Map<string, Promise<void>>();
   return {
+    isTaken: (key: string): boolean => last.has(key),
     /** Runs `attempt` when all earlier ones of the key have ended. Throws the signal's reason when it aborts before. */
     async run<Result>(key: string, attempt: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
       const before = last.get(key);
