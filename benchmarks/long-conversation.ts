@@ -40,11 +40,12 @@ interface Done {
   receipt: { summary: { version: number } | null; core_memory: unknown[]; episodes: { message_ids: string[] }[] };
 }
 
-async function call<Body>(address: string, body?: unknown): Promise<Body> {
-  const init = body === undefined ? {} : { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
+async function call<Body>(address: string, body?: unknown, method = body === undefined ? "GET" : "POST"): Promise<Body> {
+  const init = { method, headers: { "content-type": "application/json" }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
   return (await (await fetch(`${service.line}${address}`, init)).json()) as Body;
 }
-const say = (message: string): Promise<Done> => call<Done>("/api/v1/chat", { user_id: "ada", session_id: "long", message });
+const say = (message: string, more: { session_id?: string; agent?: string } = {}): Promise<Done> =>
+  call<Done>("/api/v1/chat", { user_id: "ada", session_id: "long", message, ...more });
 
 const [talk] = generateDialogues({ count: 1, turns: TURNS });
 const failed: string[] = [];
@@ -63,15 +64,22 @@ for (let turn = 1; turn < TURNS; turn++) {
     );
 }
 await call(`/api/v1/conversations/${last?.conversation_id}/settle?timeout_ms=300000`, {});
-const asked = await say(QUESTION);
 const { sections } = await call<{ sections: { content: string }[] }>("/api/v1/users/ada/core-memory");
 const inCoreMemory = sections.some(({ content }) => content.includes(HOLDS));
 print(`\nFailed turns: ${failed.length === 0 ? "none" : failed.join("; ")} of ${TURNS}.`);
 print(
   `Prompts: ${Math.min(...prompts)} to ${Math.max(...prompts)} tokens; the last ten on average ${Math.round(prompts.slice(-10).reduce((sum, tokens) => sum + tokens, 0) / 10)}.`,
 );
-print(`> ${QUESTION}\n< ${asked.answer.replaceAll(/\s+/g, " ")}`);
-print(`The answer ${asked.answer.includes(HOLDS) ? "has" : "does not have"} it. Core memory ${inCoreMemory ? "has" : "does not have"} it.`);
-print(
-  `Receipt: summary ${JSON.stringify(asked.receipt.summary)}, core memory ${JSON.stringify(asked.receipt.core_memory)}, ${asked.receipt.episodes.length} episodes.`,
-);
+print(`Core memory ${inCoreMemory ? "has" : "does not have"} what was said in turn 3.`);
+// A model as small as this answers at random unless its temperature is 0.
+await call("/api/v1/agents/steady", { description: "Answers what it reads", temperature: 0 }, "PUT");
+for (const [session_id, where] of [
+  ["long", "in this conversation"],
+  ["other", "in another session"],
+] as const) {
+  const { answer, receipt, usage } = await say(QUESTION, { session_id, agent: "steady" });
+  print(`\n${where}, with a prompt of ${usage.prompt_tokens} tokens\n> ${QUESTION}\n< ${answer.replaceAll(/\s+/g, " ")}`);
+  print(
+    `The answer ${answer.includes(HOLDS) ? "has" : "does not have"} it. Receipt: summary ${JSON.stringify(receipt.summary)}, core memory ${JSON.stringify(receipt.core_memory)}, ${receipt.episodes.length} episodes.`,
+  );
+}

@@ -11,7 +11,7 @@ import { retryWhileUnreachable } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
 import { makeRouteByEmbedding, type EmbeddingRoute, type RouteEmbedder } from "./routing/route-by-embedding.ts";
 import { type AgentRoute, routeToAgent } from "./routing/route-to-agent.ts";
-import { makeRouteByModel } from "./routing/route-by-model.ts";
+import { AMONG_AGENTS, AMONG_BASES, makeRouteByModel } from "./routing/route-by-model.ts";
 import { GENERAL, makeDecision, routeBySharedWords, routeByWords } from "./routing/route-by-words.ts";
 
 /** A route by meaning as sure as this needs no model. */
@@ -95,7 +95,7 @@ export function makeRoute(parts: RouteParts): Node {
     return routeToAgent(message, agents, {
       byEmbedding:
         byEmbedding && ((bases, isTie) => attempt(runtime, (signal) => byEmbedding({ tenantId, message, bases, isTie, signal }))),
-      byModel: byModel && ((bases) => attempt(runtime, (signal) => byModel({ message, bases, signal }))),
+      byModel: byModel && ((bases) => attempt(runtime, (signal) => byModel({ message, among: AMONG_AGENTS, bases, signal }))),
     });
   }
 
@@ -116,9 +116,9 @@ export function makeRoute(parts: RouteParts): Node {
       near === null && byEmbedding && !isTie ? (routeBySharedWords({ ...asked, bases: candidates }) ?? byWords) : byWords;
     if (byEmbedding) near = await attempt(runtime, (signal) => byEmbedding({ tenantId, message, bases: candidates, isTie, signal }));
     if (byModel && (near?.confidence ?? 0) < CLEAR) {
-      const answer = await attempt(runtime, (signal) => byModel({ message, bases, signal }));
+      const answer = await attempt(runtime, (signal) => byModel({ message, among: AMONG_BASES, bases, signal }));
       if (answer)
-        return makeDecision(answer.kb_prefix, asked, {
+        return makeDecision(answer.name, asked, {
           ...answer,
           method: "llm",
           reason: answer.reason || "the router model chose it",

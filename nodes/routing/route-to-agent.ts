@@ -14,7 +14,7 @@ export interface AgentRoute {
 
 export interface AgentRouteParts {
   byEmbedding: ((bases: readonly KnowledgeBase[], isTie: boolean) => Promise<EmbeddingRoute | null>) | null;
-  byModel: ((bases: readonly KnowledgeBase[]) => Promise<{ kb_prefix: string; reason: string } | null>) | null;
+  byModel: ((bases: readonly KnowledgeBase[]) => Promise<{ name: string; reason: string } | null>) | null;
 }
 
 /** The agent with most keywords in the message, else the nearest in meaning, else the one that the router model names, else the assistant. */
@@ -35,6 +35,6 @@ export async function routeToAgent(
   const near = await byEmbedding?.(candidates, best !== undefined);
   if (near?.prefix) return { agent: named(near.prefix), reason: near.reason };
   const chosen = await byModel?.(candidates);
-  if (chosen) return { agent: named(chosen.kb_prefix), reason: chosen.reason };
+  if (chosen) return { agent: named(chosen.name), reason: chosen.reason || "the router model chose it" };
   return { agent: best ? named(best.base.prefix) : null, reason: near?.reason ?? "no agent fits the message" };
 }

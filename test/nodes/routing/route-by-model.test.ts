@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 import type { ModelScript } from "../../servers/model-server.ts";
+import { type Agent, AgentSpec } from "../../../turn/agent.ts";
 import { useModelServer } from "../../support/services/use-model-server.ts";
 import { makeRouter, TWO_BASES } from "./route-test-parts.ts";
 
@@ -123,5 +124,25 @@ describe("the router model", () => {
     for (const told of ["travel:\n> Travel rules: flights", "Documents: 报销制度", "general"]) expect(system?.content).toContain(told);
     expect(user?.content.match(/<\/message>/g)).toHaveLength(1);
     expect(server.seen[0]?.body.tools?.map((offered) => offered.function.name)).toEqual(["route"]);
+  });
+
+  test("chooses among agents as agents, and the assistant where the message is the task of none", async () => {
+    const spec = AgentSpec.parse({ description: "Books taxis and trains" });
+    const driver: Agent = { ...spec, name: "driver", tier: "tenant" };
+    const route = makeRouter({ bases: [], agents: { list: async () => [driver] }, routerUrl: server.url });
+    for (const [agent, worker_name] of [
+      ["driver", "agent:driver"],
+      ["assistant", "general:hybrid_agent"],
+    ] as const) {
+      server.answer(tool({ agent, confidence: 0.9, reason: "r" }));
+      expect((await route(UNCLEAR)).decision.worker_name).toBe(worker_name);
+    }
+    const prompt = server.seen[0]?.body.messages[0]?.content ?? "";
+    expect(prompt).toContain("driver:\n> Books taxis and trains\n");
+    expect(prompt).not.toMatch(/knowledge base|Keywords/);
+    server.answer(tool(ANSWER));
+    const { decision, errors } = await route(UNCLEAR);
+    expect(decision.worker_name).toBe("general:hybrid_agent");
+    expect(errors.map(({ message }) => message)).toEqual([expect.stringContaining("none of the agents")]);
   });
 });

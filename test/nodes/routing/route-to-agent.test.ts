@@ -7,7 +7,7 @@ const AGENTS = [agent("cook", ["recipe", "menu"]), agent("waiter", ["menu", "tab
 type Near = Awaited<ReturnType<NonNullable<AgentRouteParts["byEmbedding"]>>>;
 
 const asked: string[][] = [];
-const route = async (message: string, near: Partial<NonNullable<Near>> | null, chosen: { kb_prefix: string; reason: string } | null) => {
+const route = async (message: string, near: Partial<NonNullable<Near>> | null, chosen: { name: string; reason: string } | null) => {
   const { agent: found, reason } = await routeToAgent(message, AGENTS, {
     byEmbedding: async (bases) => (asked.push(bases.map(({ prefix }) => prefix)), near as Near),
     byModel: async () => chosen,
@@ -35,7 +35,7 @@ test("without keywords meaning decides, among all; after a tie only among those 
 
 test("where meaning does not decide the model does, and else the first of a tie, or the assistant", async () => {
   const far = { prefix: null, reason: "nothing is near" };
-  expect(await route("What is on the menu?", far, { kb_prefix: "waiter", reason: "a guest asks" })).toEqual(["waiter", "a guest asks"]);
+  expect(await route("What is on the menu?", far, { name: "waiter", reason: "a guest asks" })).toEqual(["waiter", "a guest asks"]);
   expect(await route("What is on the menu?", far, null)).toEqual(["cook", "nothing is near"]);
   expect(await route("How tall is the moon?", far, null)).toEqual([null, "nothing is near"]);
   expect(await route("How tall is the moon?", null, null)).toEqual([null, "no agent fits the message"]);
