@@ -60,13 +60,12 @@ function incomplete(purpose: ModelPurpose, model: BaseChatModel, hasChunks: bool
   return new AppError("model_incomplete", `The ${purpose} ${what}`);
 }
 
-/** A model may spend all of its bound on thoughts, which are not shown. */
-function empty(purpose: string, cut: ModelAnswer["cut"]): AppError {
-  const what =
-    cut === null
-      ? "gave an empty answer. Try again"
-      : "used up its tokens before its first word. Raise MAX_ANSWER_TOKENS, or the request's max_tokens";
-  return new AppError("model_incomplete", `The ${purpose} model ${what}.`);
+/** A model may spend all of its bound on thoughts, which are not shown, or on a call that it does not finish. */
+function empty(purpose: string, cut: ModelAnswer["cut"], [unfinished]: readonly AskedCall[]): AppError {
+  if (cut === null) return new AppError("model_incomplete", `The ${purpose} model gave an empty answer. Try again.`);
+  const where = unfinished ? `in the middle of its call of "${unfinished.name}"` : "before its first word";
+  const fix = "Raise MAX_ANSWER_TOKENS, or the request's max_tokens.";
+  return new AppError("model_out_of_tokens", `The ${purpose} model used up its tokens ${where}. ${fix}`);
 }
 
 export interface WholeAnswerRequest {
@@ -183,7 +182,7 @@ async function attemptAnswer(request: AnswerRequest, purpose: ModelPurpose): Pro
     if (finishReason === "length") answer.cut = "length";
     else if (finishReason) answer.toolCalls = calls.collected(); // a call that was cut off is none
     if (!finishReason) answer.error = incomplete(purpose, model, hasChunks);
-    else if (!answer.text && answer.toolCalls.length === 0) answer.error = empty(purpose, answer.cut);
+    else if (!answer.text && answer.toolCalls.length === 0) answer.error = empty(purpose, answer.cut, calls.collected());
   } catch (error) {
     // The SDK reports an abort in words of its own.
     const thrown: unknown = deadlines.signal.aborted ? deadlines.signal.reason : error;

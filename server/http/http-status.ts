@@ -44,6 +44,7 @@ export const HTTP_STATUS = {
   model_stalled: 503,
   model_interrupted: 503,
   model_incomplete: 503,
+  model_out_of_tokens: 503,
   model_bad_response: 503,
   model_malformed: 503,
   index_unavailable: 503,

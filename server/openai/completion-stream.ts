@@ -64,6 +64,8 @@ export async function* toCompletionEvents(
         return [{ kind: "end", finishReason: calls > 0 ? "tool_calls" : completed && !cut ? "stop" : "length", usage }];
       }
       case "error":
+        // OpenAI's server ends such an answer so. Clients would try an error of the server again.
+        if (event.content.code === "model_out_of_tokens") return [{ kind: "end", finishReason: "length", usage: NO_USAGE }];
         return [{ kind: "error", error: toError(event.content, field) }];
       case "route_decision":
       case "execution_log":

@@ -26,6 +26,7 @@ export const MODEL_ERRORS = [
   "model_stalled",
   "model_interrupted",
   "model_incomplete",
+  "model_out_of_tokens",
   "model_bad_response",
   "model_malformed",
 ] as const satisfies readonly ErrorCode[];

@@ -1,6 +1,7 @@
 import { HumanMessage } from "@langchain/core/messages";
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
+import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 import { streamAnswer, type AnswerRequest, type ModelAnswer, wholeAnswer } from "../../models/stream-answer.ts";
 import { NOOP_OBSERVER } from "../../observe/observer.ts";
 import type { ModelScript } from "../servers/model-server.ts";
@@ -205,6 +206,22 @@ describe.each(WAYS_TO_STREAM)("wholeAnswer over a socket, %s", (_way, modelAt) =
     expect(text).toMatch(/^(?:amigos de nós ){100}/);
     await closed();
   });
+});
+
+test.each<[string, ModelScript, RegExp]>([
+  ["before its first word", { tokens: [], ending: "length" }, /before its first word/],
+  [
+    "in the middle of a call",
+    { toolCalls: [{ name: "todo_write", arguments: { items: [] } }], ending: "length" },
+    /in the middle of its call of "todo_write"/,
+  ],
+])("streamAnswer says that the tokens were used up %s, and does not ask again", async (_where, script, words) => {
+  server.answer(script);
+  const tools = [{ type: "function" as const, function: { name: "todo_write", parameters: { type: "object", properties: {} } } }];
+  const answer = await streamAnswer({ ...REQUEST, tools, model: createOpenAIChatModel({ model: "test-chat", baseUrl: server.url }) });
+  expect(answer).toMatchObject({ text: "", toolCalls: [], cut: "length", error: { code: "model_out_of_tokens", retryable: false } });
+  expect(answer.error?.message).toMatch(words);
+  expect(server.seen).toHaveLength(1);
 });
 
 test("streamAnswer stops a summary that loops, as cut, and lets a chat go on", async () => {

@@ -122,6 +122,7 @@ export function responseRoutes(parts: AppParts): Router {
       const whole = toTurnResult(outcome, record);
       if (whole) return { status: whole.completed && !whole.cut ? "completed" : "incomplete", output, usage: whole.usage };
       const partial = output.map((item) => ({ ...item, status: "incomplete" as const }));
+      if (outcome.error?.code === "model_out_of_tokens") return { status: "incomplete", output: partial };
       return { status: outcome.error?.code === "turn_cancelled" ? "cancelled" : "failed", output: partial, error: outcome.error };
     }
     if (record?.answerId) {

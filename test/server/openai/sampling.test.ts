@@ -47,6 +47,20 @@ describe("completions with the official client", () => {
     expect(answer).toMatchObject({ content: "Once upon", completed: true, metadata: { cut: "length" } });
   });
 
+  test.each<[string, ModelScript]>([
+    ["their first word", { tokens: [], ending: "length" }],
+    ["the end of a call", { toolCalls: [{ name: "weather", arguments: { city: "Porto" } }], ending: "length" }],
+  ])("that reach max_tokens before %s end by their length, too", async (_what, script) => {
+    running.model.answer(script);
+    const tools = [{ type: "function" as const, function: { name: "weather", parameters: { type: "object", properties: {} } } }];
+    const { choices } = await create("spent", { max_tokens: 3, tools });
+    expect(choices).toMatchObject([{ message: { content: null }, finish_reason: "length" }]);
+    const request = { model: MODEL, user: "ada", messages: [says("And streamed?")], max_tokens: 3, tools };
+    const chunks = await Array.fromAsync(await client("spent").chat.completions.create({ ...request, stream: true }));
+    expect(chunks.at(-1)?.choices).toMatchObject([{ finish_reason: "length" }]);
+    expect(sent()).toHaveLength(2);
+  });
+
   test.each<[string, object, string]>([
     ["probabilities of tokens", { logprobs: true }, "logprobs"],
     ["the likeliest tokens", { top_logprobs: 3 }, "top_logprobs"],

@@ -167,7 +167,10 @@ describe("a turn over HTTP", () => {
     running.model.answer({ tokens: [], ending: "length" });
     const before = running.model.seen.length;
     const { events } = await ask("thoughts");
-    expect(contentOf(events, "error")).toMatchObject({ code: "model_incomplete", message: expect.stringContaining("MAX_ANSWER_TOKENS") });
+    expect(contentOf(events, "error")).toMatchObject({
+      code: "model_out_of_tokens",
+      message: expect.stringContaining("MAX_ANSWER_TOKENS"),
+    });
     expect(running.model.seen).toHaveLength(before + 1);
   });
 

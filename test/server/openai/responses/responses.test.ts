@@ -140,6 +140,13 @@ describe("responses with the official client", () => {
     expect((await client().responses.retrieve(final.id)).status).toBe("incomplete");
   });
 
+  test("that are cut before their first word are incomplete, too", async () => {
+    running.model.answer({ tokens: [], ending: "length" });
+    const created = await client().responses.create({ model: MODEL, user: "ada", input: "nothing", store: true });
+    expect(created).toMatchObject({ status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [] });
+    expect(await client().responses.retrieve(created.id)).toMatchObject({ status: "incomplete", error: null });
+  });
+
   test("of a model that is away are a plain error; of one that breaks off the stream ends with response.failed", async () => {
     running.model.answer({ status: 500 });
     for (const stream of [false, true])
