@@ -1,4 +1,3 @@
-import { ToolMessage } from "@langchain/core/messages";
 import { ToolInputParsingException } from "@langchain/core/tools";
 import { AppError } from "../errors/app-error.ts";
 import { abortable, startDeadline } from "../models/deadlines.ts";
@@ -8,14 +7,16 @@ import { parseArguments } from "../text/tool-arguments.ts";
 import type { Elicit } from "../turn/elicited-form.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import type { PermissionAction } from "../turn/agent.ts";
+import type { Picture } from "../turn/picture.ts";
 import { cutOutput } from "./cut-output.ts";
+import { readResult } from "./read-result.ts";
 import type { AgentTool, ToolTurn } from "./tool.ts";
 
 /** Functions of the caller's own around every call of a tool. */
 export interface ToolHooks {
   /** Throws to refuse the call: the model reads the message. */
   before?: (call: { name: string; arguments: unknown }, turn: ToolTurn) => Promise<void> | void;
-  /** Returns what the model reads instead of the output. */
+  /** Returns what the model reads instead of the output. Other words take the place of pictures, too. */
   after?: (call: { name: string; arguments: unknown; output: string }, turn: ToolTurn) => Promise<string> | string;
 }
 
@@ -36,6 +37,8 @@ export interface ToolOutcome {
   output: string;
   isCut: boolean;
   ms: number;
+  /** Default: none. */
+  pictures?: readonly Picture[];
 }
 
 /** A failure that the model reads: its code, what happened and what to do. */
@@ -62,25 +65,6 @@ function argumentsOf({ arguments: given }: AskedCall): Record<string, unknown> {
   throw new ToolError("invalid_arguments", "The arguments are no JSON object.", "Call the tool again with one JSON object as arguments.");
 }
 
-function toText(result: unknown): string {
-  if (result instanceof ToolMessage) return toText(result.content);
-  if (typeof result === "string") return result;
-  if (Array.isArray(result)) return result.map(partText).join("\n");
-  return JSON.stringify(result) ?? "";
-}
-
-/** Of LangChain's content blocks. */
-const PICTURE_TYPES: readonly unknown[] = ["image", "image_url"];
-
-function partText(part: unknown): string {
-  if (isTextPart(part)) return part.text;
-  const isPicture = typeof part === "object" && part !== null && "type" in part && PICTURE_TYPES.includes(part.type);
-  return isPicture ? "[picture 图片 left out]" : JSON.stringify(part);
-}
-
-const isTextPart = (part: unknown): part is { text: string } =>
-  typeof part === "object" && part !== null && "text" in part && typeof part.text === "string";
-
 function toToolError(thrown: unknown, { name }: AskedCall): ToolError {
   if (thrown instanceof ToolError) return thrown;
   if (thrown instanceof ToolInputParsingException)
@@ -103,7 +87,7 @@ export async function runToolCall(call: AskedCall, parts: ToolCallParts): Promis
   const began = performance.now();
   using deadline = startDeadline(timeoutMs, signal);
 
-  async function run(): Promise<{ text: string; isCut: boolean }> {
+  async function run(): Promise<{ text: string; isCut: boolean; pictures: readonly Picture[] }> {
     const found = tools.find(({ name }) => name === call.name);
     if (!found) {
       const known = tools.map(({ name }) => name).join(", ");
@@ -122,14 +106,15 @@ export async function runToolCall(call: AskedCall, parts: ToolCallParts): Promis
     await hooks.before?.({ name: call.name, arguments: given }, turn);
     const options = { signal: deadline.signal, configurable: { turn, elicit } };
     const result: unknown = await found.tool.invoke(given, options);
-    const output = toText(result);
+    const { text: output, pictures } = readResult(result);
     const changed = hooks.after ? await hooks.after({ name: call.name, arguments: given, output }, turn) : output;
-    return cutOutput(storableText(changed), found.readsOn ? offsetOf(given) : null);
+    const shown = cutOutput(storableText(changed), found.readsOn ? offsetOf(given) : null);
+    return { ...shown, pictures: changed === output ? pictures : [] };
   }
 
   try {
-    const { text, isCut } = await abortable(run, deadline.signal);
-    return { ok: true, output: text, isCut, ms: millisecondsSince(began) };
+    const { text, isCut, pictures } = await abortable(run, deadline.signal);
+    return { ok: true, output: text, isCut, ms: millisecondsSince(began), pictures };
   } catch (thrown) {
     signal.throwIfAborted();
     const error = deadline.isOver()

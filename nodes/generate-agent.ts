@@ -9,6 +9,7 @@ import type { Agent } from "../turn/agent.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import { givenOf, type ResumedTurn } from "../turn/resumed-turn.ts";
+import type { Picture } from "../turn/picture.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import { type LoopSoFar, modelStep, runAgent, startAgent } from "./agent/agent-run.ts";
 import type { AgentTurn } from "./agent/agent-turn.ts";
@@ -127,11 +128,13 @@ export function makeGenerateAgent({
         for (const content of reading.notices) emit(runtime, { status: "notice", content });
         const running = startAgent(turn, agent, tools, progress.elapsedMs);
         let end: string | null = null;
+        let pictures: readonly Picture[] = resumed?.pictures ?? [];
         if (resumed) {
           tellAnswer(runtime, resumed);
           const next = await running.calls.afterAnswer(resumed);
           if (next.question) return { answer: null, question: next.question, error: null };
           end = next.end ?? resumed.state.end ?? null;
+          pictures = [...pictures, ...next.pictures];
           reading.steps = await retryWhileUnreachable(() => steps.ofQuestions(held, reading.questionIds), signal);
         }
         const { name: model } = firstChoice(choicesOf(agent));
@@ -144,7 +147,7 @@ export function makeGenerateAgent({
           const assembled = await assemble(tokenBudget, model);
           for (const content of promptNotices(assembled, tokenBudget)) emit(runtime, { status: "notice", content });
           last.prompt = assembled;
-          return [...assembled.before, ...picturesOfResults(resumed?.pictures, { sight: settings.sight, model })];
+          return [...assembled.before, ...picturesOfResults(pictures, { sight: settings.sight, model })];
         };
         if (callerTools?.mustCall) {
           const answer = await callAsForced(turn, agent, { prompt, mustSee, tools }, { answerId, modelOptions });

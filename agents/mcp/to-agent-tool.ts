@@ -36,7 +36,16 @@ function withoutPatterns(schema: unknown): unknown {
   );
 }
 
-function partText(part: CallToolResult["content"][number]): string {
+type Part = CallToolResult["content"][number];
+
+/** A picture as LangChain's tools return it; null for another part. */
+function pictureOf(part: Part): { type: "image"; mimeType: string; data: string } | null {
+  if (part.type === "image") return { type: "image", mimeType: part.mimeType, data: part.data };
+  const { mimeType = "", blob } = part.type === "resource" && "blob" in part.resource ? part.resource : {};
+  return blob !== undefined && mimeType.startsWith("image/") ? { type: "image", mimeType, data: blob } : null;
+}
+
+function partText(part: Part): string {
   switch (part.type) {
     case "text":
       return part.text;
@@ -117,7 +126,8 @@ export function toAgentTool(
           const text = show(toText(result));
           if (result.isError)
             throw new ToolError("tool_failed", text.slice(0, MOST_ERROR_CHARACTERS), "Correct the call, or do without it.");
-          return text;
+          if (!result.content.some(pictureOf)) return text;
+          return result.content.map((part) => pictureOf(part) ?? { type: "text", text: show(partText(part)) });
         } catch (thrown) {
           return refuse(thrown, server, show, signal);
         }

@@ -13,6 +13,7 @@ import { estimateTokens } from "../../text/tokens.ts";
 import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
 import type { Agent, PermissionAction } from "../../turn/agent.ts";
 import { emit } from "../../turn/context.ts";
+import type { Picture } from "../../turn/picture.ts";
 import type { Question } from "../../turn/question.ts";
 import type { NewQuestion, PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../turn-lease.ts";
@@ -51,6 +52,8 @@ function askedBy(asks: NonNullable<AgentTool["asks"]>, given: Record<string, unk
 export interface CalledTools {
   /** A message for each call that has its result, in the order of the calls. */
   results: BaseMessage[];
+  /** Of these results. */
+  pictures: readonly Picture[];
   /** The turn has to wait for its answer. */
   question: Question | null;
   /** Why no more tools are called. */
@@ -60,6 +63,7 @@ export interface CalledTools {
 /** `again`: the call failed, as its server asks something. It is made once more when somebody has answered. */
 interface RanCall {
   message: BaseMessage;
+  pictures: readonly Picture[];
   failsAgain: boolean;
   again: ReturnType<typeof callAgain> | null;
 }
@@ -129,7 +133,7 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
       const parts = { tools, permissionOf: permission, turn: toolTurn, hooks: turn.hooks, timeoutMs, signal, elicit: elicits };
       return runToolCall(call, parts);
     };
-    const { ok, output, isCut, ms } = await outcome();
+    const { ok, output, isCut, ms, pictures = [] } = await outcome();
     await retryWhileUnreachable(() => steps.end(held, { seq: call.seq, output, ok, tokens: estimateTokens(output) }), signal);
     const shown = output.slice(0, SHOWN_CHARACTERS).toWellFormed();
     const cut = isCut || shown.length < output.length;
@@ -137,6 +141,7 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     const form = ok ? null : unanswered();
     return {
       message: toolMessage(call.id, call.name, output),
+      pictures,
       failsAgain: !ok && guard.noteFailure({ name: call.name, output, round }),
       again: form && callAgain(call, form, ++progress.steps),
     };
@@ -191,15 +196,8 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     const now = judged.flatMap(({ call, verdict }) => ("ask" in verdict ? [] : [{ call, verdict }]));
     const waiting = judged.flatMap(({ call, verdict }) => ("ask" in verdict ? [{ call, ask: verdict.ask }] : []));
     const begun = now.map(({ call, verdict }): NewStep => {
-      return {
-        seq: call.seq,
-        agent: agent.name,
-        kind: "tool",
-        name: call.name,
-        callId: call.id,
-        arguments: shownArguments(call),
-        ruling: rulingOf(verdict),
-      };
+      const about = { seq: call.seq, agent: agent.name, kind: "tool" as const, name: call.name, callId: call.id };
+      return { ...about, arguments: shownArguments(call), ruling: rulingOf(verdict) };
     });
     const toStore = thought ? [thought, ...begun] : begun;
     const isHeld = toStore.length === 0 || (await retryWhileUnreachable(() => steps.begin(held, toStore), signal));
@@ -213,14 +211,15 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     }));
     const ran = await Promise.all(ready.map(({ call, ready }) => sideBySide.execute(() => runCall(call, ready))));
     const results = ran.map(({ message }) => message);
+    const pictures = ran.flatMap((one) => one.pictures);
     const failing = ready.find((_, index) => ran[index]?.failsAgain)?.call;
     const stop = end ?? ready.find((one) => "end" in one)?.end ?? (failing ? tellFailure(failing.name) : null);
     const asking = stop === null ? [...waiting, ...ran.flatMap(({ again }) => again ?? [])] : waiting;
-    if (asking.length === 0) return { results, question: null, end: stop };
-    if (stop === null) return { results, question: await askNext(asking), end: null };
+    if (asking.length === 0) return { results, pictures, question: null, end: stop };
+    if (stop === null) return { results, pictures, question: await askNext(asking), end: null };
     const stopped = waiting.map(({ call }) => call);
     const rest = await run(stopped, { known: new Map(stopped.map(({ seq }) => [seq, STOPPED])), end: stop });
-    return { ...rest, results: [...results, ...rest.results] };
+    return { ...rest, pictures, results: [...results, ...rest.results] };
   }
 
   return {

@@ -18,6 +18,7 @@ import { makeAgentCalls } from "./agent-calls.ts";
 import { askQuestion } from "./ask-question.ts";
 import { type AgentTurn, isStoppedBefore } from "./agent-turn.ts";
 import { addUsage } from "./agent-progress.ts";
+import { makeShowPictures } from "./pictures-of-results.ts";
 import { agentLoop, type AgentRun, recursionLimit } from "./agent-loop.ts";
 import { fitLoop, toolTokens } from "./fit-loop.ts";
 import { toArguments } from "./window-with-steps.ts";
@@ -83,6 +84,7 @@ export async function runAgent(
   const start = await prompt(turn.limits.of(firstChoice(choices).name));
   let called = soFar.toolCalls;
   let mayStep = turn.mayStep;
+  const showPictures = makeShowPictures({ sight: turn.sight, model: firstChoice(choices).name });
 
   const run: AgentRun = {
     limits,
@@ -149,12 +151,12 @@ export async function runAgent(
       progress.called.push(...asked.map(({ name }) => name));
       const free = limits.max_tool_calls - called;
       called += asked.length;
-      const { results, question, end } = await calls.ofAnswer(asked, thought, free);
+      const { results, pictures, question, end } = await calls.ofAnswer(asked, thought, free);
       const said = new AIMessage({
         content: answer.text,
         tool_calls: asked.map((call) => ({ id: call.id, name: call.name, args: toArguments(shownArguments(call)) })),
       });
-      return { messages: [said, ...results], question, end };
+      return { messages: [said, ...results, ...showPictures(pictures)], question, end };
     },
   };
 

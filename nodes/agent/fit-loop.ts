@@ -1,7 +1,7 @@
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { offeredTool } from "../../agents/offered-tool.ts";
 import type { AgentTool } from "../../agents/tool.ts";
-import { pictureTokensIn } from "../../models/pictured-message.ts";
+import { hasPictures, pictureTokensIn, withoutPictures } from "../../models/pictured-message.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 import type { FittingPrompt } from "../prompt/ask-within-limit.ts";
 
@@ -30,11 +30,23 @@ function tokensOf(message: BaseMessage): number {
 
 export const tokensOfMessages = (messages: readonly BaseMessage[]): number => messages.reduce((sum, message) => sum + tokensOf(message), 0);
 
-/** The same messages within `budget` tokens as far as that goes: outputs of tools give way, oldest first, but for what skills say. */
-export function leaveOutOldOutputs(messages: readonly BaseMessage[], budget: number): { messages: BaseMessage[]; tokens: number } {
+/**
+ * The same messages within `budget` tokens as far as that goes: outputs of tools give way, oldest first, but for what skills say, and pictures
+ * from the message at `loopStart` on.
+ */
+export function leaveOutOldOutputs(
+  messages: readonly BaseMessage[],
+  budget: number,
+  loopStart = messages.length,
+): { messages: BaseMessage[]; tokens: number } {
   let tokens = tokensOfMessages(messages);
-  const fitting = messages.map((message) => {
-    if (tokens <= budget || !(message instanceof ToolMessage) || message.name === "load_skill") return message;
+  const fitting = messages.map((message, index) => {
+    if (tokens <= budget) return message;
+    if (index >= loopStart && hasPictures([message])) {
+      tokens -= pictureTokensIn([message]);
+      return withoutPictures([message])[0] ?? message;
+    }
+    if (!(message instanceof ToolMessage) || message.name === "load_skill") return message;
     const placeholder = `[output of ${message.name ?? "a tool"} left out, ${estimateTokens(message.text)} tokens]`;
     const shorter = new ToolMessage({ tool_call_id: message.tool_call_id, name: message.name ?? "", content: placeholder });
     const gain = tokensOf(message) - tokensOf(shorter);
@@ -54,7 +66,7 @@ export interface LoopMessages {
 
 /** Fits a loop into `budget` tokens with those of the tools: outputs of tools give way first, then what stood before the loop. */
 export async function fitLoop({ start, again, behind }: LoopMessages, budget: number, schemas: number): Promise<FittingPrompt> {
-  const pruned = leaveOutOldOutputs([...start, ...behind], budget - schemas);
+  const pruned = leaveOutOldOutputs([...start, ...behind], budget - schemas, start.length);
   if (pruned.tokens <= budget - schemas) return { messages: pruned.messages, tokens: pruned.tokens + schemas, isWhole: true };
   const kept = pruned.messages.slice(start.length);
   const messages = [...(await again(budget - tokensOfMessages(kept))), ...kept];

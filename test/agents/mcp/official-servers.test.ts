@@ -15,6 +15,15 @@ describe("the official servers", () => {
     expect(wrong).toMatchObject({ ok: false, output: expect.stringContaining("invalid_arguments") as unknown });
   }, 60_000);
 
+  test("server-everything: its picture comes beside the words, with a mark in its place", async () => {
+    const { tools } = await list(open({ everything: packaged("server-everything") }, { answerMs: 50_000 }));
+    const { output, pictures } = await run(tools, "mcp__everything__get-tiny-image");
+    expect(output).toMatch(/^.+\n\[picture 图片\]\n.+$/);
+    expect(pictures).toMatchObject([
+      { url: expect.stringMatching(/^data:image\/png;base64,/) as unknown, file: { mediaType: "image/png" } },
+    ]);
+  }, 60_000);
+
   test("server-filesystem: it reads in its folder and nowhere else", async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), "mcp-files-"));
     opened.push({ close: () => rm(folder, { recursive: true, force: true }) });

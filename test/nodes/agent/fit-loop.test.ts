@@ -1,5 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { describe, expect, test } from "@jest/globals";
+import { picturedMessage } from "../../../models/pictured-message.ts";
+import { samplePicture } from "../../support/samples/sample-pictures.ts";
 import { fitLoop, leaveOutOldOutputs, tokensOfMessages } from "../../../nodes/agent/fit-loop.ts";
 
 const call = (id: string, name: string) =>
@@ -30,6 +32,14 @@ describe("outputs of tools that do not fit", () => {
   test("give way oldest first, with their tool and their size said, but for what skills say", () => {
     expect(textsAt(all - 10)).toEqual([whole, "[output of find left", whole, "short"]);
     expect(textsAt(0)).toEqual([whole, "[output of find left", "[output of a tool le", "short"]);
+  });
+
+  test("and pictures give way in the loop alone, never those of the message", () => {
+    const shown = picturedMessage("[A picture]", [samplePicture()], { tokens: 500 });
+    const { messages, tokens } = leaveOutOldOutputs([shown, ...rounds, shown], 0, 1);
+    expect(messages[0]).toBe(shown);
+    expect(messages.at(-1)?.content).toBe("[A picture]");
+    expect(tokens).toBe(tokensOfMessages(messages));
   });
 
   test("leave a placeholder that is counted", () => {
