@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
-import { startSmallModel } from "./support/small-model-server.ts";
+import { startSmallModel } from "../test/servers/small-model-server.ts";
 import { startService } from "./support/start-process.ts";
 
 /*

@@ -5,7 +5,7 @@ import path from "node:path";
 import OpenAI from "openai";
 import { runScript } from "../test/support/run-script.ts";
 import { STORIES } from "../test/support/samples/stories.ts";
-import { startSmallModel } from "./support/small-model-server.ts";
+import { startSmallModel } from "../test/servers/small-model-server.ts";
 import { startService } from "./support/start-process.ts";
 
 /*
