@@ -43,7 +43,11 @@ function ofOpenAI(url: Url): { completions: Uses; responses: Uses } {
     },
     async JSON(user) {
       const format = zodResponseFormat(City, "city");
-      const asked = await named(user).chat.completions.parse({ model: MODEL, messages: [says("Where?")], response_format: format });
+      const asked = await named(user).chat.completions.parse({
+        model: MODEL,
+        messages: [says("Which city is the capital of France?")],
+        response_format: format,
+      });
       return asked.choices[0]?.message.parsed;
     },
   };
@@ -66,9 +70,11 @@ function ofOpenAI(url: Url): { completions: Uses; responses: Uses } {
     },
     async JSON(user) {
       const text = { format: zodTextFormat(City, "city") };
-      const streamed = await named(user).responses.stream({ model: MODEL, input: "Where, streamed?", text }).finalResponse();
+      const streamed = await named(user)
+        .responses.stream({ model: MODEL, input: "Which city is the capital of Spain?", text })
+        .finalResponse();
       City.parse(streamed.output_parsed);
-      return (await named(user).responses.parse({ model: MODEL, input: "Where?", text })).output_parsed;
+      return (await named(user).responses.parse({ model: MODEL, input: "Which city is the capital of France?", text })).output_parsed;
     },
   };
   return { completions, responses };
@@ -84,7 +90,8 @@ function ofAiSdk(modelOf: (user: string) => LanguageModel): Uses {
       const streamed = await streamText({ ...request, prompt: `${COMPARE}, streamed` }).text;
       return [streamed, (await generateText({ ...request, prompt: COMPARE })).text];
     },
-    JSON: async (user) => (await generateObject({ model: modelOf(user), schema: City, prompt: "Where?" })).object,
+    JSON: async (user) =>
+      (await generateObject({ model: modelOf(user), schema: City, prompt: "Which city is the capital of France?" })).object,
   };
 }
 
@@ -116,7 +123,9 @@ function ofLangChain(url: Url, useResponsesApi: boolean): Uses {
       // A forced call, which nobody answers: it locks nothing.
       const forced = modelOf(user).withStructuredOutput(City, { name: "extract", method: "functionCalling" });
       for (const words of ["I live in Porto", "I live in Porto"]) City.parse(await forced.invoke(words));
-      return modelOf(user).withStructuredOutput(City, { name: "extract", method: "jsonSchema" }).invoke("Where?");
+      return modelOf(user)
+        .withStructuredOutput(City, { name: "extract", method: "jsonSchema" })
+        .invoke("Which city is the capital of France?");
     },
   };
 }
