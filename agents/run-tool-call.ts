@@ -1,13 +1,14 @@
-import { ToolInputParsingException } from "@langchain/core/tools";
 import { AppError } from "../errors/app-error.ts";
 import { abortable, startDeadline } from "../models/deadlines.ts";
 import type { AskedCall } from "../models/stream-chunks.ts";
+import { MAX_LEVELS } from "../text/nesting.ts";
 import { storableText } from "../text/storable-text.ts";
 import { parseArguments } from "../text/tool-arguments.ts";
 import type { Elicit } from "../turn/elicited-form.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import type { PermissionAction } from "../turn/agent.ts";
 import type { Picture } from "../turn/picture.ts";
+import { findWrongArguments } from "./check-arguments.ts";
 import { cutOutput } from "./cut-output.ts";
 import { readResult } from "./read-result.ts";
 import type { AgentTool, ToolTurn } from "./tool.ts";
@@ -52,30 +53,38 @@ export class ToolError extends Error {
   }
 }
 
-const words = (error: ToolError): string => JSON.stringify({ error: error.code, message: error.message, what_to_do: error.fix });
+/** Of what a failure says: it may quote what the model sent. */
+const MOST_WORDS = 2_000;
+const shorten = (text: string): string => (text.length > MOST_WORDS ? `${text.slice(0, MOST_WORDS)}…` : text);
+
+const words = ({ code, message, fix }: ToolError): string =>
+  JSON.stringify({ error: code, message: shorten(message), what_to_do: shorten(fix) });
 
 /** The outcome of a call that is not run. */
 export function notRun(error: ToolError): ToolOutcome {
   return { ok: false, output: storableText(words(error)), isCut: false, ms: 0 };
 }
 
-function argumentsOf({ arguments: given }: AskedCall): Record<string, unknown> {
+async function argumentsOf({ name, arguments: given }: AskedCall, { tool }: AgentTool): Promise<Record<string, unknown>> {
   const parsed = parseArguments(given);
-  if (parsed) return parsed;
-  throw new ToolError("invalid_arguments", "The arguments are no JSON object.", "Call the tool again with one JSON object as arguments.");
+  if (!parsed) {
+    const problem = `The arguments are no JSON object, or nest deeper than ${MAX_LEVELS} levels.`;
+    throw new ToolError("invalid_arguments", problem, "Call the tool again with one JSON object as arguments.");
+  }
+  const wrong = await findWrongArguments(tool, parsed);
+  if (wrong === null) return parsed;
+  throw new ToolError(
+    "invalid_arguments",
+    `The arguments do not fit the schema of "${name}": ${wrong}.`,
+    "Correct them and call the tool again.",
+  );
 }
 
-function toToolError(thrown: unknown, { name }: AskedCall): ToolError {
+function toToolError(thrown: unknown): ToolError {
   if (thrown instanceof ToolError) return thrown;
-  if (thrown instanceof ToolInputParsingException)
-    return new ToolError(
-      "invalid_arguments",
-      `The arguments do not fit the schema of "${name}": ${thrown.message}`,
-      "Correct them and call the tool again.",
-    );
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const code = thrown instanceof AppError ? thrown.code : "tool_failed";
-  return new ToolError(code, message.slice(0, 2_000), "Try other arguments or another tool, or answer without it.");
+  return new ToolError(code, message, "Try other arguments or another tool, or answer without it.");
 }
 
 /**
@@ -102,7 +111,7 @@ export async function runToolCall(call: AskedCall, parts: ToolCallParts): Promis
         `"${call.name}" needs somebody's permission, and nobody can be asked.`,
         "Do without it, and say so.",
       );
-    const given = argumentsOf(call);
+    const given = await argumentsOf(call, found);
     await hooks.before?.({ name: call.name, arguments: given }, turn);
     const options = { signal: deadline.signal, configurable: { turn, elicit } };
     const result: unknown = await found.tool.invoke(given, options);
@@ -119,7 +128,7 @@ export async function runToolCall(call: AskedCall, parts: ToolCallParts): Promis
     signal.throwIfAborted();
     const error = deadline.isOver()
       ? new ToolError("tool_timeout", `"${call.name}" gave no answer within ${timeoutMs} ms.`, "Ask it for less, or do without it.")
-      : toToolError(thrown, call);
+      : toToolError(thrown);
     return { ok: false, output: storableText(words(error)), isCut: false, ms: millisecondsSince(began) };
   }
 }

@@ -1,23 +1,10 @@
 import { Validator } from "@langchain/core/utils/json_schema";
-import { runInNewContext } from "node:vm";
 import type { ResponseFormat } from "../turn/model-options.ts";
 import { parseJsonObject } from "../text/json-object.ts";
+import { inTime } from "./in-time.ts";
 
-/** Milliseconds of one check. A schema's patterns and references are the caller's and may take for ever. */
-const CHECK_MS = 250;
 /** Of a long list the first ones say enough. */
 const MOST_PROBLEMS = 5;
-
-/** Throws when it takes too long twice, also in the middle of a regular expression: a busy machine may have held up the first. */
-function inTime<Result>(check: () => Result, isAgain = false): Result {
-  try {
-    return runInNewContext("check()", { check }, { timeout: CHECK_MS }) as Result;
-  } catch (thrown) {
-    const { code } = thrown as { code?: unknown };
-    if (isAgain || code !== "ERR_SCRIPT_EXECUTION_TIMEOUT") throw thrown;
-    return inTime(check, true);
-  }
-}
 
 const schemaOf = (format: ResponseFormat): Record<string, unknown> | null =>
   format.type === "json_schema" ? ((format as { json_schema?: { schema?: Record<string, unknown> } }).json_schema?.schema ?? null) : null;

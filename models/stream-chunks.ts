@@ -95,7 +95,14 @@ export function makeCallCollector() {
       const call = calls.get(index) ?? { id: "", name: "", arguments: "" };
       calls.set(index, { id: id || call.id, name: call.name + (name ?? ""), arguments: call.arguments + (args ?? "") });
     },
-    /** Some servers send calls without an id. */
-    collected: (): AskedCall[] => [...calls.values()].map((call) => ({ ...call, id: call.id || `call_${uuidv7()}` })),
+    /** Some servers send calls without an id, or give several the same one. */
+    collected(): AskedCall[] {
+      const ids = new Set([""]);
+      return [...calls.values()].map((call) => {
+        const id = ids.has(call.id) ? `call_${uuidv7()}` : call.id;
+        ids.add(id);
+        return { ...call, id };
+      });
+    },
   };
 }

@@ -100,38 +100,42 @@ export function toAgentTool(
   const schema = JSON.parse(show(JSON.stringify(withoutPatterns(inputSchema)))) as Record<string, unknown>;
   if (JSON.stringify(schema).length > MOST_SCHEMA_CHARACTERS) return null;
   const name = toolNameOf(server.name, own);
+  async function call(given: Record<string, unknown>, config?: RunnableConfig) {
+    const signal = config?.signal;
+    const elicit = config?.configurable?.["elicit"] as Elicit | undefined;
+    try {
+      const result = await connection().call(own, given, {
+        signal,
+        onElicit(asked) {
+          const { message, requestedSchema } = asked;
+          const form = toForm(server.name, JSON.parse(show(JSON.stringify({ message, requestedSchema }))) as typeof asked);
+          if (!form || !elicit) return { action: "cancel" };
+          const content = elicit(form);
+          return content && { action: "accept", content };
+        },
+      });
+      const text = show(toText(result));
+      if (result.isError) throw new ToolError("tool_failed", text.slice(0, MOST_ERROR_CHARACTERS), "Correct the call, or do without it.");
+      if (!result.content.some(pictureOf)) return text;
+      return result.content.map((part) => pictureOf(part) ?? { type: "text", text: show(partText(part)) });
+    } catch (thrown) {
+      return refuse(thrown, server, show, signal);
+    }
+  }
   const onlyReads = trustHints && annotations?.readOnlyHint === true;
   return {
     name,
     isHarmless: onlyReads,
     onlyReads,
-    tool: new DynamicStructuredTool({
-      name,
-      description: show(description).slice(0, DESCRIPTION_CHARACTERS).toWellFormed(),
-      schema,
-      async func(given: Record<string, unknown>, _run, config?: RunnableConfig) {
-        const signal = config?.signal;
-        const elicit = config?.configurable?.["elicit"] as Elicit | undefined;
-        try {
-          const result = await connection().call(own, given, {
-            signal,
-            onElicit(asked) {
-              const { message, requestedSchema } = asked;
-              const form = toForm(server.name, JSON.parse(show(JSON.stringify({ message, requestedSchema }))) as typeof asked);
-              if (!form || !elicit) return { action: "cancel" };
-              const content = elicit(form);
-              return content && { action: "accept", content };
-            },
-          });
-          const text = show(toText(result));
-          if (result.isError)
-            throw new ToolError("tool_failed", text.slice(0, MOST_ERROR_CHARACTERS), "Correct the call, or do without it.");
-          if (!result.content.some(pictureOf)) return text;
-          return result.content.map((part) => pictureOf(part) ?? { type: "text", text: show(partText(part)) });
-        } catch (thrown) {
-          return refuse(thrown, server, show, signal);
-        }
-      },
-    }),
+    // Its arguments are checked before a call. LangChain would check them again, and a stranger's schema may take for ever.
+    tool: Object.assign(
+      new DynamicStructuredTool({
+        name,
+        description: show(description).slice(0, DESCRIPTION_CHARACTERS).toWellFormed(),
+        schema,
+        func: (given: Record<string, unknown>, _run, config?: RunnableConfig) => call(given, config),
+      }),
+      { invoke: call },
+    ),
   };
 }

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
+import { isTooDeep } from "../../text/nesting.ts";
 import { AGENT_NAME } from "../../turn/agent.ts";
 import type { Question } from "../../turn/question.ts";
-import { callerId, instructionsText, isTooDeep, storableText, TOO_DEEP } from "../http/parse-request.ts";
+import { callerId, instructionsText, storableText, TOO_DEEP } from "../http/parse-request.ts";
 import type { Reply } from "../turns/answer-question.ts";
 
 const Part = z.looseObject({ type: z.string("must be a string") });

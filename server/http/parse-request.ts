@@ -3,6 +3,7 @@ import { validate as isUuid } from "uuid";
 import querystring, { type ParsedUrlQuery } from "node:querystring";
 import { AppError, type Problem } from "../../errors/app-error.ts";
 import { decodeCursor, type PageRequest } from "../../stores/page.ts";
+import { isTooDeep, MAX_LEVELS } from "../../text/nesting.ts";
 import { LONGEST_INSTRUCTIONS } from "../../turn/context.ts";
 
 const MAX_PROBLEMS = 50;
@@ -80,14 +81,7 @@ export const externalId = storableText
 
 const MAX_METADATA_CHARACTERS = 16_000;
 
-/** Far below what the JSON writers of Node and Postgres can nest. */
-const MAX_LEVELS = 100;
 export const TOO_DEEP = `nests deeper than ${MAX_LEVELS} levels; flatten it`;
-
-export function isTooDeep(value: unknown, levels = MAX_LEVELS): boolean {
-  if (typeof value !== "object" || value === null) return false;
-  return levels === 0 || Object.values(value).some((inner) => isTooDeep(inner, levels - 1));
-}
 
 export const givenMetadata = z
   .record(z.string(), z.unknown(), "must be a JSON object")

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import { callerId, givenMetadata, instructionsText, isTooDeep, storableText, TOO_DEEP } from "../http/parse-request.ts";
+import { isTooDeep } from "../../text/nesting.ts";
+import { callerId, givenMetadata, instructionsText, storableText, TOO_DEEP } from "../http/parse-request.ts";
 import { StepKind } from "../../turn/state.ts";
 import { lastHuman } from "../studio-input.ts";
 import { chatMessage } from "../turns/chat-request.ts";

@@ -1,10 +1,11 @@
 import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { MemoryStore } from "../../memory/store/memory-store.ts";
+import { isTooDeep } from "../../text/nesting.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { jsonBody, makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
-import { isTooDeep, parseRequest, storableText, TOO_DEEP } from "../http/parse-request.ts";
+import { parseRequest, storableText, TOO_DEEP } from "../http/parse-request.ts";
 import { holding, limit, offset } from "./assistant-routes.ts";
 import { notOffered } from "./run-request.ts";
 

@@ -1,11 +1,12 @@
 import type { Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
+import { isTooDeep } from "../../text/nesting.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
-import { isTooDeep, parseRequest, TOO_DEEP } from "../http/parse-request.ts";
+import { parseRequest, TOO_DEEP } from "../http/parse-request.ts";
 import { readJson, requireJson } from "../http/read-body.ts";
 import { claimedUser, findUser } from "../openai/user-and-session.ts";
 

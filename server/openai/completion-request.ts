@@ -1,7 +1,8 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
+import { isTooDeep } from "../../text/nesting.ts";
 import { pictureMark } from "../../turn/picture.ts";
-import { isTooDeep, TOO_DEEP } from "../http/parse-request.ts";
+import { TOO_DEEP } from "../http/parse-request.ts";
 import { type GivenPicture, toGivenPicture } from "../turns/message-parts.ts";
 import { responseFormatField, samplingFields } from "./sampling.ts";
 

@@ -1,8 +1,9 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { schemaProblem } from "../../models/answer-form.ts";
+import { isTooDeep } from "../../text/nesting.ts";
 import { ModelOptions, type ResponseFormat } from "../../turn/model-options.ts";
-import { isTooDeep, TOO_DEEP } from "../http/parse-request.ts";
+import { TOO_DEEP } from "../http/parse-request.ts";
 
 const { temperature, top_p, max_tokens, stop, seed, presence_penalty, frequency_penalty, reasoning_effort, parallel_tool_calls } =
   ModelOptions.shape;

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
-import { isTooDeep, parseRequest, TOO_DEEP } from "../../http/parse-request.ts";
+import { isTooDeep } from "../../../text/nesting.ts";
+import { parseRequest, TOO_DEEP } from "../../http/parse-request.ts";
 import { CompletionBody, type CompletionRequest } from "../completion-request.ts";
 import { type Echo, KeptEcho } from "./response-object.ts";
 
