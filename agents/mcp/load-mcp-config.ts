@@ -8,8 +8,10 @@ const VARIABLE = /\$\{(\w+)\}/g;
 
 const refuse = (problem: string, cause?: unknown): AppError => new AppError("invalid_configuration", `MCP_CONFIG: ${problem}`, { cause });
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Each text with `${NAME}` as the environment has it. */
-function expand(value: unknown, where: string, environment: Readonly<Record<string, string | undefined>>): unknown {
+function expand(value: unknown, where: string, environment: Environment): unknown {
   if (Array.isArray(value)) return value.map((inner) => expand(inner, where, environment));
   if (typeof value === "object" && value !== null)
     return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, expand(inner, `${where}.${name}`, environment)]));
@@ -21,24 +23,34 @@ function expand(value: unknown, where: string, environment: Readonly<Record<stri
   });
 }
 
+/** Folders are no secrets, and a server that works in one has to name it. */
+const IS_PATH = /^(?:[./~\\]|[A-Za-z]:[\\/])/;
+
+/** What the environment gives to the arguments of a program: many take their keys there. */
+function secretArguments({ args }: Record<string, unknown>, environment: Environment): string[] {
+  const names = [...JSON.stringify(args ?? []).matchAll(VARIABLE)].map(([, name = ""]) => name);
+  return names.flatMap((name) => environment[name] ?? []).filter((value) => !IS_PATH.test(value));
+}
+
 function describeIssues(issues: readonly z.core.$ZodIssue[], within: string): string {
   return issues.map(({ path, message }) => `${[within, ...path].filter((part) => part !== "").join(".")}: ${message}`).join("; ");
 }
 
-function parseServer(name: string, given: Record<string, unknown>): McpServer {
+function parseServer(name: string, written: Record<string, unknown>, environment: Environment): McpServer {
   const where = `mcpServers.${name}`;
   if (!MCP_SERVER_NAME.test(name)) throw refuse(`${where}: the name ${NAME_PROBLEM}`);
+  const given = expand(written, where, environment) as Record<string, unknown>;
   if ("url" in given === "command" in given) throw refuse(`${where}: must have a command or a url`);
   const parsed = ("url" in given ? HttpSpec : StdioSpec).safeParse(given);
   if (!parsed.success) throw refuse(describeIssues(parsed.error.issues, where));
-  return { name, tier: "system", spec: parsed.data };
+  return { name, tier: "system", spec: parsed.data, secretArguments: secretArguments(written, environment) };
 }
 
 /**
  * The servers of a file in the usual form, `{"mcpServers": {NAME: {"command", "args"?, "env"?} or {"url", "headers"?}}}`. Throws AppError
  * `invalid_configuration` that names the field and quotes no value.
  */
-export async function loadMcpConfig(file: string, environment: Readonly<Record<string, string | undefined>>): Promise<McpServer[]> {
+export async function loadMcpConfig(file: string, environment: Environment): Promise<McpServer[]> {
   const text = await readFile(file, "utf8").catch((error: unknown) => {
     throw refuse(`"${file}" cannot be read.`, error);
   });
@@ -50,7 +62,5 @@ export async function loadMcpConfig(file: string, environment: Readonly<Record<s
   }
   const parsed = McpConfig.safeParse(value);
   if (!parsed.success) throw refuse(describeIssues(parsed.error.issues, ""));
-  return Object.entries(parsed.data.mcpServers).map(([name, given]) =>
-    parseServer(name, expand(given, `mcpServers.${name}`, environment) as Record<string, unknown>),
-  );
+  return Object.entries(parsed.data.mcpServers).map(([name, written]) => parseServer(name, written, environment));
 }

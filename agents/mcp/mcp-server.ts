@@ -54,6 +54,8 @@ export interface McpServer {
   /** `system`: of MCP_CONFIG, for all tenants. */
   tier: "system" | "tenant";
   spec: HttpSpec | StdioSpec;
+  /** Of a program: those that nobody may see. Default: none. */
+  secretArguments?: readonly string[];
 }
 
 /** Its requests say already who asks: nobody signs in. */
@@ -61,10 +63,19 @@ export const hasOwnKey = ({ spec }: McpServer): boolean =>
   !("url" in spec) || Object.keys(spec.headers).some((name) => name.toLowerCase() === "authorization");
 
 const SHORTEST_SECRET = 6;
+/** A part of a path that is so long may be a key. */
+const KEY_CHARACTERS = 20;
+export const mayBeKey = (segment: string): boolean => segment.length >= KEY_CHARACTERS;
 
-/** Values that nobody may see: of headers, of the environment, of the query of an address. */
-export function secretsOf({ spec }: Pick<McpServer, "spec">): string[] {
-  const given = "url" in spec ? [...Object.values(spec.headers), ...new URL(spec.url).searchParams.values()] : Object.values(spec.env);
+function secretsOfAddress(url: string): string[] {
+  const { pathname, searchParams } = new URL(url);
+  return [...searchParams.values(), ...pathname.split("/").filter(mayBeKey)];
+}
+
+/** Values that nobody may see: of headers, of the environment, of an address. */
+export function secretsOf({ spec, secretArguments = [] }: Pick<McpServer, "spec" | "secretArguments">): string[] {
+  const given =
+    "url" in spec ? [...Object.values(spec.headers), ...secretsOfAddress(spec.url)] : [...Object.values(spec.env), ...secretArguments];
   const words = given.flatMap((value) => [value, ...value.split(/\s+/)]); // Bearer TOKEN
   return [...new Set(words)].filter((word) => word.length >= SHORTEST_SECRET).sort((one, other) => other.length - one.length);
 }

@@ -1,7 +1,7 @@
 import type { Request, Router } from "express";
 import { isIP } from "node:net";
 import { z } from "zod";
-import { HttpSpec, MCP_SERVER_NAME, NAME_PROBLEM } from "../../agents/mcp/mcp-server.ts";
+import { HttpSpec, mayBeKey, MCP_SERVER_NAME, NAME_PROBLEM } from "../../agents/mcp/mcp-server.ts";
 import { isPublicAddress } from "../../agents/web/public-address.ts";
 import { AppError } from "../../errors/app-error.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
@@ -20,7 +20,10 @@ export const McpServerState = z.object({
 });
 const McpServerBody = HttpSpec.omit({ type: true });
 const ListedMcpServer = McpServerState.extend({
-  url: z.string().nullable().describe("Without its query, which may hold a secret. Null for a server of the system."),
+  url: z
+    .string()
+    .nullable()
+    .describe("Without its query and long parts of its path, which may hold a secret. Null for a server of the system."),
   headers: z.array(z.string()).describe("Their names. Their values are never shown again."),
 });
 const McpServerList = z.object({ mcp_servers: z.array(ListedMcpServer), next: z.null() });
@@ -64,7 +67,8 @@ function assertMayBePublic(url: string): void {
 
 function shownAddress(url: string): string {
   const { origin, pathname, search } = new URL(url);
-  return origin + pathname + (search === "" ? "" : "?…");
+  const path = pathname.split("/").map((segment) => (mayBeKey(segment) ? "…" : segment));
+  return origin + path.join("/") + (search === "" ? "" : "?…");
 }
 
 export function mcpServerRoutes({ mcp }: AppParts): Router {

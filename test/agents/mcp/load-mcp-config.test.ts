@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { loadMcpConfig } from "../../../agents/mcp/load-mcp-config.ts";
-import { mayName, secretsOf } from "../../../agents/mcp/mcp-server.ts";
+import { HttpSpec, mayName, secretsOf } from "../../../agents/mcp/mcp-server.ts";
 import { toolNameOf } from "../../../agents/mcp/to-agent-tool.ts";
 
 const folder = mkdtempSync(path.join(os.tmpdir(), "mcp-config-"));
@@ -17,18 +17,32 @@ function write(content: unknown): string {
 const load = (mcpServers: object, environment = {}) => loadMcpConfig(write({ mcpServers }), environment);
 
 test("reads the usual form, with variables of the environment in every text", async () => {
-  const files = { command: "npx", args: ["-y", "server", "${FOLDER}/docs"], env: { KEY: "${KEY}" } };
+  const files = { command: "npx", args: ["-y", "server", "${FOLDER}/docs", "--token=${TOKEN}"], env: { KEY: "${KEY}" } };
   const docs = { type: "http", url: "https://${HOST}/mcp", headers: { Authorization: "Bearer ${KEY}" } };
-  const servers = await load({ files, docs }, { FOLDER: "/srv", KEY: "sesame-street", HOST: "example.org" });
+  const servers = await load({ files, docs }, { FOLDER: "/srv", TOKEN: "open-sesame", KEY: "sesame-street", HOST: "example.org" });
   expect(servers).toEqual([
-    { name: "files", tier: "system", spec: { command: "npx", args: ["-y", "server", "/srv/docs"], env: { KEY: "sesame-street" } } },
+    {
+      name: "files",
+      tier: "system",
+      spec: { command: "npx", args: ["-y", "server", "/srv/docs", "--token=open-sesame"], env: { KEY: "sesame-street" } },
+      secretArguments: ["open-sesame"],
+    },
     {
       name: "docs",
       tier: "system",
       spec: { type: "http", url: "https://example.org/mcp", headers: { Authorization: "Bearer sesame-street" } },
+      secretArguments: [],
     },
   ]);
-  expect(servers.map(secretsOf)).toEqual([["sesame-street"], ["Bearer sesame-street", "sesame-street", "Bearer"]]);
+  expect(servers.map(secretsOf)).toEqual([
+    ["sesame-street", "open-sesame"],
+    ["Bearer sesame-street", "sesame-street", "Bearer"],
+  ]);
+});
+
+test("a long part of an address counts as a secret, as keys stand there", () => {
+  const spec = HttpSpec.parse({ url: "https://example.org/api/k3y-0f-a-tenant-0123456789/mcp?user=ada-lovelace" });
+  expect(secretsOf({ spec })).toEqual(["k3y-0f-a-tenant-0123456789", "ada-lovelace"]);
 });
 
 test.each([

@@ -151,7 +151,7 @@ describe("MCP servers of tenants", () => {
   });
 
   test("are changed by keys of the whole tenant that may write, and seen by nobody else", async () => {
-    const body = { url: "https://docs.example.org/mcp", headers: { "X-Key": OF_TENANT } };
+    const body = { url: `https://docs.example.org/s/${OF_TENANT}/mcp`, headers: { "X-Key": OF_TENANT } };
     expect((await acme().put("docs", body)).status).toBe(201);
     expect((await acme().put("docs", body)).status).toBe(200);
     for (const headers of [bearer("key-that-reads"), bearer(secretToken({ sub: "ada" }))])
@@ -159,7 +159,11 @@ describe("MCP servers of tenants", () => {
     const other = serversAt(service.url, bearer("key-of-other"));
     expect((await other.list()).map(({ name }) => name)).toEqual(["odd"]);
     expect([(await other.find("docs")).status, (await other.remove("docs")).status]).toEqual([404, 404]);
-    expect((await acme().find("docs")).json).toMatchObject({ url: body.url, headers: ["X-Key"], state: "idle" });
+    expect((await acme().find("docs")).json).toMatchObject({
+      url: "https://docs.example.org/s/…/mcp",
+      headers: ["X-Key"],
+      state: "idle",
+    });
   });
 
   test("are kept encrypted, and unreadable with another SECRETS_KEY; without one none can be added", async () => {
