@@ -40,13 +40,12 @@ function toMessages({ steps }: TurnSteps): BaseMessage[] {
     ]);
 }
 
-/** Steps by question, in the order of the questions. */
+/** Steps by question, in the order of the questions, the current one last. A turn without steps counts, too, but for one that only begins. */
 export function groupByQuestion(steps: readonly StepOfQuestion[], questionIds: readonly string[]): TurnSteps[] {
   const byQuestion = Map.groupBy(steps, ({ questionId }) => questionId);
-  return questionIds.flatMap((questionId) => {
-    const own = byQuestion.get(questionId);
-    return own ? [{ questionId, steps: own }] : [];
-  });
+  return questionIds
+    .map((questionId) => ({ questionId, steps: byQuestion.get(questionId) ?? [] }))
+    .filter((turn, index) => turn.steps.length > 0 || index < questionIds.length - 1);
 }
 
 /** The prompt with what earlier turns, and earlier attempts at this one, did between question and answer, as far as it fits into `room` tokens. */
