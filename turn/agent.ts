@@ -7,7 +7,7 @@ export const ASSISTANT = "assistant";
 
 const text = (limit: number) =>
   z
-    .string("must be a string")
+    .string({ error: ({ input }) => (input === undefined ? "is missing" : "must be a string") })
     .refine((value) => value.trim() !== "", "is blank")
     .refine((value) => value.isWellFormed() && !value.includes("\0"), "holds a NUL character or half of a surrogate pair")
     .max(limit, `has more than ${limit} characters`);
@@ -20,16 +20,23 @@ const list = <Item extends z.ZodType>(item: Item, most: number) =>
   z.array(item, "must be an array").max(most, `has more than ${most} entries`).default([]);
 const whole = (from: number, to: number) => z.int(`must be a whole number between ${from} and ${to}`).min(from).max(to);
 const onOrOff = z.boolean("must be true or false");
+const TEMPERATURE = "must be a number between 0 and 2";
+const IS_OBJECT = {
+  error: ({ code }: { code: string }) => (code === "invalid_type" ? "must be an object; leave it out for the defaults" : undefined),
+};
 
 export const PermissionAction = z.enum(["allow", "ask", "deny"], "must be allow, ask or deny");
 export type PermissionAction = z.infer<typeof PermissionAction>;
 
-export const AgentLimits = z.strictObject({
-  max_steps: whole(1, 100).default(10).describe("Answers of the model, with the last one."),
-  max_tool_calls: whole(0, 1_000).default(50),
-  timeout_s: whole(1, 86_400).default(600),
-  parallel_tools: whole(1, 50).default(5).describe("Calls of one answer that run at the same time."),
-});
+export const AgentLimits = z.strictObject(
+  {
+    max_steps: whole(1, 100).default(10).describe("Answers of the model, with the last one."),
+    max_tool_calls: whole(0, 1_000).default(50),
+    timeout_s: whole(1, 86_400).default(600),
+    parallel_tools: whole(1, 50).default(5).describe("Calls of one answer that run at the same time."),
+  },
+  IS_OBJECT,
+);
 export type AgentLimits = z.infer<typeof AgentLimits>;
 
 /** What an agent is, as its file or request says. */
@@ -37,7 +44,7 @@ export const AgentSpec = z.strictObject({
   description: text(1_024).describe("What it is for. Routing reads it."),
   instructions: text(20_000).optional().describe("Stand behind the service's own system prompt."),
   model: text(200).optional().describe("One of the models that the service knows. Default: CHAT_MODEL."),
-  temperature: z.number().min(0).max(2).optional(),
+  temperature: z.number(TEMPERATURE).min(0, TEMPERATURE).max(2, TEMPERATURE).optional(),
   max_output_tokens: whole(1, 1_000_000).optional(),
   tools: list(toolPattern, 200).describe("Patterns of tool names, as mcp__docs__*. None: no tools, and no agent loop."),
   permissions: list(z.strictObject({ tool: toolPattern, action: PermissionAction }), 200).describe(
@@ -48,7 +55,7 @@ export const AgentSpec = z.strictObject({
   subagents: list(agentName, 50).describe("Agents to which it may give tasks."),
   keywords: list(text(100), 200).describe("Route a message to it, as those of a knowledge base do."),
   memory: z
-    .strictObject({ summary: onOrOff.optional(), episodic: onOrOff.optional(), core_memory: onOrOff.optional() })
+    .strictObject({ summary: onOrOff.optional(), episodic: onOrOff.optional(), core_memory: onOrOff.optional() }, IS_OBJECT)
     .default({})
     .describe("False switches a layer of memory off for its turns."),
   limits: AgentLimits.prefault({}),

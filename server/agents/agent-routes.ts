@@ -94,16 +94,18 @@ export function agentRoutes({ stores, agents, models }: AppParts): Router {
   }
 
   /** What the schema cannot know. Throws AppError `invalid_request`. */
-  async function assertReferences(tenantId: string, { model, knowledge, subagents }: AgentSpec): Promise<void> {
+  async function assertReferences(tenantId: string, own: string, { model, knowledge, subagents }: AgentSpec): Promise<void> {
     const [base, known] = await Promise.all([
       typeof knowledge === "string" ? stores.knowledgeBases.find(tenantId, knowledge) : null,
       subagents.length > 0 ? listAll(tenantId) : [],
     ]);
-    const missing = subagents.filter((name) => !known.some((agent) => agent.name === name && !agent.disabled));
+    const missing = subagents.filter((name) => name !== own && !known.some((agent) => agent.name === name && !agent.disabled));
     const problems = [
       ...(model !== undefined && !models.names.includes(model) ? [{ field: "model", problem: unknownModel(model, models.names) }] : []),
       ...(typeof knowledge === "string" && !base ? [{ field: "knowledge", problem: `there is no knowledge base "${knowledge}"` }] : []),
       ...missing.map((name) => ({ field: "subagents", problem: `there is no agent "${name}"` })),
+      ...(subagents.includes(own) ? [{ field: "subagents", problem: "holds the agent itself; remove it" }] : []),
+      ...(subagents.includes(ASSISTANT) ? [{ field: "subagents", problem: `"${ASSISTANT}" takes no tasks; name another agent` }] : []),
     ];
     if (problems.length > 0) throw AppError.invalid(problems);
   }
@@ -125,7 +127,7 @@ export function agentRoutes({ stores, agents, models }: AppParts): Router {
             { field: "disabled", problem: `the system has no agent "${name}" that could be disabled; delete your own` },
           ]);
         const spec = disables ? null : parseRequest(AgentSpec, request.body);
-        if (spec) await assertReferences(tenantId, spec);
+        if (spec) await assertReferences(tenantId, name, spec);
         if (isDryRun(request)) {
           const shown = spec
             ? { ...spec, name, tier: "tenant" as const, disabled: false, version: null }

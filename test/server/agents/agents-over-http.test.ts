@@ -41,12 +41,60 @@ describe("agents over HTTP", () => {
     ["knowledge", { description: "x", knowledge: "nothing-there" }],
     ["subagents", { description: "x", subagents: ["nobody"] }],
     ["disabled", { disabled: true }],
+    ["disabled", { disabled: true, description: "x" }],
+    ["name", { description: "x", name: "x" }],
+    ["__proto__", JSON.parse('{"description":"x","__proto__":{}}') as object],
+    ["description", { description: "x".repeat(1_025) }],
+    ["description", { description: "a\0" }],
+    ["instructions", { description: "x", instructions: "x".repeat(20_001) }],
+    ["instructions", { description: "x", instructions: " " }],
+    ["temperature", { description: "x", temperature: 2.1 }],
+    ["max_output_tokens", { description: "x", max_output_tokens: 0 }],
+    ["tools", { description: "x", tools: "calculate" }],
+    ["tools", { description: "x", tools: Array(201).fill("a") }],
+    ["skills.0", { description: "x", skills: ["No Name"] }],
+    ["keywords.0", { description: "x", keywords: ["k".repeat(101)] }],
+    ["permissions.0.why", { description: "x", permissions: [{ tool: "a", action: "deny", why: "x" }] }],
+    ["limits", { description: "x", limits: [] }],
+    ["limits.steps", { description: "x", limits: { steps: 1 } }],
+    ["limits.max_steps", { description: "x", limits: { max_steps: 101 } }],
+    ["limits.max_tool_calls", { description: "x", limits: { max_tool_calls: -1 } }],
+    ["limits.timeout_s", { description: "x", limits: { timeout_s: 86_401 } }],
+    ["limits.parallel_tools", { description: "x", limits: { parallel_tools: 51 } }],
+    ["memory", { description: "x", memory: null }],
+    ["memory.summary", { description: "x", memory: { summary: "no" } }],
+    ["subagents", { description: "x", subagents: ["wrong"] }],
+    ["subagents", { description: "x", subagents: ["assistant"] }],
+    ["subagents.0", { description: "x", subagents: ["No Name"] }],
   ])("a wrong %s is refused by its name", async (field, body) => {
     const { status, json } = await put("wrong", body);
     expect(status).toBe(400);
     expect(json).toMatchObject({
-      error: { code: "invalid_request", details: expect.arrayContaining([expect.objectContaining({ field })]) },
+      error: {
+        code: "invalid_request",
+        details: expect.arrayContaining([{ field, problem: expect.not.stringMatching(/^Invalid input|^Too /) as unknown }]),
+      },
     });
+  });
+
+  test("the longest of everything is taken", async () => {
+    const limits = { max_steps: 100, max_tool_calls: 1_000, timeout_s: 86_400, parallel_tools: 50 };
+    const most = { description: "x".repeat(1_024), instructions: "x".repeat(20_000), temperature: 2, max_output_tokens: 1_000_000, limits };
+    expect((await put("a".repeat(64), most)).json).toMatchObject(most);
+    const least = { max_steps: 1, max_tool_calls: 0, timeout_s: 1, parallel_tools: 1 };
+    expect((await put("-", { description: "x", temperature: 0, limits: least })).json).toMatchObject({ temperature: 0, limits: least });
+  });
+
+  test.each(["a".repeat(65), "A", "a_b", "a%20b", "%00", "a%0A", "..%2Fx"])("no agent is called %s", async (name) => {
+    const { status, json } = await put(name, { description: "x" });
+    expect([status, json]).toMatchObject([400, { error: { details: [{ field: "name" }] } }]);
+  });
+
+  test("a deleted agent takes its versions along, and one of that name begins anew", async () => {
+    for (const description of ["a", "b"]) await put("again", { description });
+    expect((await callApi(url("again"), { method: "DELETE" })).status).toBe(200);
+    expect((await put("again", { description: "c" })).json).toMatchObject({ version: 1 });
+    expect((await callApi<{ versions: object[] }>(`${url("again")}/versions`)).json.versions).toHaveLength(1);
   });
 
   test.each<[what: string, path: string, right: object, wrong: object, field: string]>([
