@@ -1,7 +1,7 @@
 import { render } from "preact";
-import { watchQuestions } from "./state/questions.ts";
-import { followPlace } from "./state/thread.ts";
-import { resumeKeptTurns } from "./state/turns.ts";
+import { watchQuestions } from "./state/turns/questions.ts";
+import { followPlace } from "./state/thread/thread.ts";
+import { resumeKeptTurns } from "./state/turns/turns.ts";
 import { loadTexts } from "./texts/texts.ts";
 import { App } from "./views/app.tsx";
 

@@ -1,7 +1,9 @@
 import type { Router } from "express";
 import { z } from "zod";
+import { MOST_PICTURE_BYTES } from "../../turn/picture.ts";
 import { Layer } from "../../turn/state.ts";
 import { McpServerState } from "../mcp/mcp-server-routes.ts";
+import { MOST_BYTES_OF_MESSAGE } from "../turns/message-parts.ts";
 import { RecentTurn } from "../turns/recent-turns.ts";
 import { callerOf } from "../auth/caller.ts";
 import { allDependencies, DependencyStates, statesOf } from "./health-routes.ts";
@@ -19,6 +21,9 @@ const Status = z.object({
     embedder: z.string().nullable(),
   }),
   unfit_models: UnfitModels,
+  pictures: z
+    .object({ max_count: z.int(), max_bytes: z.int(), max_total_bytes: z.int() })
+    .describe("What one message may show: how many, bytes of each and of all together, before base64."),
   search_level: z
     .enum(["milvus", "pgvector", "plain"])
     .nullable()
@@ -41,7 +46,7 @@ export const statusOperations = operationGroup({
   },
 });
 
-export function statusRoutes({ stores, models, memory, turns, mcp, health, observing }: AppParts): Router {
+export function statusRoutes({ stores, models, memory, turns, mcp, health, observing, config }: AppParts): Router {
   return makeRouter(statusOperations, {
     async getStatus(_request, response) {
       const caller = callerOf(response);
@@ -57,6 +62,7 @@ export function statusRoutes({ stores, models, memory, turns, mcp, health, obser
         core_memory_sections: [...memory.sections],
         models: { chat: models.description, ...models.descriptions, embedder: memory.episodes?.memory.embedder.name ?? null },
         unfit_models: observing.unfitModels(),
+        pictures: { max_count: config.MAX_PICTURES, max_bytes: MOST_PICTURE_BYTES, max_total_bytes: MOST_BYTES_OF_MESSAGE },
         search_level: memory.episodes?.level ?? null,
         mcp_servers: mcpServers,
         turns: turns.recent.list(caller),

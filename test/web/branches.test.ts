@@ -114,6 +114,39 @@ describePage("branches on the page", startOfflineService, (on) => {
   });
 });
 
+describePage("conversations that go on elsewhere", startOfflineService, (on) => {
+  test("one is continued in a new one from an answer or from its branches, says where it comes from, and leads back", async () => {
+    const tested = await on.open();
+    const { page } = tested;
+    await tested.say("I like quiet films.");
+    await tested.settled();
+    await tested.say("Tell me more");
+    await tested.settled();
+    const origin = page.url();
+    const first = page.locator("article.from-assistant").first();
+    await first.getByRole("button", { name: t.fork }).focus();
+    await page.keyboard.press("Enter");
+    const note = page.locator(".thread .forked-from");
+    await note.getByRole("link", { name: /quiet films/ }).waitFor();
+    expect(await page.locator("article").count()).toBe(2);
+    expect(await focused(tested)).toBe(texts.chat.label);
+    expect(await findingsOn(page)).toEqual([]);
+    await tested.say("Something else");
+    await tested.settled();
+    expect(await page.locator("article").count()).toBe(4);
+    await page.getByRole("img", { name: texts.conversations.forked }).waitFor();
+    await note.getByRole("link").click();
+    await page.getByText("Tell me more", { exact: true }).waitFor();
+    expect(page.url()).toContain(origin);
+
+    await tested.press(t.title, page.locator(".talk-foot"));
+    await tested.press(t.fork, parts(tested).panel);
+    await note.waitFor();
+    expect(await page.locator("article").count()).toBe(4);
+    expect((await listConversations(on.url, on.user)).length).toBe(3);
+  });
+});
+
 describePage("branches on the page when something is in the way", startModelService, (on) => {
   test("a new answer that fails leaves the old one a switch away, and a switch while something runs is refused in words", async () => {
     on.model.answer({ tokens: ["The old answer"] });

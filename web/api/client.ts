@@ -1,4 +1,4 @@
-import { apiKey, whenKeyIsGiven } from "../state/api-key.ts";
+import { apiKey, whenKeyIsGiven } from "../state/page/api-key.ts";
 import { errorOf, toApiError } from "./api-error.ts";
 
 export interface ApiRequest {

@@ -36,6 +36,8 @@ export const listMessages = (conversationId: string, page: { after: string | nul
   call<Api.MessageList>(`${API}/conversations/${conversationId}/messages${query({ order: "newest_first", include: "steps", ...page })}`);
 export const activateBranch = (conversationId: string, body: Api.BranchBody) =>
   call<Api.BranchList>(`${API}/conversations/${conversationId}/active-branch`, { method: "PUT", body });
+export const forkConversation = (conversationId: string, body: Api.ForkBody) =>
+  call<Api.Forked>(`${API}/conversations/${conversationId}/fork`, { method: "POST", body });
 export const readMessage = (messageId: string) => call<Api.FoundMessage>(`${API}/messages/${messageId}`);
 export const eraseConversation = (conversationId: string, keepalive: boolean) =>
   call<Api.EraseAnswer>(`${API}/conversations/${conversationId}`, { method: "DELETE", keepalive });

@@ -1,4 +1,4 @@
-import { CITED } from "../state/sources.ts";
+import { CITED } from "../state/thread/sources.ts";
 
 function toButton(number: string, label: string): HTMLElement {
   const button = document.createElement("button");

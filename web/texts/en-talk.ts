@@ -5,6 +5,7 @@ export const enBranches = {
   edit: "Edit",
   editExplain: "Enter sends, Escape leaves. What follows stays on its own branch.",
   regenerate: "Answer again",
+  fork: "Continue in a new conversation",
   versions: "Versions",
   version: (number: number, count: number) => `Version ${number} of ${count}`,
   first: "First version",
@@ -25,9 +26,15 @@ export const enBranches = {
   forget: "Remove",
 };
 
+interface PictureLimit {
+  count: string;
+  each: string;
+  together: string;
+}
+
 export const enPictures = {
   add: "Add pictures",
-  limits: "PNG, JPEG, WebP or GIF, at most 10 MiB each and 20 MiB together",
+  limits: ({ count, each, together }: PictureLimit) => `PNG, JPEG, WebP or GIF; at most ${count}, ${each} each, ${together} together`,
   chosen: "Pictures to send",
   remove: (name: string) => `Remove ${name}`,
   picture: (number: number) => `Picture ${number}`,
@@ -35,8 +42,10 @@ export const enPictures = {
   gone: "The picture cannot be shown.",
   refused: {
     type: (name: string) => `${name} cannot be sent: only PNG, JPEG, WebP and GIF pictures can.`,
-    size: (name: string) => `${name} is larger than 10 MiB.`,
-    together: (name: string) => `With ${name} the pictures would be larger than 20 MiB together.`,
+    none: (name: string) => `${name} cannot be sent: this service takes no pictures.`,
+    count: (name: string, { count }: PictureLimit) => `${name} is one too many: a message may show ${count}.`,
+    size: (name: string, { each }: PictureLimit) => `${name} is larger than ${each}.`,
+    together: (name: string, { together }: PictureLimit) => `With ${name} the pictures would be larger than ${together} together.`,
     unreadable: (name: string) => `${name} cannot be read.`,
   },
 };
@@ -61,5 +70,5 @@ export const enWelcome = {
   orLocal: "or a server of your own:",
   model: "Model",
   modelIs: (name: string) => `${name} answers.`,
-  state: "State of the service",
+  state: "Service status",
 };

@@ -6,6 +6,7 @@ export const zhBranches: Texts["branches"] = {
   edit: "编辑",
   editExplain: "按 Enter 发送，按 Esc 取消。后面的内容会留在原来的分支上。",
   regenerate: "重新回答",
+  fork: "在新对话中继续",
   versions: "版本",
   version: (number, count) => `第 ${number} 个版本，共 ${count} 个`,
   first: "最初版本",
@@ -28,7 +29,7 @@ export const zhBranches: Texts["branches"] = {
 
 export const zhPictures: Texts["pictures"] = {
   add: "添加图片",
-  limits: "PNG、JPEG、WebP 或 GIF，每张不超过 10 MiB，合计不超过 20 MiB",
+  limits: ({ count, each, together }) => `PNG、JPEG、WebP 或 GIF，最多 ${count} 张，每张不超过 ${each}，合计不超过 ${together}`,
   chosen: "待发送的图片",
   remove: (name) => `移除 ${name}`,
   picture: (number) => `图片 ${number}`,
@@ -36,8 +37,10 @@ export const zhPictures: Texts["pictures"] = {
   gone: "图片无法显示。",
   refused: {
     type: (name) => `${name} 无法发送：只能发送 PNG、JPEG、WebP 和 GIF 图片。`,
-    size: (name) => `${name} 超过 10 MiB。`,
-    together: (name) => `加上 ${name}，图片合计将超过 20 MiB。`,
+    none: (name) => `${name} 无法发送：此服务不接收图片。`,
+    count: (name, { count }) => `${name} 超出数量：一条消息最多 ${count} 张图片。`,
+    size: (name, { each }) => `${name} 超过 ${each}。`,
+    together: (name, { together }) => `加上 ${name}，图片合计将超过 ${together}。`,
     unreadable: (name) => `${name} 无法读取。`,
   },
 };

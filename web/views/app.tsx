@@ -1,11 +1,11 @@
 import { useSignal } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect } from "preact/hooks";
-import { keyDialog } from "../state/api-key.ts";
-import { loadConversations } from "../state/conversations.ts";
-import { place } from "../state/route.ts";
-import { userId } from "../state/settings.ts";
-import { listenForShortcuts } from "../state/shortcuts.ts";
+import { keyDialog } from "../state/page/api-key.ts";
+import { loadConversations } from "../state/conversations/conversations.ts";
+import { place } from "../state/page/route.ts";
+import { userId } from "../state/page/settings.ts";
+import { listenForShortcuts } from "../state/page/shortcuts.ts";
 import { loadViewTexts, texts } from "../texts/texts.ts";
 import { ChatView } from "./chat/chat-view.tsx";
 import { KeyDialog } from "./key-dialog.tsx";

@@ -1,6 +1,6 @@
-import { apiKey, forgetKey } from "../state/api-key.ts";
-import { chooseTheme, theme, THEMES, userId, type Theme } from "../state/settings.ts";
-import { switchUser } from "../state/user.ts";
+import { apiKey, forgetKey } from "../state/page/api-key.ts";
+import { chooseTheme, theme, THEMES, userId, type Theme } from "../state/page/settings.ts";
+import { switchUser } from "../state/page/user.ts";
 import { chooseLanguage, language, LANGUAGES, texts, type Language } from "../texts/texts.ts";
 import { Button } from "./button.tsx";
 import { Modal } from "./modal.tsx";

@@ -4,6 +4,7 @@ const SIGNS = {
   again: "M20 11a8 8 0 1 0-2.3 6.2M20 4v7h-7",
   pencil: "m4 20 1-4.5L16 4.5 19.5 8 8.5 19zm9.5-13L17 10.5",
   branches: "M6 3v18M6 15c0-5 12-2 12-9m-3 3 3-3 3 3",
+  fork: "M6 3v9a4 4 0 0 0 4 4h9m-4-4 4 4-4 4M14 6h5",
   picture: "M4 5h16v14H4zm0 11 5-5 4 4 2-2 5 5M16 9h.01",
 };
 export type Sign = keyof typeof SIGNS;

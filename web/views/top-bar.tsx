@@ -1,7 +1,7 @@
-import { chatAddress, place, type View } from "../state/route.ts";
-import { conversationId } from "../state/thread.ts";
-import { isNarrow, userId } from "../state/settings.ts";
-import { listIsOpen } from "../state/side-panel.ts";
+import { chatAddress, place, type View } from "../state/page/route.ts";
+import { conversationId } from "../state/thread/thread.ts";
+import { isNarrow, userId } from "../state/page/settings.ts";
+import { listIsOpen } from "../state/page/side-panel.ts";
 import { texts } from "../texts/texts.ts";
 import { Bell } from "./questions/bell.tsx";
 

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { randomId } from "../random-id.ts";
-import { switchUser } from "../state/user.ts";
+import { switchUser } from "../state/page/user.ts";
 import { texts } from "../texts/texts.ts";
 import { submitting } from "./loaded.tsx";
 
@@ -12,7 +12,10 @@ export function WhoIsTalking() {
   const t = texts.value.who;
   const [name, setName] = useState(suggestedName);
   const field = useRef<HTMLInputElement>(null);
-  useEffect(() => field.current?.select(), []);
+  useEffect(() => {
+    field.current?.focus();
+    field.current?.select();
+  }, []);
   return (
     <div class="welcome">
       <form class="card stack" onSubmit={submitting(() => name.trim() !== "" && switchUser(name.trim()))}>

@@ -15,6 +15,7 @@ test("the status shows dependencies, layers, the last turns and the jobs, which 
     layers: { summary: "on", core_memory: "off", episodic: "off", knowledge: "off" },
     core_memory_sections: ["profile", "preferences", "goals", "relationships", "constraints", "instructions"],
     models: { chat: expect.stringContaining(running.model.url), embedder: null },
+    pictures: { max_count: 10, max_bytes: 10 * 1024 ** 2, max_total_bytes: 20 * 1024 ** 2 },
     search_level: null,
     unfit_models: [],
     jobs: expect.any(Array),

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { listAgents, listKnowledge } from "../../api/endpoints.ts";
 import { putAgent, removeAgent } from "../../api/view-endpoints.ts";
 import type { ListedAgent } from "../../api/types.ts";
-import { agentDraft, type Draft, toAgent } from "../../state/agent-draft.ts";
+import { agentDraft, type Draft, toAgent } from "./agent-draft.ts";
 import { texts } from "../../texts/texts.ts";
 import { QuietButton } from "../button.tsx";
 import { useLoaded } from "../loaded.tsx";

@@ -1,4 +1,4 @@
-import { place } from "../../state/route.ts";
+import { place } from "../../state/page/route.ts";
 import { texts } from "../../texts/texts.ts";
 import { AgentList } from "./agent-list.tsx";
 import { ServerList } from "./server-list.tsx";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { listServers, putServer, removeServer } from "../../api/view-endpoints.ts";
 import type { ListedMcpServer } from "../../api/types.ts";
-import { type Draft, toServer } from "../../state/agent-draft.ts";
+import { type Draft, toServer } from "./agent-draft.ts";
 import { texts } from "../../texts/texts.ts";
 import { useLoaded } from "../loaded.tsx";
 import { ThingList } from "./listed.tsx";

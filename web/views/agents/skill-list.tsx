@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { listSkills, putSkill, readSkill, removeSkill } from "../../api/view-endpoints.ts";
 import type { ListedSkill, Skill } from "../../api/types.ts";
-import { type Draft, NEW_SKILL } from "../../state/agent-draft.ts";
+import { type Draft, NEW_SKILL } from "./agent-draft.ts";
 import { LoadState, useLoaded } from "../loaded.tsx";
 import { ThingList } from "./listed.tsx";
 import { SpecForm } from "./spec-form.tsx";

@@ -2,7 +2,7 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useId, useState } from "preact/hooks";
 import { toApiError, type ApiError } from "../../api/api-error.ts";
 import type { Problem } from "../../api/types.ts";
-import type { Draft } from "../../state/agent-draft.ts";
+import type { Draft } from "./agent-draft.ts";
 import { texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
 import { submitting } from "../loaded.tsx";

@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { cancelTurn, eraseConversation, readTurn } from "../../api/endpoints.ts";
-import { isAsking, isOver, type LiveTurn, makeLiveTurn } from "../../state/live-turn.ts";
-import { loadQuestions } from "../../state/questions.ts";
-import { runTurn } from "../../state/run-turn.ts";
-import { userId } from "../../state/settings.ts";
+import { isAsking, isOver, type LiveTurn, makeLiveTurn } from "../../state/turns/live-turn.ts";
+import { loadQuestions } from "../../state/turns/questions.ts";
+import { runTurn } from "../../state/turns/run-turn.ts";
+import { userId } from "../../state/page/settings.ts";
 import { texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
 import { submitting } from "../loaded.tsx";

@@ -1,10 +1,11 @@
 import { useState } from "preact/hooks";
 import { eraseBranch, listBranches, listSnapshots } from "../../api/view-endpoints.ts";
 import type { Branch } from "../../api/types.ts";
-import { isOver } from "../../state/live-turn.ts";
-import { switchBranch } from "../../state/rewrite.ts";
-import { storedMessages } from "../../state/stored-messages.ts";
-import { turnsHere } from "../../state/thread.ts";
+import { isOver } from "../../state/turns/live-turn.ts";
+import { switchBranch } from "../../state/turns/rewrite.ts";
+import { continueInAnother } from "../../state/thread/fork-conversation.ts";
+import { storedMessages } from "../../state/thread/stored-messages.ts";
+import { turnsHere } from "../../state/thread/thread.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { QuietButton } from "../button.tsx";
 import { Confirm } from "../confirm.tsx";
@@ -39,6 +40,13 @@ function OneBranch({ all, branch, onErase }: OneBranchProps) {
       <p class="quiet small">
         {t.conversations.messages(message_count)} · {showTime(updated_at)}
       </p>
+      {active && (
+        <div class="actions start">
+          <button type="button" class="quiet-button" disabled={isBusy} onClick={() => void run(() => continueInAnother())}>
+            {t.branches.fork}
+          </button>
+        </div>
+      )}
       {!active && (
         <div class="actions start">
           <button type="button" class="quiet-button" disabled={isBusy} onClick={() => void run(() => switchBranch({ branch_id: id }))}>

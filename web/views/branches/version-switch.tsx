@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Message } from "../../api/types.ts";
-import { switchBranch } from "../../state/rewrite.ts";
+import { switchBranch } from "../../state/turns/rewrite.ts";
 import { texts } from "../../texts/texts.ts";
 import { useAction } from "../loaded.tsx";
 

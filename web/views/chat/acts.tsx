@@ -1,5 +1,5 @@
 import type { PlanItem } from "../../api/types.ts";
-import type { Act } from "../../state/acts.ts";
+import type { Act } from "../../state/turns/acts.ts";
 import { showDuration, texts } from "../../texts/texts.ts";
 
 const written = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));

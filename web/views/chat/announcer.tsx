@@ -1,6 +1,6 @@
 import { useSignalEffect, useSignal } from "@preact/signals";
-import { isAsking, isOver } from "../../state/live-turn.ts";
-import { turnsHere } from "../../state/thread.ts";
+import { isAsking, isOver } from "../../state/turns/live-turn.ts";
+import { turnsHere } from "../../state/thread/thread.ts";
 import { texts } from "../../texts/texts.ts";
 import { asWords } from "../questions/words.ts";
 

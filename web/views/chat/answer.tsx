@@ -1,10 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Message } from "../../api/types.ts";
-import { regenerateAnswer } from "../../state/rewrite.ts";
-import { isBeingAnswered } from "../../state/say.ts";
-import { inspect, inspected } from "../../state/side-panel.ts";
-import { type Source, withSources } from "../../state/sources.ts";
+import { regenerateAnswer } from "../../state/turns/rewrite.ts";
+import { isBeingAnswered } from "../../state/turns/say.ts";
+import { inspect, inspected } from "../../state/page/side-panel.ts";
+import { continueInAnother } from "../../state/thread/fork-conversation.ts";
+import { type Source, withSources } from "../../state/thread/sources.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { VersionSwitch } from "../branches/version-switch.tsx";
 import { QuietButton } from "../button.tsx";
@@ -42,7 +43,7 @@ function CopyButton({ text }: { text: () => string }) {
   return <QuietButton onClick={copy}>{isCopied ? t.copied : t.copy}</QuietButton>;
 }
 
-/** What can be done with a stored answer: rate it, have it given again, see its other versions. */
+/** What can be done with a stored answer: rate it, have it given again, go on from it elsewhere, see its other versions. */
 function StoredActions({ of: stored }: { of: Message }) {
   const { run, note } = useAction();
   const { id, rating, versions } = stored;
@@ -50,7 +51,10 @@ function StoredActions({ of: stored }: { of: Message }) {
     <>
       <RatingButtons messageId={id} given={rating} />
       {!isBeingAnswered() && (
-        <SignButton sign="again" label={texts.value.branches.regenerate} onClick={() => run(() => regenerateAnswer(id))} />
+        <>
+          <SignButton sign="again" label={texts.value.branches.regenerate} onClick={() => run(() => regenerateAnswer(id))} />
+          <SignButton sign="fork" label={texts.value.branches.fork} onClick={() => run(() => continueInAnother(id))} />
+        </>
       )}
       {versions && <VersionSwitch of={stored} />}
       {note}

@@ -1,8 +1,9 @@
 import type { ComponentChildren } from "preact";
 import { readStatus } from "../../api/endpoints.ts";
-import { cited, closePanel, inspected, listIsOpen, openBranches, showsBranches } from "../../state/side-panel.ts";
-import { isNarrow, userId } from "../../state/settings.ts";
-import { conversationId } from "../../state/thread.ts";
+import { cited, closePanel, inspected, listIsOpen, openBranches, showsBranches } from "../../state/page/side-panel.ts";
+import { isNarrow, userId } from "../../state/page/settings.ts";
+import { pictureLimits } from "../../state/thread/chosen-pictures.ts";
+import { conversationId } from "../../state/thread/thread.ts";
 import { texts } from "../../texts/texts.ts";
 import { IconButton, QuietButton } from "../button.tsx";
 import { lazy } from "../lazy.tsx";
@@ -19,9 +20,15 @@ const Inspector = lazy(() => import("../inspector/inspector.tsx").then((script) 
 
 const BranchesPanel = lazy(() => import("../branches/branches-panel.tsx").then((script) => script.BranchesPanel));
 
+async function readWhatIsTaken() {
+  const status = await readStatus();
+  pictureLimits.value = status.pictures;
+  return status;
+}
+
 /** Says once that nothing but quotes is to be expected. */
 function OfflineRemark() {
-  const { value } = useLoaded(readStatus, [userId.value]);
+  const { value } = useLoaded(readWhatIsTaken, [userId.value]);
   return value?.models.chat === "offline" ? <p class="note offline">{texts.value.chat.offline}</p> : null;
 }
 

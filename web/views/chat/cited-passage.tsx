@@ -1,4 +1,4 @@
-import type { Source } from "../../state/sources.ts";
+import type { Source } from "../../state/thread/sources.ts";
 import { texts } from "../../texts/texts.ts";
 import { PassageText } from "../passage-text.tsx";
 

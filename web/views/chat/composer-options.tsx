@@ -1,7 +1,7 @@
 import { listAgents, listKnowledge, readModels } from "../../api/endpoints.ts";
 import type { AgentType } from "../../api/types.ts";
-import { choices, choose } from "../../state/choices.ts";
-import { userId } from "../../state/settings.ts";
+import { choices, choose } from "../../state/turns/choices.ts";
+import { userId } from "../../state/page/settings.ts";
 import { texts } from "../../texts/texts.ts";
 import { useLoaded } from "../loaded.tsx";
 

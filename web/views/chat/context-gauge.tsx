@@ -1,8 +1,8 @@
 import { useState } from "preact/hooks";
 import { readContext, readModels } from "../../api/endpoints.ts";
 import type { Context, ModelFacts } from "../../api/types.ts";
-import { isOver } from "../../state/live-turn.ts";
-import { conversationId, turnsHere } from "../../state/thread.ts";
+import { isOver } from "../../state/turns/live-turn.ts";
+import { conversationId, turnsHere } from "../../state/thread/thread.ts";
 import { showCost, showNumber, texts } from "../../texts/texts.ts";
 import { LoadState, useLoaded } from "../loaded.tsx";
 import { TokenParts } from "../token-parts.tsx";

@@ -8,8 +8,8 @@ import {
   showArchived,
   showsArchived,
   titleOf,
-} from "../../state/conversations.ts";
-import { beginConversation } from "../../state/thread.ts";
+} from "../../state/conversations/conversations.ts";
+import { beginConversation } from "../../state/thread/thread.ts";
 import { texts } from "../../texts/texts.ts";
 import { Button, PrimaryButton, QuietButton } from "../button.tsx";
 import { ErrorNote } from "../error-note.tsx";

@@ -1,13 +1,13 @@
 import { useState } from "preact/hooks";
 import type { Conversation } from "../../api/types.ts";
-import { changeConversation, titleOf } from "../../state/conversations.ts";
-import { deleteLater } from "../../state/delete-later.ts";
-import { isOver } from "../../state/live-turn.ts";
-import { openQuestions } from "../../state/questions.ts";
-import { chatAddress } from "../../state/route.ts";
-import { userId } from "../../state/settings.ts";
-import { conversationId } from "../../state/thread.ts";
-import { liveTurns } from "../../state/turns.ts";
+import { changeConversation, titleOf } from "../../state/conversations/conversations.ts";
+import { deleteLater } from "../../state/conversations/delete-later.ts";
+import { isOver } from "../../state/turns/live-turn.ts";
+import { openQuestions } from "../../state/turns/questions.ts";
+import { chatAddress } from "../../state/page/route.ts";
+import { userId } from "../../state/page/settings.ts";
+import { conversationId } from "../../state/thread/thread.ts";
+import { liveTurns } from "../../state/turns/turns.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";
 import { useAction } from "../loaded.tsx";
@@ -63,7 +63,7 @@ export function ConversationRow({ conversation }: { conversation: Conversation }
   const t = texts.value.conversations;
   const [isRenaming, setIsRenaming] = useState(false);
   const { run, note } = useAction();
-  const { id, pinned, archived } = conversation;
+  const { id, pinned, archived, forked_from } = conversation;
   const title = titleOf(conversation);
   const change = (changes: { pinned?: boolean; archived?: boolean }) => run(() => changeConversation(conversation, changes));
   if (isRenaming) {
@@ -80,6 +80,11 @@ export function ConversationRow({ conversation }: { conversation: Conversation }
           {pinned && (
             <span class="pin" role="img" aria-label={t.pinned}>
               ★{" "}
+            </span>
+          )}
+          {forked_from && (
+            <span role="img" aria-label={t.forked} title={t.forked}>
+              ↳{" "}
             </span>
           )}
           {title}

@@ -1,5 +1,5 @@
 import { useRef } from "preact/hooks";
-import { earlierError, earlierIsLoading, hasEarlier, soughtIsFarBack } from "../../state/stored-messages.ts";
+import { earlierError, earlierIsLoading, hasEarlier, soughtIsFarBack } from "../../state/thread/stored-messages.ts";
 import { texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
 

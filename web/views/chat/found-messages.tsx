@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { findMessages } from "../../api/endpoints.ts";
-import { chatAddress } from "../../state/route.ts";
-import { userId } from "../../state/settings.ts";
+import { chatAddress } from "../../state/page/route.ts";
+import { userId } from "../../state/page/settings.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { LoadState, useLoaded } from "../loaded.tsx";
 

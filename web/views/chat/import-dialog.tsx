@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { loadConversations } from "../../state/conversations.ts";
-import { ImportProblem, runImport, type ImportProgress } from "../../state/run-import.ts";
-import { chatAddress, goTo } from "../../state/route.ts";
+import { loadConversations } from "../../state/conversations/conversations.ts";
+import { ImportProblem, runImport, type ImportProgress } from "../../state/conversations/run-import.ts";
+import { chatAddress, goTo } from "../../state/page/route.ts";
 import { texts } from "../../texts/texts.ts";
 import { PrimaryButton } from "../button.tsx";
 import { toApiError } from "../../api/api-error.ts";

@@ -1,8 +1,8 @@
-import { retryTurn } from "../../state/turns.ts";
-import { isAsking, isOver, type LiveTurn } from "../../state/live-turn.ts";
-import { picturesOf, wordsOf } from "../../state/message-parts.ts";
-import { storedOf } from "../../state/thread.ts";
-import { citedSources, type Source, sourcesOf } from "../../state/sources.ts";
+import { retryTurn } from "../../state/turns/turns.ts";
+import { isAsking, isOver, type LiveTurn } from "../../state/turns/live-turn.ts";
+import { picturesOf, wordsOf } from "../../state/thread/message-parts.ts";
+import { storedOf } from "../../state/thread/thread.ts";
+import { citedSources, type Source, sourcesOf } from "../../state/thread/sources.ts";
 import { texts } from "../../texts/texts.ts";
 import { PrimaryButton } from "../button.tsx";
 import { ErrorNote } from "../error-note.tsx";

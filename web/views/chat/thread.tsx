@@ -1,12 +1,20 @@
 import { useCallback, useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../../api/types.ts";
-import { toActs } from "../../state/acts.ts";
-import { toClosedQuestions } from "../../state/asked.ts";
-import { attachmentsOf } from "../../state/message-parts.ts";
-import { place } from "../../state/route.ts";
-import { sourcesIn } from "../../state/sources.ts";
-import { loadEarlier } from "../../state/stored-messages.ts";
-import { conversationId, olderMessages, reloadThread, sessionId, threadError, threadIsLoading, turnsHere } from "../../state/thread.ts";
+import { toActs } from "../../state/turns/acts.ts";
+import { toClosedQuestions } from "../../state/turns/asked.ts";
+import { attachmentsOf } from "../../state/thread/message-parts.ts";
+import { place } from "../../state/page/route.ts";
+import { sourcesIn } from "../../state/thread/sources.ts";
+import { loadEarlier } from "../../state/thread/stored-messages.ts";
+import {
+  conversationId,
+  olderMessages,
+  reloadThread,
+  sessionId,
+  threadError,
+  threadIsLoading,
+  turnsHere,
+} from "../../state/thread/thread.ts";
 import { texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
 import { RetryNote } from "../loaded.tsx";
@@ -16,6 +24,7 @@ import { Acts } from "./acts.tsx";
 import { Announcer } from "./announcer.tsx";
 import { Answer, AnswerNote } from "./answer.tsx";
 import { Earlier, type KeptPlace, placeOfFirst, restorePlace } from "./earlier.tsx";
+import { ForkedFrom } from "./forked-from.tsx";
 import { LiveExchange } from "./live-exchange.tsx";
 import { Sources } from "./sources.tsx";
 import { UserMessage } from "./user-message.tsx";
@@ -155,6 +164,7 @@ export function Thread() {
           ))}
         {threadIsLoading.value && messages.length === 0 && <p class="quiet">{texts.value.loading}</p>}
         {!threadIsLoading.value && messages.length === 0 && turns.length === 0 && <Welcome />}
+        <ForkedFrom />
         <Earlier isSeeking={target !== null} onShow={showEarlier} />
         {messages.map((message, index) => (
           <StoredMessage

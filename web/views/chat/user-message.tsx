@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../../api/types.ts";
-import type { ShownPicture } from "../../state/message-parts.ts";
-import { isBeingAnswered } from "../../state/say.ts";
-import { inspect } from "../../state/side-panel.ts";
+import type { ShownPicture } from "../../state/thread/message-parts.ts";
+import { isBeingAnswered } from "../../state/turns/say.ts";
+import { inspect } from "../../state/page/side-panel.ts";
 import { showNumber, showTime, texts } from "../../texts/texts.ts";
 import { VersionSwitch } from "../branches/version-switch.tsx";
 import { QuietButton } from "../button.tsx";

@@ -1,5 +1,5 @@
 import { listKnowledge, readStatus } from "../../api/endpoints.ts";
-import { userId } from "../../state/settings.ts";
+import { userId } from "../../state/page/settings.ts";
 import { texts } from "../../texts/texts.ts";
 import { ModelTest } from "../model-test.tsx";
 import { useLoaded } from "../loaded.tsx";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { listKnowledge } from "../../api/endpoints.ts";
 import type { KnowledgeBase } from "../../api/types.ts";
-import { goTo, place } from "../../state/route.ts";
+import { goTo, place } from "../../state/page/route.ts";
 import { texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";
 import { LoadState, useLoaded } from "../loaded.tsx";

@@ -1,7 +1,7 @@
 import { useRef, useState } from "preact/hooks";
 import { toApiError, type ApiError } from "../../api/api-error.ts";
 import { addFile } from "../../api/view-endpoints.ts";
-import { ACCEPTED, typeOf } from "../../state/document-types.ts";
+import { ACCEPTED, typeOf } from "./document-types.ts";
 import { texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
 

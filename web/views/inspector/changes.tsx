@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { listOperations, removeSection, revertSection } from "../../api/view-endpoints.ts";
 import type { Operation } from "../../api/types.ts";
-import { userId } from "../../state/settings.ts";
+import { userId } from "../../state/page/settings.ts";
 import { texts } from "../../texts/texts.ts";
 import { QuietButton } from "../button.tsx";
 import { LoadState, useAction, useLoaded } from "../loaded.tsx";

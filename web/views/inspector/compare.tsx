@@ -1,9 +1,9 @@
 import { useState } from "preact/hooks";
 import { readSteps, readTurn } from "../../api/endpoints.ts";
 import type { Turn } from "../../api/types.ts";
-import { wordsOf } from "../../state/message-parts.ts";
-import { storedMessages } from "../../state/stored-messages.ts";
-import { turnsHere } from "../../state/thread.ts";
+import { wordsOf } from "../../state/thread/message-parts.ts";
+import { storedMessages } from "../../state/thread/stored-messages.ts";
+import { turnsHere } from "../../state/thread/thread.ts";
 import { showCost, showDuration, showNumber, texts } from "../../texts/texts.ts";
 import { LoadState, useLoaded } from "../loaded.tsx";
 import { PARTS } from "../token-parts.tsx";

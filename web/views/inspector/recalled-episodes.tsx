@@ -1,8 +1,8 @@
 import { readMessage } from "../../api/endpoints.ts";
 import type { Receipt } from "../../api/types.ts";
-import { closePanel } from "../../state/side-panel.ts";
-import { chatAddress, goTo } from "../../state/route.ts";
-import { isNarrow } from "../../state/settings.ts";
+import { closePanel } from "../../state/page/side-panel.ts";
+import { chatAddress, goTo } from "../../state/page/route.ts";
+import { isNarrow } from "../../state/page/settings.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { QuietButton } from "../button.tsx";
 import { LoadState, useLoaded } from "../loaded.tsx";

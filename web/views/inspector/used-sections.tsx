@@ -1,6 +1,6 @@
 import { listSections } from "../../api/view-endpoints.ts";
 import type { Receipt, Section } from "../../api/types.ts";
-import { userId } from "../../state/settings.ts";
+import { userId } from "../../state/page/settings.ts";
 import { texts } from "../../texts/texts.ts";
 import { useLoaded } from "../loaded.tsx";
 

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { forgetEpisode, searchEpisodes } from "../../api/view-endpoints.ts";
 import type { Episode, EraseAnswer } from "../../api/types.ts";
-import { chatAddress } from "../../state/route.ts";
+import { chatAddress } from "../../state/page/route.ts";
 import { showNumber, showTime, texts } from "../../texts/texts.ts";
 import { QuietButton } from "../button.tsx";
 import { Confirm } from "../confirm.tsx";

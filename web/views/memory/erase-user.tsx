@@ -1,11 +1,11 @@
 import { useState } from "preact/hooks";
 import { eraseUser } from "../../api/view-endpoints.ts";
 import type { EraseAnswer } from "../../api/types.ts";
-import { clearConversations } from "../../state/conversations.ts";
-import { saveExport } from "../../state/save-export.ts";
-import { closePanel } from "../../state/side-panel.ts";
-import { forgetThread } from "../../state/thread.ts";
-import { forgetTurns } from "../../state/turns.ts";
+import { clearConversations } from "../../state/conversations/conversations.ts";
+import { saveExport } from "../../state/page/save-export.ts";
+import { closePanel } from "../../state/page/side-panel.ts";
+import { forgetThread } from "../../state/thread/thread.ts";
+import { forgetTurns } from "../../state/turns/turns.ts";
 import { texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";
 import { submitting, useAction } from "../loaded.tsx";

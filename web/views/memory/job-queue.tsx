@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { listJobs, retryJobs } from "../../api/view-endpoints.ts";
-import { conversations, conversationsLoaded, loadConversations } from "../../state/conversations.ts";
-import { conversationId } from "../../state/thread.ts";
+import { conversations, conversationsLoaded, loadConversations } from "../../state/conversations/conversations.ts";
+import { conversationId } from "../../state/thread/thread.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { Button, PrimaryButton } from "../button.tsx";
 import { ErrorNote } from "../error-note.tsx";

@@ -1,6 +1,6 @@
 import type { ComponentType } from "preact";
-import { place } from "../../state/route.ts";
-import { userId } from "../../state/settings.ts";
+import { place } from "../../state/page/route.ts";
+import { userId } from "../../state/page/settings.ts";
 import { texts } from "../../texts/texts.ts";
 import { CoreMemory } from "./core-memory.tsx";
 import { EpisodeSearch } from "./episode-search.tsx";

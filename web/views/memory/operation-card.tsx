@@ -1,6 +1,6 @@
 import type { ComponentChildren } from "preact";
 import type { Operation } from "../../api/types.ts";
-import { diffLines } from "../../state/line-diff.ts";
+import { diffLines } from "./line-diff.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 
 /** One change of the memory: from what to what, by whom and why. */

@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { readPicture, type ShownPicture } from "../../state/message-parts.ts";
+import { readPicture, type ShownPicture } from "../../state/thread/message-parts.ts";
 import { texts } from "../../texts/texts.ts";
 import { useLoaded } from "../loaded.tsx";
 import { Modal } from "../modal.tsx";

@@ -1,11 +1,19 @@
 import { useRef } from "preact/hooks";
-import { type ChosenPictures, PICTURE_TYPES } from "../../state/chosen-pictures.ts";
-import { texts } from "../../texts/texts.ts";
+import { type ChosenPictures, PICTURE_TYPES, type PictureLimits, pictureLimits } from "../../state/thread/chosen-pictures.ts";
+import { showNumber, texts } from "../../texts/texts.ts";
 import { SignPicture } from "../sign-button.tsx";
+
+const MIB = 1024 * 1024;
+const sizes = ({ max_count: count, max_bytes: each, max_total_bytes: together }: PictureLimits) => {
+  return { count: String(count), each: `${showNumber(each / MIB)} MiB`, together: `${showNumber(together / MIB)} MiB` };
+};
+const NOTHING = { count: "0", each: "", together: "" };
+const inWords = (limits: PictureLimits): string => texts.value.pictures.limits(sizes(limits));
 
 /** The pictures that the next message will show, each with a button that takes it out, and why a file was not taken. */
 export function PictureTray({ of }: { of: ChosenPictures }) {
   const t = texts.value.pictures;
+  const limits = pictureLimits.value;
   const refused = of.refused.value;
   return (
     <>
@@ -21,9 +29,10 @@ export function PictureTray({ of }: { of: ChosenPictures }) {
           ))}
         </ul>
       )}
+      {limits && of.chosen.value.length > 0 && <p class="quiet small">{inWords(limits)}</p>}
       {refused && (
         <p class="note error" role="alert" dir="auto">
-          {t.refused[refused.why](refused.name)}
+          {t.refused[refused.why](refused.name, limits ? sizes(limits) : NOTHING)}
         </p>
       )}
     </>
@@ -34,9 +43,17 @@ export function PictureTray({ of }: { of: ChosenPictures }) {
 export function ChoosePictures({ of }: { of: ChosenPictures }) {
   const t = texts.value.pictures;
   const input = useRef<HTMLInputElement>(null);
+  const limits = pictureLimits.value;
+  if (limits?.max_count === 0) return null;
   return (
     <>
-      <button type="button" class="icon" aria-label={t.add} title={`${t.add}: ${t.limits}`} onClick={() => input.current?.click()}>
+      <button
+        type="button"
+        class="icon"
+        aria-label={t.add}
+        title={limits ? `${t.add}: ${inWords(limits)}` : t.add}
+        onClick={() => input.current?.click()}
+      >
         <SignPicture of="picture" />
       </button>
       <input

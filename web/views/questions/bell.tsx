@@ -1,9 +1,9 @@
 import { useSignal, useSignalEffect } from "@preact/signals";
 import type { OpenQuestion } from "../../api/types.ts";
-import { conversations } from "../../state/conversations.ts";
-import { openQuestions } from "../../state/questions.ts";
-import { chatAddress } from "../../state/route.ts";
-import { conversationId, reloadThread, turnsHere } from "../../state/thread.ts";
+import { conversations } from "../../state/conversations/conversations.ts";
+import { openQuestions } from "../../state/turns/questions.ts";
+import { chatAddress } from "../../state/page/route.ts";
+import { conversationId, reloadThread, turnsHere } from "../../state/thread/thread.ts";
 import { texts } from "../../texts/texts.ts";
 import { Modal } from "../modal.tsx";
 import { Countdown } from "./countdown.tsx";

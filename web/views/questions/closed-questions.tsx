@@ -1,4 +1,4 @@
-import type { ClosedQuestion } from "../../state/asked.ts";
+import type { ClosedQuestion } from "../../state/turns/asked.ts";
 import { texts } from "../../texts/texts.ts";
 import { answerAsWords, asWords } from "./words.ts";
 

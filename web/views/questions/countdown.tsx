@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { loadQuestions } from "../../state/questions.ts";
+import { loadQuestions } from "../../state/turns/questions.ts";
 import { texts } from "../../texts/texts.ts";
 
 const SECOND_MS = 1_000;

@@ -1,7 +1,7 @@
 import { useId, useState } from "preact/hooks";
 import type { Question } from "../../api/types.ts";
-import type { LiveTurn } from "../../state/live-turn.ts";
-import { answerQuestion } from "../../state/questions.ts";
+import type { LiveTurn } from "../../state/turns/live-turn.ts";
+import { answerQuestion } from "../../state/turns/questions.ts";
 import { texts } from "../../texts/texts.ts";
 import { submitting, useAction } from "../loaded.tsx";
 import { CallArguments } from "./call-arguments.tsx";

@@ -1,5 +1,5 @@
 import type { AnswerValue, Question } from "../../api/types.ts";
-import type { AskedQuestion } from "../../state/asked.ts";
+import type { AskedQuestion } from "../../state/turns/asked.ts";
 import { texts } from "../../texts/texts.ts";
 
 const STEP_LABELS = ["step", "run", "stop"];

@@ -1,6 +1,6 @@
 import { listLimits } from "../../api/view-endpoints.ts";
 import type { Limit } from "../../api/types.ts";
-import { userId } from "../../state/settings.ts";
+import { userId } from "../../state/page/settings.ts";
 import { showNumber, texts } from "../../texts/texts.ts";
 import { LoadState, useLoaded } from "../loaded.tsx";
 

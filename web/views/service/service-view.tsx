@@ -1,8 +1,8 @@
 import { useEffect } from "preact/hooks";
 import { readStatus } from "../../api/endpoints.ts";
 import type { Layer, Status } from "../../api/types.ts";
-import { saveExport } from "../../state/save-export.ts";
-import { userId } from "../../state/settings.ts";
+import { saveExport } from "../../state/page/save-export.ts";
+import { userId } from "../../state/page/settings.ts";
 import { texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";
 import { LoadState, useAction, useLoaded } from "../loaded.tsx";

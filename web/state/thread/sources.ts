@@ -1,4 +1,4 @@
-import type { Receipt, RouteDecision } from "../api/types.ts";
+import type { Receipt, RouteDecision } from "../../api/types.ts";
 
 /** A passage that an answer may cite by its number. */
 export interface Source {

@@ -1,8 +1,8 @@
-import type { ChatRequest } from "../api/types.ts";
+import type { ChatRequest } from "../../api/types.ts";
 import { choices, choicesAsFields } from "./choices.ts";
 import { isOver } from "./live-turn.ts";
-import { userId } from "./settings.ts";
-import { sessionId, turnsHere } from "./thread.ts";
+import { userId } from "../page/settings.ts";
+import { sessionId, turnsHere } from "../thread/thread.ts";
 import { sendTurn } from "./turns.ts";
 
 /** Whether the shown conversation is being answered, or waits for its user. */

@@ -1,4 +1,4 @@
-import type { AgentSpec, McpServerBody } from "../api/types.ts";
+import type { AgentSpec, McpServerBody } from "../../api/types.ts";
 
 /** What is typed, by the name of the API's field. */
 export type Draft = Readonly<Record<string, string>>;

@@ -1,8 +1,8 @@
 import { effect } from "@preact/signals";
-import { ApiError, NO_CONNECTION, toApiError } from "../api/api-error.ts";
-import { cancelTurn, readMessage, readSteps, readTurn, resumeTurn, startTurn } from "../api/endpoints.ts";
-import { readEvents } from "../api/read-events.ts";
-import type { TurnEvent } from "../api/types.ts";
+import { ApiError, NO_CONNECTION, toApiError } from "../../api/api-error.ts";
+import { cancelTurn, readMessage, readSteps, readTurn, resumeTurn, startTurn } from "../../api/endpoints.ts";
+import { readEvents } from "../../api/read-events.ts";
+import type { TurnEvent } from "../../api/types.ts";
 import { toActs } from "./acts.ts";
 import { toClosedQuestions, withEarlier } from "./asked.ts";
 import { isAsking, isOver, makeEventTaker, type LiveTurn } from "./live-turn.ts";

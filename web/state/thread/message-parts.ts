@@ -1,5 +1,5 @@
-import { send } from "../api/client.ts";
-import type { ChatRequest, Message } from "../api/types.ts";
+import { send } from "../../api/client.ts";
+import type { ChatRequest, Message } from "../../api/types.ts";
 import { readAsUrl } from "./chosen-pictures.ts";
 
 /** The words of a message, or its words and pictures. */

@@ -1,8 +1,8 @@
-import { ApiError, NO_CONNECTION } from "../api/api-error.ts";
-import { importMessages } from "../api/view-endpoints.ts";
-import { readEvents } from "../api/read-events.ts";
-import type { ImportResult, ImportEvent } from "../api/types.ts";
-import { userId } from "./settings.ts";
+import { ApiError, NO_CONNECTION } from "../../api/api-error.ts";
+import { importMessages } from "../../api/view-endpoints.ts";
+import { readEvents } from "../../api/read-events.ts";
+import type { ImportResult, ImportEvent } from "../../api/types.ts";
+import { userId } from "../page/settings.ts";
 
 export interface ImportProgress {
   done: number;

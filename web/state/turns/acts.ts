@@ -1,4 +1,4 @@
-import type { ToolCallEvent, ToolResultEvent, TurnStep } from "../api/types.ts";
+import type { ToolCallEvent, ToolResultEvent, TurnStep } from "../../api/types.ts";
 
 /** A call of a tool, as it runs or as it is stored. */
 export interface Act {

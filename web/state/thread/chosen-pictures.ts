@@ -1,11 +1,12 @@
 import { signal } from "@preact/signals";
-import { randomId } from "../random-id.ts";
+import type { Status } from "../../api/types.ts";
+import { randomId } from "../../random-id.ts";
 
 export const PICTURE_TYPES: readonly string[] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
-const MIB = 1024 * 1024;
-/** Of one picture, and of all of a message. */
-export const MOST_BYTES = 10 * MIB;
-export const MOST_BYTES_TOGETHER = 20 * MIB;
+
+export type PictureLimits = Status["pictures"];
+/** What the service takes in one message; null until it has said so. Bytes are those of the pictures themselves. */
+export const pictureLimits = signal<PictureLimits | null>(null);
 
 /** A picture that the next message will show. */
 export interface ChosenPicture {
@@ -17,7 +18,7 @@ export interface ChosenPicture {
 }
 
 /** Why a file was not taken. */
-export type Refusal = "type" | "size" | "together" | "unreadable";
+export type Refusal = "none" | "type" | "count" | "size" | "together" | "unreadable";
 
 export function readAsUrl(blob: Blob): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -34,10 +35,12 @@ function makeChosenPictures() {
 
   async function take(file: File): Promise<void> {
     const refuse = (why: Refusal): void => void (refused.value = { name: file.name, why });
+    const limits = pictureLimits.value;
     const together = chosen.value.reduce((sum, { bytes }) => sum + bytes, file.size);
     if (!PICTURE_TYPES.includes(file.type)) return refuse("type");
-    if (file.size > MOST_BYTES) return refuse("size");
-    if (together > MOST_BYTES_TOGETHER) return refuse("together");
+    if (limits && chosen.value.length >= limits.max_count) return refuse(limits.max_count === 0 ? "none" : "count");
+    if (limits && file.size > limits.max_bytes) return refuse("size");
+    if (limits && together > limits.max_total_bytes) return refuse("together");
     try {
       const url = await readAsUrl(file);
       chosen.value = [...chosen.value, { id: randomId(), name: file.name, bytes: file.size, url }];

@@ -1,8 +1,8 @@
 import { closePanel, panelIsOpen } from "./side-panel.ts";
-import { isAsking, isOver } from "./live-turn.ts";
+import { isAsking, isOver } from "../turns/live-turn.ts";
 import { chatAddress, goTo, place } from "./route.ts";
-import { stopTurn } from "./run-turn.ts";
-import { beginConversation, conversationId, turnsHere } from "./thread.ts";
+import { stopTurn } from "../turns/run-turn.ts";
+import { beginConversation, conversationId, turnsHere } from "../thread/thread.ts";
 
 const isWriting = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;

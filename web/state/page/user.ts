@@ -1,8 +1,8 @@
-import { clearConversations, loadConversations } from "./conversations.ts";
+import { clearConversations, loadConversations } from "../conversations/conversations.ts";
 import { closePanel } from "./side-panel.ts";
 import { chatAddress, goTo } from "./route.ts";
 import { chooseUser } from "./settings.ts";
-import { beginConversation } from "./thread.ts";
+import { beginConversation } from "../thread/thread.ts";
 
 export function switchUser(name: string | null): void {
   chooseUser(name);

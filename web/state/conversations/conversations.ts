@@ -1,8 +1,8 @@
 import { computed, signal } from "@preact/signals";
-import { toApiError, type ApiError } from "../api/api-error.ts";
-import * as api from "../api/endpoints.ts";
-import type { Conversation, ConversationChanges } from "../api/types.ts";
-import { userId } from "./settings.ts";
+import { toApiError, type ApiError } from "../../api/api-error.ts";
+import * as api from "../../api/endpoints.ts";
+import type { Conversation, ConversationChanges } from "../../api/types.ts";
+import { userId } from "../page/settings.ts";
 
 /** Conversations read at most for one that an address names. */
 const SEARCHED = 2_000;

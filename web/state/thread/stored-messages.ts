@@ -1,7 +1,7 @@
 import { computed, signal } from "@preact/signals";
-import { toApiError, type ApiError } from "../api/api-error.ts";
-import { listMessages } from "../api/endpoints.ts";
-import type { Message } from "../api/types.ts";
+import { toApiError, type ApiError } from "../../api/api-error.ts";
+import { listMessages } from "../../api/endpoints.ts";
+import type { Message } from "../../api/types.ts";
 
 /** Messages read at a time, and while one of them is sought. */
 const PAGE = 100;

@@ -1,12 +1,12 @@
 import { signal } from "@preact/signals";
-import { toApiError } from "../api/api-error.ts";
-import { eraseConversation } from "../api/endpoints.ts";
-import type { Conversation } from "../api/types.ts";
+import { toApiError } from "../../api/api-error.ts";
+import { eraseConversation } from "../../api/endpoints.ts";
+import type { Conversation } from "../../api/types.ts";
 import { conversationsError, hiddenConversation, loadConversations } from "./conversations.ts";
-import { chatAddress, goTo } from "./route.ts";
-import { userId } from "./settings.ts";
-import { beginConversation, conversationId } from "./thread.ts";
-import { forgetTurns } from "./turns.ts";
+import { chatAddress, goTo } from "../page/route.ts";
+import { userId } from "../page/settings.ts";
+import { beginConversation, conversationId } from "../thread/thread.ts";
+import { forgetTurns } from "../turns/turns.ts";
 
 /** Milliseconds in which it can be taken back. */
 const GRACE_MS = 8_000;

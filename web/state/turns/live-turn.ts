@@ -1,6 +1,15 @@
 import { batch, signal, type Signal } from "@preact/signals";
-import type { ChatRequest, ContextCompressed, ErrorContent, Notice, PlanItem, RouteDecision, TurnEvent, TurnResult } from "../api/types.ts";
-import { randomId } from "../random-id.ts";
+import type {
+  ChatRequest,
+  ContextCompressed,
+  ErrorContent,
+  Notice,
+  PlanItem,
+  RouteDecision,
+  TurnEvent,
+  TurnResult,
+} from "../../api/types.ts";
+import { randomId } from "../../random-id.ts";
 import { type Act, beginAct, endAct } from "./acts.ts";
 import { addQuestion, type Asked, closeOpen, closeQuestion, NOTHING_ASKED } from "./asked.ts";
 

@@ -1,17 +1,17 @@
 import { batch, computed, effect, signal } from "@preact/signals";
-import { ApiError, toApiError } from "../api/api-error.ts";
-import { listMessages, readTurn } from "../api/endpoints.ts";
-import type { Message } from "../api/types.ts";
-import { randomId } from "../random-id.ts";
-import { findConversation } from "./conversations.ts";
-import { isOver, type LiveTurn } from "./live-turn.ts";
+import { ApiError, toApiError } from "../../api/api-error.ts";
+import { listMessages, readTurn } from "../../api/endpoints.ts";
+import type { Message } from "../../api/types.ts";
+import { randomId } from "../../random-id.ts";
+import { findConversation } from "../conversations/conversations.ts";
+import { isOver, type LiveTurn } from "../turns/live-turn.ts";
 import { attachmentsOf, toParts } from "./message-parts.ts";
-import { chatAddress, goTo, place, renamePlace } from "./route.ts";
-import { userId } from "./settings.ts";
+import { chatAddress, goTo, place, renamePlace } from "../page/route.ts";
+import { userId } from "../page/settings.ts";
 import { addMessages, clearMessages, isStored, readNewest, showMessages, storedMessages } from "./stored-messages.ts";
-import { readTab, writeTab } from "./tab-storage.ts";
-import { texts } from "../texts/texts.ts";
-import { dropStoredTurns, followTurn, liveTurns } from "./turns.ts";
+import { readTab, writeTab } from "../page/tab-storage.ts";
+import { texts } from "../../texts/texts.ts";
+import { dropStoredTurns, followTurn, liveTurns } from "../turns/turns.ts";
 
 const DRAFT = "session";
 

@@ -1,4 +1,4 @@
-import type { AnswerValue, Question, TurnStep } from "../api/types.ts";
+import type { AnswerValue, Question, TurnStep } from "../../api/types.ts";
 
 /** `elsewhere`: it was closed, but nobody told how. */
 export type ClosedBy = "person" | "timeout" | "rule" | "elsewhere";

@@ -1,5 +1,5 @@
 import { effect, signal } from "@preact/signals";
-import { language } from "../texts/texts.ts";
+import { language } from "../../texts/texts.ts";
 import { readChoice, writeChoice } from "./tab-storage.ts";
 
 export const THEMES = ["system", "light", "dark"] as const;

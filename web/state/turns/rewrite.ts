@@ -1,13 +1,13 @@
 import { batch } from "@preact/signals";
-import { activateBranch } from "../api/endpoints.ts";
-import type { BranchBody } from "../api/types.ts";
-import { loadConversations } from "./conversations.ts";
+import { activateBranch } from "../../api/endpoints.ts";
+import type { BranchBody } from "../../api/types.ts";
+import { loadConversations } from "../conversations/conversations.ts";
 import { isBeingAnswered, say } from "./say.ts";
-import { userId } from "./settings.ts";
-import { cutFrom, readNewest, showMessages } from "./stored-messages.ts";
-import { conversationId, refreshThread, sessionId } from "./thread.ts";
+import { userId } from "../page/settings.ts";
+import { cutFrom, readNewest, showMessages } from "../thread/stored-messages.ts";
+import { conversationId, refreshThread, sessionId } from "../thread/thread.ts";
 import { forgetTurns } from "./turns.ts";
-import type { Said } from "./message-parts.ts";
+import type { Said } from "../thread/message-parts.ts";
 
 /** Sends a turn in the place of all that is shown from a message on. */
 async function rewriteFrom(messageId: string, send: () => void): Promise<void> {

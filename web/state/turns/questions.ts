@@ -1,10 +1,10 @@
 import { computed, effect, signal } from "@preact/signals";
-import { type ApiError, toApiError } from "../api/api-error.ts";
-import * as api from "../api/endpoints.ts";
-import type { OpenQuestion, Question } from "../api/types.ts";
+import { type ApiError, toApiError } from "../../api/api-error.ts";
+import * as api from "../../api/endpoints.ts";
+import type { OpenQuestion, Question } from "../../api/types.ts";
 import { closeQuestion } from "./asked.ts";
 import { isAsking, type LiveTurn } from "./live-turn.ts";
-import { userId } from "./settings.ts";
+import { userId } from "../page/settings.ts";
 import { liveTurns } from "./turns.ts";
 
 /** Between two looks at what waits: while something does, and while nothing is known to. */

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import type { AgentType, ChatRequest } from "../api/types.ts";
+import type { AgentType, ChatRequest } from "../../api/types.ts";
 
 /** How messages are answered. Empty: as the service chooses. */
 export interface Choices {

@@ -1,4 +1,4 @@
-import { exportUser } from "../api/view-endpoints.ts";
+import { exportUser } from "../../api/view-endpoints.ts";
 
 /** Milliseconds until the browser has surely begun to save it. */
 const KEPT_MS = 60_000;
