@@ -71,9 +71,10 @@ describePage("documents on the page", startOfflineService, (on) => {
   });
 
   test("an empty service explains itself: an example is put into the field, and the way to documents and to a model is shown", async () => {
-    const tested = await on.open();
+    const tested = await on.open({ viewport: { width: 1360, height: 400 } });
     const { page } = tested;
     await page.getByText("OPENAI_BASE_URL=").waitFor();
+    expect(await page.locator(".thread").evaluate((thread) => (thread as unknown as { scrollTop: number }).scrollTop)).toBe(0);
     expect(await findingsOn(page)).toEqual([]);
     await tested.press(texts.welcome.examples[0] ?? "");
     expect(await page.locator("#message").inputValue()).toBe(texts.welcome.examples[0]);

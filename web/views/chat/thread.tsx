@@ -94,7 +94,8 @@ export function Thread() {
   const target = place.value.messageId;
 
   const toEnd = useCallback(() => {
-    if (scroller.current) scroller.current.scrollTop = scroller.current.scrollHeight;
+    // What is shown instead of messages is read from its beginning.
+    if (scroller.current?.querySelector("article")) scroller.current.scrollTop = scroller.current.scrollHeight;
   }, []);
   useEffect(() => {
     if (!inner.current) return undefined;
