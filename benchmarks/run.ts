@@ -6,6 +6,7 @@ import { growth } from "./growth.ts";
 import { jobs } from "./jobs.ts";
 import { knowledge } from "./knowledge.ts";
 import { load } from "./load.ts";
+import { page } from "./page.ts";
 import { peers } from "./peers.ts";
 import { recall } from "./recall.ts";
 import { references } from "./references.ts";
@@ -35,6 +36,7 @@ const BENCHES: Benches = {
   agents,
   waiting,
   chaos,
+  page,
   peers,
 };
 

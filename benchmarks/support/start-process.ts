@@ -58,9 +58,14 @@ export async function startProcess(
   };
 }
 
-/** The model's server, which ends with `opened`: answers of so many words, with pauses in milliseconds. */
-export async function startModel(opened: AsyncDisposableStack, tokens = 40, betweenMs = 0): Promise<MeasuredProcess> {
-  const args = [String(tokens), String(betweenMs)];
+/** The model's server, which ends with `opened`: answers of so many words in a line or a list, with pauses in milliseconds. */
+export async function startModel(
+  opened: AsyncDisposableStack,
+  tokens = 40,
+  betweenMs = 0,
+  form: "line" | "list" = "line",
+): Promise<MeasuredProcess> {
+  const args = [String(tokens), String(betweenMs), form];
   const model = await startProcess(["benchmarks/support/model-server-process.ts", ...args], /(http\S+)/);
   opened.defer(() => model.stop());
   return model;

@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { chromium, type Browser } from "playwright-core";
 import { succeeds } from "../support/wait-until.ts";
 
-const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
+export const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
 const BUILT_PAGE = fileURLToPath(new URL("../../dist/web/index.html", import.meta.url));
 
 /** Why there is nothing to look at the page with; undefined when there is. Throws when the page is not built. */
