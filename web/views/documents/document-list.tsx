@@ -9,6 +9,8 @@ import { DocumentPassages } from "./document-passages.tsx";
 import { DropZone } from "./drop-zone.tsx";
 
 const LOOK_AGAIN_MS = 1_500;
+/** While the service is away. */
+const TRY_AGAIN_MS = 4_000;
 
 function DocumentRow({ prefix, document, onDelete }: { prefix: string; document: Document; onDelete: () => void }) {
   const t = texts.value.documents;
@@ -42,11 +44,12 @@ export function DocumentList({ prefix }: { prefix: string }) {
   const { run, note } = useAction();
   const next = older ? older.next : (loaded.value?.next ?? null);
   const isReading = loaded.value?.documents.some(({ status }) => status === "pending") ?? false;
+  const isAway = loaded.error?.retryable ?? false;
   useEffect(() => {
-    if (!isReading || loaded.isLoading) return undefined;
-    const timer = setTimeout(loaded.reload, LOOK_AGAIN_MS);
+    if (loaded.isLoading || !(isReading || isAway)) return undefined;
+    const timer = setTimeout(loaded.reload, isAway ? TRY_AGAIN_MS : LOOK_AGAIN_MS);
     return () => clearTimeout(timer);
-  }, [isReading, loaded.isLoading]);
+  }, [isReading, isAway, loaded.isLoading]);
 
   async function more(): Promise<void> {
     const page = await listDocuments(prefix, next);
