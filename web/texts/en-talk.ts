@@ -5,7 +5,7 @@ export const enBranches = {
   edit: "Edit",
   editExplain: "Enter sends, Escape leaves. What follows stays on its own branch.",
   regenerate: "Answer again",
-  fork: "Continue in a new conversation",
+  fork: "Continue in another conversation",
   versions: "Versions",
   version: (number: number, count: number) => `Version ${number} of ${count}`,
   first: "First version",

@@ -6,7 +6,7 @@ export const zhBranches: Texts["branches"] = {
   edit: "编辑",
   editExplain: "按 Enter 发送，按 Esc 取消。后面的内容会留在原来的分支上。",
   regenerate: "重新回答",
-  fork: "在新对话中继续",
+  fork: "在另一段对话中继续",
   versions: "版本",
   version: (number, count) => `第 ${number} 个版本，共 ${count} 个`,
   first: "最初版本",
