@@ -40,7 +40,8 @@ from conversations origin left join forks on forks.conversation_id = origin.id c
     columns: `id, created_at as "createdAt", conversation_id, branch_id, metadata->>'turn_id' as "turnId"`,
     conversationId: "origin.id",
     path: "origin.path",
-    where: "metadata->>'turn_id' is distinct from case when turn_lease_until >= clock_timestamp() then origin.turn_id::text end",
+    where:
+      "coalesce(metadata->>'turn_id', '') is distinct from case when turn_lease_until >= clock_timestamp() then origin.turn_id::text end",
     order: "desc",
     limit: "1",
   })}) last where $4::uuid is null

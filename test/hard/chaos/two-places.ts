@@ -11,7 +11,7 @@ export interface KillablePlace {
 export type KillsAt = Record<string, number>;
 
 /** Two processes on one database. */
-export async function openTwoPlaces(databaseUrl: string, environment: Record<string, string>, main: string) {
+export async function openTwoPlaces(databaseUrl: string, environment: Record<string, string>, main?: string) {
   await using opening = new AsyncDisposableStack();
   const killed = new Set<string>();
   const at: KillsAt = {};

@@ -162,6 +162,7 @@ describeStores("forks", (stores) => {
     await expect(bring("early", (await list(origin))[1]?.createdAt ?? null)).rejects.toMatchObject(early);
     await bring("late", null);
     expect(await texts(forked)).toEqual([...pair("one"), "late"]);
+    expect(await texts(await fork(forked, null))).toEqual([...pair("one"), "late"]);
     await stores.erases.conversation(origin);
     await bring("early", new Date(0));
     expect(await texts(forked)).toEqual(["early", "late"]);

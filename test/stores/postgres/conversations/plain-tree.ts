@@ -80,6 +80,10 @@ export class PlainTree {
     return [...this.sharedBy(talk), ...this.all.filter((message) => message.talk === talk)].filter(({ isErased }) => !isErased);
   }
 
+  has(id: string): boolean {
+    return this.all.some((message) => message.id === id);
+  }
+
   answers(): TreeMessage[] {
     return this.all.filter(({ role, isWhole, isErased }) => role === "assistant" && isWhole && !isErased);
   }
