@@ -174,5 +174,13 @@ describePage("branches on the page when something is in the way", startModelServ
     await question.getByText("Name a colour", { exact: true }).waitFor();
     await answer.getByText("The old answer").waitFor();
     expect(await page.locator("article").count()).toBe(2);
+
+    on.model.answer({ status: 400 });
+    await tested.press(t.regenerate, answer);
+    await answer.getByText(texts.chat.failed).waitFor();
+    await page.reload();
+    await tested.press(t.earlierAnswer, question);
+    await answer.getByText("The old answer").waitFor();
+    expect(await findingsOn(page)).toEqual([]);
   });
 });

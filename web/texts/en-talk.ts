@@ -8,6 +8,7 @@ export const enBranches = {
   fork: "Continue in another conversation",
   versions: "Versions",
   version: (number: number, count: number) => `Version ${number} of ${count}`,
+  earlierAnswer: "Show the earlier answer",
   first: "First version",
   origins: { edit: "Edited question", regenerate: "Another answer", restore: "Restored" },
   shown: "shown",

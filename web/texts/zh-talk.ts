@@ -9,6 +9,7 @@ export const zhBranches: Texts["branches"] = {
   fork: "在另一段对话中继续",
   versions: "版本",
   version: (number, count) => `第 ${number} 个版本，共 ${count} 个`,
+  earlierAnswer: "显示之前的回答",
   first: "最初版本",
   origins: { edit: "修改的问题", regenerate: "重新回答", restore: "已恢复" },
   shown: "当前显示",

@@ -2,6 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import type { Message } from "../../api/types.ts";
 import { switchBranch } from "../../state/turns/rewrite.ts";
 import { texts } from "../../texts/texts.ts";
+import { QuietButton } from "../button.tsx";
 import { useAction } from "../loaded.tsx";
 
 /** Where the last step led, for the focus. */
@@ -59,6 +60,19 @@ export function VersionSwitch({ of: { id, versions } }: { of: Message }) {
         <span class="small">{`${index + 1}/${count}`}</span>
         <Step sign="›" to={index + 1} count={count} isBusy={isBusy} onStep={() => step(1)} />
       </span>
+      {note}
+    </>
+  );
+}
+
+/** The way back to the newest answer of a question that has none any more. */
+export function EarlierAnswer({ of }: { of: readonly string[] }) {
+  const { run, note } = useAction();
+  const messageId = of.at(-1);
+  if (messageId === undefined) return null;
+  return (
+    <>
+      <QuietButton onClick={() => run(() => switchBranch({ message_id: messageId }))}>{texts.value.branches.earlierAnswer}</QuietButton>
       {note}
     </>
   );

@@ -4,7 +4,7 @@ import type { ShownPicture } from "../../state/thread/message-parts.ts";
 import { isBeingAnswered } from "../../state/turns/say.ts";
 import { inspect } from "../../state/page/side-panel.ts";
 import { showNumber, showTime, texts } from "../../texts/texts.ts";
-import { VersionSwitch } from "../branches/version-switch.tsx";
+import { EarlierAnswer, VersionSwitch } from "../branches/version-switch.tsx";
 import { QuietButton } from "../button.tsx";
 import { lazy } from "../lazy.tsx";
 import { Markdown } from "../markdown.tsx";
@@ -77,6 +77,7 @@ export function UserMessage({ stored, text, pictures, time, unansweredTurn }: Us
           <SignButton sign="pencil" label={t.branches.edit} onClick={() => setIsEdited(true)} />
         )}
         {stored?.versions && <VersionSwitch of={stored} />}
+        {stored?.other_answers && <EarlierAnswer of={stored.other_answers} />}
         <time class="quiet small" dateTime={time}>
           {showTime(time)}
         </time>
