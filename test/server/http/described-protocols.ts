@@ -10,6 +10,7 @@ export async function askLangGraph(ask: Ask): Promise<void> {
   await ask("searchAssistants", { body: { limit: 10 } });
   await ask("countAssistants", { body: {} });
   for (const id of ["getAssistant", "drawAssistant", "getAssistantSchemas", "listSubgraphs"]) await ask(id, assistant);
+  await ask("listSubgraphsOf", { params: { ...assistant.params, namespace: "generate_agent" } });
   await ask("listAssistantVersions", { ...assistant, body: {} });
   const { thread_id } = await ask<{ thread_id: string }>("createThread", { body: { metadata: { user_id: "ada", of: "a test" } } });
   const thread = { params: { thread_id } };
@@ -48,7 +49,8 @@ export async function askLangGraph(ask: Ask): Promise<void> {
   await ask("deleteThread", thread, 204);
   const alone = { ...run, context: { user_id: "ada" } };
   await ask("waitForRunWithoutThread", { body: alone });
-  await ask("streamRunWithoutThread", { body: alone });
+  const first = await ask<{ run_id: string }>("streamRunWithoutThread", { body: alone });
+  await ask("joinRunStreamWithoutThread", { params: { run_id: first.run_id } });
   await ask("waitForRunWithoutThread", { body: { ...alone, webhook: "https://example.org" } }, 422);
 }
 
