@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
-import { startSmallModel } from "../test/servers/small-model-server.ts";
+import { startSmallModelOrEnd } from "./support/small-model.ts";
 import { startService } from "./support/start-process.ts";
 
 /*
@@ -17,7 +17,7 @@ const [FACT, QUESTION, HOLDS] = ["Please remember: my boat is called Calypso.", 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 await using opened = new AsyncDisposableStack();
-const model = await startSmallModel({ context: 2 * CONTEXT, slots: 2 });
+const model = await startSmallModelOrEnd({ context: 2 * CONTEXT, slots: 2 });
 opened.defer(() => model.stop());
 const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-long-"));
 opened.defer(() => rm(folder, { recursive: true, force: true }));

@@ -5,7 +5,7 @@ import path from "node:path";
 import OpenAI from "openai";
 import { runScript } from "../test/support/run-script.ts";
 import { STORIES } from "../test/support/samples/stories.ts";
-import { startSmallModel } from "../test/servers/small-model-server.ts";
+import { startSmallModelOrEnd } from "./support/small-model.ts";
 import { startService } from "./support/start-process.ts";
 
 /*
@@ -24,7 +24,7 @@ await using opened = new AsyncDisposableStack();
 
 const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-small-model-"));
 opened.defer(() => rm(folder, { recursive: true, force: true }));
-const model = await startSmallModel({ context: 16_384, slots: 2 });
+const model = await startSmallModelOrEnd({ context: 16_384, slots: 2 });
 opened.defer(() => model.stop());
 const service = await startService(model.url, { CHAT_MODEL: "small", DATA_DIR: folder, MAX_ANSWER_TOKENS: "200" });
 opened.defer(() => service.stop());

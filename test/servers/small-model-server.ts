@@ -9,10 +9,10 @@ const { SMALL_MODEL: modelFile = "", LLAMA_SERVER: serverFile = "" } = process.e
 export const smallModelMissing =
   existsSync(modelFile) && existsSync(serverFile)
     ? undefined
-    : "SMALL_MODEL names no GGUF file, or LLAMA_SERVER no llama-server of llama.cpp";
+    : "Set SMALL_MODEL to a GGUF file and LLAMA_SERVER to llama.cpp's llama-server";
 
 /** `options` are those of llama-server. `context`: tokens, which the slots share. */
-interface SmallModel {
+export interface SmallModel {
   context: number;
   slots: number;
   options?: readonly string[];
@@ -20,7 +20,7 @@ interface SmallModel {
 
 /** llama.cpp's server with the file of SMALL_MODEL, as the model `small`. Throws when it is missing or does not start. */
 export async function startSmallModel({ context, slots, options = [] }: SmallModel): Promise<{ url: string; stop: () => void }> {
-  if (smallModelMissing !== undefined) throw new Error(`${smallModelMissing}.`);
+  if (smallModelMissing !== undefined) throw new Error(smallModelMissing);
   const port = await freePort();
   const sizes = ["-c", String(context), "-np", String(slots), "-t", "2", "-ngl", "0"];
   const given = ["-m", modelFile, "--port", String(port), ...sizes, "--jinja", "--alias", "small", ...options];
