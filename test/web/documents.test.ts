@@ -17,7 +17,7 @@ const DROP = `(zone) => {
 describePage("documents on the page", startOfflineService, (on) => {
   test("a base is made, files are dropped and chosen, read, searched with scores, cited in an answer, and deleted", async () => {
     const tested = await on.open({ at: "/#/documents", refusals: [422] });
-    const { page, answer } = tested;
+    const { page } = tested;
     await page.getByLabel(t.name, { exact: true }).fill("travel");
     await page.getByLabel(t.description).fill("Ferries and hotels");
     await page.getByLabel(t.keywords).fill("ferry, 渡轮");
@@ -47,9 +47,7 @@ describePage("documents on the page", startOfflineService, (on) => {
     await page.getByRole("link", { name: texts.views.chat }).click();
     await tested.say("When does the ferry leave?");
     await tested.settled();
-    await answer.locator("details", { hasText: texts.chat.sources }).locator("summary").click();
-    await answer.locator("button.source", { hasText: "ferries.md" }).first().click();
-    await page.locator(".cited blockquote", { hasText: "leaves at noon" }).waitFor();
+    await tested.openSource(texts.chat.sources, "ferries.md", "leaves at noon");
     await page.goto(`${on.url}/#/documents/travel`);
     await tested.press(t.remove, ferries);
     await tested.press(t.remove, page.getByRole("dialog"));

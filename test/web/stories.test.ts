@@ -93,7 +93,7 @@ describePage(
       async () => {
         await makeKnowledgeClient(on.url).put("ferries", { description: "Ferries", keywords: ["ferry"] });
         const tested = await on.open({ losesConnection: true, at: "/#/documents/ferries" });
-        const { page, answer } = tested;
+        const { page } = tested;
         const buffer = Buffer.from("# Ferries\n\nThe ferry to the island leaves at noon.");
         await page.getByLabel(texts.documents.drop).setInputFiles({ name: "ferries.md", mimeType: "", buffer });
         const document = page.locator("[data-document='ferries.md']");
@@ -104,9 +104,7 @@ describePage(
         await page.getByRole("link", { name: texts.views.chat }).click();
         await tested.say("When does the ferry leave?");
         await tested.settled();
-        await answer.locator("details", { hasText: texts.chat.sources }).locator("summary").click();
-        await answer.locator("button.source", { hasText: "ferries.md" }).first().click();
-        await page.locator(".cited blockquote", { hasText: "leaves at noon" }).waitFor();
+        await tested.openSource(texts.chat.sources, "ferries.md", "leaves at noon");
       },
       PATIENCE,
     );

@@ -92,12 +92,13 @@ async function openTestedPage(
   });
   if (user !== null) await page.addInitScript(`localStorage.setItem("conversation-graph.user", ${JSON.stringify(user)})`);
   await page.goto(url + at);
+  const answer = page.locator("article.from-assistant").last();
   return {
     page,
     /** Errors and warnings of the console, exceptions, and requests to other places. Refusals with an expected status are left out. */
     problems,
     /** The article of the newest answer. */
-    answer: page.locator("article.from-assistant").last(),
+    answer,
     async say(message: string): Promise<void> {
       await page.locator("#message").fill(message);
       await page.locator("#message").press("Enter");
@@ -108,6 +109,12 @@ async function openTestedPage(
     async settled(): Promise<void> {
       await page.locator("article.from-assistant[aria-busy=false]").last().waitFor();
       await page.locator("button.stop").waitFor({ state: "detached" });
+    },
+    /** Opens a source of the newest answer, and waits for the passage with these words beside it. */
+    async openSource(label: string, title: string, words: string): Promise<void> {
+      await answer.locator("details", { hasText: label }).locator("summary").click();
+      await answer.locator("button.source", { hasText: title }).first().click();
+      await page.locator(".cited blockquote", { hasText: words }).waitFor();
     },
     /** Clicks the button of this name, in `within` or anywhere. */
     press: (name: string | RegExp, within: Locator | Page = page) => within.getByRole("button", { name }).click(),
