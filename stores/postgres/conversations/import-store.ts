@@ -73,9 +73,9 @@ update conversations set message_count = message_count + $2, path_message_count 
   last_message_at = greatest(last_message_at, $3), updated_at = clock_timestamp()
 where id = $1`;
 
-/** Messages came to branches that share them, and perhaps before what a branch began with. $2: messages that were imported before. */
+/** Messages came to branches that share them, and perhaps from before a branch was made. $2: messages that were imported before. */
 const RECOUNT_BRANCHES = `
-update branches set message_count = null, created_at = least(branches.created_at, (
+update branches set message_count = null, messages_from = least(messages_from, (
   select min(created_at) from messages where conversation_id = $1 and branch_id = branches.id and import_number > $2))
 where conversation_id = $1`;
 

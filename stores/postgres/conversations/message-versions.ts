@@ -37,7 +37,7 @@ with before as (
   union all
   select parent_id, fork_created_at, fork_message_id, first.* from near cross join lateral (
     select ${FOLLOWING} from messages
-    where conversation_id = $1 and coalesce(branch_id, $1) = near.id and (created_at, id) >= (near.created_at, ${MIN_UUID}::uuid) order by created_at, id limit 1
+    where conversation_id = $1 and coalesce(branch_id, $1) = near.id and (created_at, id) >= (least(near.created_at, messages_from), ${MIN_UUID}::uuid) order by created_at, id limit 1
   ) first
 )
 select of_message as id, json_agg(id order by created_at, id) as "messageIds", false as "isUnanswered" from (
