@@ -28,6 +28,12 @@ export const countOfPathSql = (conversationId: string, path: string): string => 
   select count(*)::int from messages
   where messages.conversation_id in (select id from ${sourcesSql(conversationId, path)} source) and ${onPathSql("messages", path)})`;
 
+/**
+ * SQL: a limit that the planner knows no figure of. With one it finds a plan for these very values cheaper each time, and plans anew with each
+ * call, which takes longer than the reading.
+ */
+export const unknownLimit = (parameter: string): string => `(select ${parameter}::int)`;
+
 interface MessagesOfPath {
   /** Among them `id` and `"createdAt"`, by which the rows are in order. */
   columns: string;

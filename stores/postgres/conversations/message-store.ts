@@ -1,7 +1,7 @@
 import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
-import { messagesOfPathSql, onAnyPathSql, pathOf } from "./branch-path.ts";
+import { messagesOfPathSql, onAnyPathSql, pathOf, unknownLimit } from "./branch-path.ts";
 import { VERSIONS, type VersionsRow } from "./message-versions.ts";
 import { isAgainSql, partnerIdSql } from "./exchanges.ts";
 import { isBeforeCursor, OWNED_ID, ownedValues, pageValues, placeOrStart } from "../database/sql-parts.ts";
@@ -96,7 +96,15 @@ const PATH = `coalesce($7::jsonb, ${pathOf("$1")})`;
 const LISTED = `${MESSAGE}, ${pathOf("$1")} is not null as "isBranched"`;
 
 const listSql = (where: string, order: "asc" | "desc"): string =>
-  messagesOfPathSql({ columns: LISTED, from: RATED_MESSAGES, conversationId: OWNED_ID, path: PATH, where, order, limit: "$6" });
+  messagesOfPathSql({
+    columns: LISTED,
+    from: RATED_MESSAGES,
+    conversationId: OWNED_ID,
+    path: PATH,
+    where,
+    order,
+    limit: unknownLimit("$6"),
+  });
 
 const LIST_MESSAGES = {
   oldest_first: {

@@ -12,12 +12,12 @@ const FOLLOWING = `id, role, created_at, ${onPathSql("messages", `coalesce($9::j
 export const VERSIONS = `
 with before as (
   select fork_created_at, fork_message_id from branches
-  where conversation_id = $1 and (fork_created_at, fork_message_id) < ($5::timestamptz, $6::uuid)
+  where conversation_id = $1 and (fork_created_at, fork_message_id) < (select $5::timestamptz, $6::uuid)
   order by fork_created_at desc, fork_message_id desc limit 1
 ), near as materialized (
   select * from branches
   where conversation_id = ${OWNED_ID} and parent_id is not null and (fork_message_id is null
-    or (fork_created_at, fork_message_id) <= ($7::timestamptz, $8::uuid)
+    or (fork_created_at, fork_message_id) <= (select $7::timestamptz, $8::uuid)
       and (fork_created_at, fork_message_id) >= ${placeOrStart("(select fork_created_at from before)", "(select fork_message_id from before)")})
 ), leaving as (
   select distinct parent_id, fork_created_at, fork_message_id from near

@@ -6,7 +6,7 @@ import { type Database, queryRow } from "../database/database.ts";
 import { OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
 import { lastErasureSql } from "../memory/core-memory-store.ts";
 import { behindSummary, type StoredSummary, type SummaryJson, summaryJson, toSummary } from "../memory/summary-store.ts";
-import { messagesOfPathSql, pathOf } from "./branch-path.ts";
+import { messagesOfPathSql, pathOf, unknownLimit } from "./branch-path.ts";
 import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "./message-store.ts";
 
 export interface WindowRequest extends OwnedConversation {
@@ -63,7 +63,7 @@ select
   })}) newest) as messages,
   ${lastErasureSql(key)} as "lastErasure"`;
 
-const WINDOW = newestSql(OWNED_ID, pathOf("$1"), { useSummary: "$4", except: "$5", limit: "$6", ownerKey: "$7" });
+const WINDOW = newestSql(OWNED_ID, pathOf("$1"), { useSummary: "$4", except: "$5", limit: unknownLimit("$6"), ownerKey: "$7" });
 
 const OLDER = messagesOfPathSql({
   columns: PROMPT_MESSAGE,
@@ -71,7 +71,7 @@ const OLDER = messagesOfPathSql({
   path: pathOf("$1"),
   where: `completed and (created_at, id) < ($4::timestamptz, $5::uuid) and (created_at, id) > ${placeOrStart("$6::timestamptz", "$7::uuid")}`,
   order: "desc",
-  limit: "$8",
+  limit: unknownLimit("$8"),
 });
 
 function toNewest({ summary, messages, lastErasure }: NewestMessages) {

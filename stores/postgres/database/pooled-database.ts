@@ -33,11 +33,16 @@ const IDLE_IN_TRANSACTION_MS = 30_000;
 
 const serverTimeouts = new WeakMap<pg.PoolClient, number>();
 
-/** Sets the server's timeouts for this connection. Poolers refuse them as startup parameters. */
+/**
+ * Sets the server's timeouts for this connection. Poolers refuse them as startup parameters. `jit`: the statements here are short, and to compile
+ * one takes a tenth of a second.
+ */
 async function setServerTimeouts(client: pg.PoolClient, statementMs: number): Promise<void> {
   if (serverTimeouts.get(client) === statementMs) return;
   const serverMs = Math.max(1, Math.floor(statementMs * SERVER_SHARE));
-  await client.query(`set statement_timeout = ${serverMs}; set idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}`);
+  await client.query(
+    `set statement_timeout = ${serverMs}; set idle_in_transaction_session_timeout = ${IDLE_IN_TRANSACTION_MS}; set jit = off`,
+  );
   serverTimeouts.set(client, statementMs);
 }
 

@@ -4,7 +4,7 @@ import type { OwnedConversation, Owner } from "../../owner.ts";
 import type { Cursor } from "../../page.ts";
 import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "../conversations/message-store.ts";
 import { beginningSql } from "../conversations/conversation-store.ts";
-import { messagesOfPathSql, pathOf } from "../conversations/branch-path.ts";
+import { messagesOfPathSql, pathOf, unknownLimit } from "../conversations/branch-path.ts";
 import { isOfPathSql, NEXT_VERSION, VERSION_COLUMNS } from "./summary-of-path.ts";
 import { lockConversation } from "../conversations/locks.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
@@ -129,7 +129,7 @@ select
     path: pathOf("$1"),
     where: `completed and ${behindSummary("current_summary")}`,
     order: "asc",
-    limit: "$4",
+    limit: unknownLimit("$4"),
   })}) oldest) as messages`;
 
 type BacklogRow = Omit<SummaryBacklog, "summary"> & { summary: SummaryJson | null };
@@ -195,7 +195,7 @@ select
     path: pathOf("$1"),
     where: `completed and ${behindSummary("conversation_summaries where conversation_id = $1")}`,
     order: "asc",
-    limit: "$2",
+    limit: unknownLimit("$2"),
   })}) uncovered)::int as uncovered`;
 
 /** The summaries of a database. */

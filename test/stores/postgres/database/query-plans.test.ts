@@ -2,6 +2,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import pg from "pg";
 import { v7 as uuidv7 } from "uuid";
 import type { Database, Statement, StatementValue } from "../../../../stores/postgres/database/database.ts";
+import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
 import { makeSummaryStore } from "../../../../stores/postgres/memory/summary-store.ts";
 import { makeWindowStore } from "../../../../stores/postgres/conversations/window-store.ts";
@@ -74,12 +75,14 @@ const COVERED_THROUGH: Record<Kind, number | null> = { covered: LENGTH - 10, lat
 describe(`statements over conversations of ${LENGTH} messages among others on real Postgres`, () => {
   const database = useTestPostgres();
   const conversations = {} as Record<Kind, OwnedConversation>;
+  let short: OwnedConversation;
   beforeAll(async () => {
     for (const [kind, through] of Object.entries(COVERED_THROUGH) as [Kind, number | null][]) {
       conversations[kind] = await storeConversation(database, { count: LENGTH, tokenCount: 10 });
       if (through !== null) await summariseThrough(database, conversations[kind], through);
     }
-    await Promise.all(Array.from({ length: OTHERS }, () => storeConversation(database, { count: LENGTH_OF_OTHERS })));
+    const others = await Promise.all(Array.from({ length: OTHERS }, () => storeConversation(database, { count: LENGTH_OF_OTHERS })));
+    short = others[0] as OwnedConversation;
     await database.query({ text: "analyze" });
   }, 120_000);
 
@@ -145,6 +148,46 @@ describe(`statements over conversations of ${LENGTH} messages among others on re
         expect(ran.map((node) => node["Node Type"]).filter((type) => type.includes("Bitmap"))).toEqual([]);
       }
     });
+  });
+
+  test.each([
+    ["a page of the list of messages", (on: Database) => makeMessageStore(on).list(short, { limit: 5, after: null })],
+    ["the newest messages of the list", (on: Database) => makeMessageStore(on).list(short, { limit: 5, after: null }, "newest_first")],
+    ["the backlog of a summary", (on: Database) => makeSummaryStore(on).readBacklog(short, 5)],
+    [
+      "the count of what no summary covers",
+      (on: Database) => on.transaction((transaction) => makeSummaryStore(on).lockAndCount(transaction, short, 5)),
+    ],
+  ] as [string, (on: Database) => Promise<unknown>][])(
+    "%s in a short conversation is planned for good on a connection, not with each call",
+    async (_name, work) => {
+      const takeBack = new Error("taken back");
+      const counts: unknown[] = [];
+      await using opened = new AsyncDisposableStack();
+      const another = await openPostgres(database.url); // its connection has planned nothing yet
+      opened.defer(() => another.close());
+      await another
+        .transaction(async (connection) => {
+          await connection.query({ text: "alter table messages alter conversation_id set (n_distinct = 2); analyze messages" }); // as if all were long
+          const alone: Database = { ...another, query: (statement) => connection.query(statement), transaction: (run) => run(connection) };
+          const text = "select name, custom_plans from pg_prepared_statements where statement like '%messages%' order by name";
+          for (let time = 1; time <= 12; time++) {
+            await work(alone);
+            // The first five times are planned for their values: https://www.postgresql.org/docs/current/sql-prepare.html
+            if (time >= 6) counts.push(await connection.query({ text }));
+          }
+          throw takeBack;
+        })
+        .catch((error: unknown) => {
+          if (error !== takeBack) throw error;
+        });
+      expect(counts[0]).not.toEqual([]);
+      expect(counts).toEqual(counts.map(() => counts[0]));
+    },
+  );
+
+  test("no statement is compiled: that takes longer than any of them", async () => {
+    expect(await database.query({ text: "select current_setting('jit') as jit" })).toEqual([{ jit: "off" }]);
   });
 
   test("the window of a conversation without a summary is read in two pages, the second by its own statement", async () => {
