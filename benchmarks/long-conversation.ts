@@ -17,7 +17,8 @@ const [FACT, QUESTION, HOLDS] = ["Please remember: my boat is called Calypso.", 
 const print = (line: string): void => void process.stdout.write(`${line}\n`);
 
 await using opened = new AsyncDisposableStack();
-const model = await startSmallModelOrEnd({ context: 2 * CONTEXT, slots: 2 });
+// Ollama starts every model with this penalty; without it a model as small as this repeats one word for ever.
+const model = await startSmallModelOrEnd({ context: 2 * CONTEXT, slots: 2, options: ["--repeat-penalty", "1.1"] });
 opened.defer(() => model.stop());
 const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-long-"));
 opened.defer(() => rm(folder, { recursive: true, force: true }));
@@ -74,8 +75,8 @@ print(`Core memory ${inCoreMemory ? "has" : "does not have"} what was said in tu
 // A model as small as this answers at random unless its temperature is 0.
 await call("/api/v1/agents/steady", { description: "Answers what it reads", temperature: 0 }, "PUT");
 for (const [session_id, where] of [
-  ["long", "in this conversation"],
   ["other", "in another session"],
+  ["long", "in this conversation"],
 ] as const) {
   const { answer, receipt, usage } = await say(QUESTION, { session_id, agent: "steady" });
   print(`\n${where}, with a prompt of ${usage.prompt_tokens} tokens\n> ${QUESTION}\n< ${answer.replaceAll(/\s+/g, " ")}`);
