@@ -52,6 +52,7 @@ describePage("every view", startService, (on) => {
         for (const size of NARROW) {
           await page.setViewportSize(size);
           if (await page.evaluate<boolean>(IS_CUT)) found[view].push(`it is cut off at ${size.width} pixels`);
+          found[view].push(...(await findingsOn(page)));
         }
         await page.setViewportSize(DESK);
       }

@@ -37,10 +37,10 @@ export function Modal({ title, onClose, side, children }: ModalProps) {
       }}
     >
       <div class="modal-body">
-        <header class="panel-head">
+        <div class="panel-head">
           <h2 id={titleId}>{title}</h2>
           {onClose && <IconButton label={texts.value.close} onClick={onClose} />}
-        </header>
+        </div>
         {children}
       </div>
     </dialog>

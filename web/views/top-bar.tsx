@@ -1,3 +1,4 @@
+import { useEffect, useRef } from "preact/hooks";
 import { chatAddress, place, type View } from "../state/page/route.ts";
 import { conversationId } from "../state/thread/thread.ts";
 import { isNarrow, userId } from "../state/page/settings.ts";
@@ -7,6 +8,12 @@ import { Bell } from "./questions/bell.tsx";
 
 export function TopBar({ onSettings }: { onSettings: () => void }) {
   const t = texts.value;
+  const views = useRef<HTMLElement>(null);
+  // On a phone the views are wider than the screen.
+  useEffect(
+    () => views.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }),
+    [place.value.view],
+  );
   const addresses: Record<View, string> = {
     chat: chatAddress(conversationId.value),
     memory: "#/memory/core",
@@ -26,7 +33,7 @@ export function TopBar({ onSettings }: { onSettings: () => void }) {
         <span>conversation-graph</span>
       </span>
       {userId.value !== null && (
-        <nav class="views" aria-label="conversation-graph">
+        <nav class="views" aria-label="conversation-graph" ref={views}>
           {(Object.keys(addresses) as View[]).map((view) => (
             <a key={view} href={addresses[view]} aria-current={place.value.view === view ? "page" : undefined}>
               {t.views[view]}

@@ -83,7 +83,8 @@ export function ChatView() {
           <ConversationList onLeave={() => undefined} />
         </div>
       )}
-      <section class="talk" aria-label={t.views.chat}>
+      <div class="talk">
+        <h1 class="visually-hidden">{t.views.chat}</h1>
         <OfflineRemark />
         <Thread />
         {conversationId.value !== null && (
@@ -95,7 +96,7 @@ export function ChatView() {
           </div>
         )}
         <Composer />
-      </section>
+      </div>
       <SidePanel />
     </div>
   );

@@ -63,7 +63,7 @@ export function DocumentList({ prefix }: { prefix: string }) {
   }
 
   return (
-    <section class="stack" aria-label={t.documents}>
+    <section class="stack" aria-label={`${t.documents}: ${prefix}`}>
       <DropZone prefix={prefix} onAdded={loaded.reload} />
       <LoadState of={loaded}>
         {({ documents }) => (

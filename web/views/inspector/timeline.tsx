@@ -2,7 +2,7 @@ import type { Timings } from "../../api/types.ts";
 import { showDuration, texts } from "../../texts/texts.ts";
 
 /** The nodes in the order of the graph. */
-const ORDER = ["route", "history", "core_memory", "retrieve", "generate_rag", "generate_kb", "persist"];
+const ORDER = ["route", "history", "core_memory", "retrieve", "generate_rag", "generate_kb", "generate_agent", "persist"];
 
 const rank = (node: string): number => (ORDER.includes(node) ? ORDER.indexOf(node) : ORDER.length);
 
@@ -21,7 +21,9 @@ export function Timeline({ timings }: { timings: Timings }) {
       <div class="timeline">
         {rows.map(({ node, ms, start }) => (
           <div class="timeline-row" key={node} data-node={node}>
-            <span class="timeline-name">{node}</span>
+            <span class="timeline-name" title={node}>
+              {t.nodes[node] ?? node}
+            </span>
             <span class="timeline-track" aria-hidden="true">
               <span class={`timeline-bar node-${node}`} style={{ insetInlineStart: percent(start), width: percent(ms) }} />
               {firstToken !== null && <span class="timeline-mark" style={{ insetInlineStart: percent(firstToken) }} />}

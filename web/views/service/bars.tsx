@@ -25,7 +25,7 @@ export function Bars({ label, bars, parts, show }: BarsProps) {
   const highest = Math.max(...bars.map((bar) => sum(bar.parts)), 0) || 1;
   const percent = (value: number): string => `${(value / highest) * 100}%`;
   return (
-    <figure class="plot" role="img" aria-label={label}>
+    <div class="plot" role="img" aria-label={label}>
       <div class="plot-lines" aria-hidden="true">
         {LINES.map((share) => (
           <span key={share}>{show(highest * share)}</span>
@@ -40,7 +40,7 @@ export function Bars({ label, bars, parts, show }: BarsProps) {
           </div>
         ))}
       </div>
-      <figcaption class="plot-foot quiet small">
+      <div class="plot-foot quiet small">
         <span>{bars[0]?.at}</span>
         <span class="plot-key">
           {parts.map((name, index) => (
@@ -51,7 +51,7 @@ export function Bars({ label, bars, parts, show }: BarsProps) {
           ))}
         </span>
         <span>{bars.at(-1)?.at}</span>
-      </figcaption>
-    </figure>
+      </div>
+    </div>
   );
 }
