@@ -99,6 +99,8 @@ export interface ResumedTurn {
   state: WaitingState;
   /** Of the results of the caller's calls. They are not stored: the model sees them until the turn asks again. Default: none. */
   pictures?: readonly Picture[];
+  /** By the clock of `performance.now()`, no later than this process took it. */
+  takenAt: number;
   /** Of this process and this time: steps are begun under it. */
   runner: string;
 }

@@ -54,7 +54,7 @@ export interface RunJobsParts {
   /** Default: nobody. */
   observer?: Observer;
   /** Runs the step of a job. Default: as it is. */
-  within?: <Result>(job: Job, step: () => Result) => Result;
+  within?: <Result>(claimed: ClaimedJob, step: () => Result) => Result;
 }
 
 /** Jobs at work in this process. */
@@ -93,7 +93,7 @@ type Ended = Pick<JobRun, "outcome" | "error">;
  */
 export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
   const { queue, handlers, concurrency = 8, pollMs = 2_000, whenQuiet } = parts;
-  const { onRun = () => undefined, onError = () => undefined, observer = NOOP_OBSERVER, within = (_job, step) => step() } = parts;
+  const { onRun = () => undefined, onError = () => undefined, observer = NOOP_OBSERVER, within = (_claimed, step) => step() } = parts;
   const atWork = new Map<ClaimedJob, { ended: Promise<void>; claim: AbortController }>();
   let stopping = false;
   let filling = false;
@@ -135,7 +135,7 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
     }
     try {
       if (claimed.unended > 0 && !(await queue.keepUnended(claimed))) return { outcome: "lost" };
-      await within(claimed.job, () => handlerOf(claimed).step(claimed.job, signal));
+      await within(claimed, () => handlerOf(claimed).step(claimed.job, signal));
       return await end(claimed);
     } catch (thrown) {
       const plan = stopping ? { retryAfterSeconds: 0 } : planRetry((Date.now() - claimed.createdAt.getTime()) / 1_000);

@@ -21,10 +21,6 @@ interface Work extends Owner {
   began: number;
 }
 
-interface Sum extends Omit<UsedCalls, "ageMs"> {
-  began: number;
-}
-
 export type UsageMeter = ReturnType<typeof makeUsageMeter>;
 
 /** A call that failed before its first token has probably used nothing. */
@@ -34,13 +30,13 @@ const tookNothing = ({ inputTokens, outputTokens = 0, tokensAreEstimated, outcom
 /** Counts the calls of models that are made for someone, and writes the sums within a second. */
 export function makeUsageMeter({ store, pricesOf, onError, now = Date.now }: UsageMeterParts) {
   const working = new AsyncLocalStorage<Work>();
-  let sums = new Map<string, Sum>();
+  let sums = new Map<string, UsedCalls>();
   /** Dollars by tenant, in this process. */
   const costs = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
 
-  function merge(one: Sum): void {
+  function merge(one: UsedCalls): void {
     const key = JSON.stringify([one.tenantId, one.day, one.userId, one.model, one.purpose]);
     const other = sums.get(key);
     if (!other) return void sums.set(key, one);
@@ -83,7 +79,7 @@ export function makeUsageMeter({ store, pricesOf, onError, now = Date.now }: Usa
     if (taken.length === 0) return;
     sums = new Map();
     try {
-      await store.add(taken.map(({ began, ...used }) => ({ ...used, ageMs: performance.now() - began })));
+      await store.add(taken);
     } catch (error) {
       taken.forEach(merge);
       throw error;
@@ -121,9 +117,12 @@ export function makeUsageMeter({ store, pricesOf, onError, now = Date.now }: Usa
     costSoFar,
     /** Writes what was counted. Never throws. */
     write,
-    /** What `work` asks of models, also later, is the owner's. */
-    countFor: <Result>({ tenantId, userId }: Owner, work: () => Result): Result =>
-      working.run({ tenantId, userId, began: performance.now() }, work),
+    /**
+     * What `work` asks of models, also later, is the owner's. `began`: by `performance.now()`, no later than the work was taken from the
+     * database. An erase after that takes the owner's name off.
+     */
+    countFor: <Result>({ tenantId, userId }: Owner, work: () => Result, began = performance.now()): Result =>
+      working.run({ tenantId, userId, began }, work),
     /** Writes what is left. */
     async close(): Promise<void> {
       if (timer) clearTimeout(timer);

@@ -138,7 +138,7 @@ export async function openGraph(
     ...sharedSettings(config, stores, models),
     ...watching,
     observer: counted,
-    within: (job, step) => ("userId" in job ? meter.countFor(job, step) : step()),
+    within: ({ job, claimedAt }, step) => ("userId" in job ? meter.countFor(job, step, claimedAt) : step()),
     summaryModel: models.summary,
     titleModel: models.title,
     memoryModel: models.memory,

@@ -106,7 +106,11 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
     let turn: RunningTurn;
     try {
       registry.assertOpen();
-      turn = meter.countFor(input, () => startTurn(graph, input, { ...options, onUsage: (usage) => (used = usage), onError }));
+      turn = meter.countFor(
+        input,
+        () => startTurn(graph, input, { ...options, onUsage: (usage) => (used = usage), onError }),
+        options.resumed?.takenAt,
+      );
     } catch (error) {
       permit.release();
       throw error;

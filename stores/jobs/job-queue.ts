@@ -77,10 +77,10 @@ const KEEP_UNENDED = `update pgboss.job set data = data || jsonb_build_object('u
 const END_TRIES = `update pgboss.job set data = data - 'unended', retry_limit = retry_count where ${THIS_CLAIM}`;
 
 /** An output without our code comes from pg-boss: the process died. */
-function toClaimed({ id, retryCount, data, createdOn, output }: JobWithMetadata<StoredJob>): ClaimedJob {
+function toClaimed({ id, retryCount, data, createdOn, output }: JobWithMetadata<StoredJob>, claimedAt: number): ClaimedJob {
   const { unended = 0, ...job } = data;
   const wasLeft = output !== null && output !== undefined && !("code" in output);
-  return { id, retryCount, job, createdAt: createdOn, unended: wasLeft ? unended + 1 : unended };
+  return { id, retryCount, job, claimedAt, createdAt: createdOn, unended: wasLeft ? unended + 1 : unended };
 }
 
 const SUPERVISE_SECONDS = 5;
@@ -144,12 +144,13 @@ export function makeJobQueue(database: Database): JobQueue {
     },
 
     async claim(limit) {
+      const claimedAt = performance.now();
       const claimed = await boss.fetch<StoredJob>(QUEUE, {
         batchSize: limit,
         includeMetadata: true,
         db: toBossDatabase(database, `job-claim-${limit}`),
       });
-      return claimed.map(toClaimed);
+      return claimed.map((stored) => toClaimed(stored, claimedAt));
     },
 
     async settleIf({ id, retryCount }, { name, text, values }) {

@@ -108,6 +108,8 @@ export interface ClaimedJob {
   id: string;
   retryCount: number;
   job: Job;
+  /** By the clock of `performance.now()`, no later than the claim. */
+  claimedAt: number;
   /** When it was first added. */
   createdAt: Date;
   /** Runs whose process died or lost its heartbeat. */

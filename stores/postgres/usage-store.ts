@@ -18,12 +18,12 @@ export interface CallTotals {
   outputUsd: number;
 }
 
-/** Calls of one purpose to add. `ageMs`: since the turn or job of the first of them began. */
+/** Calls of one purpose to add. `began`: by `performance.now()`, no later than the turn or job of the first of them. */
 export interface UsedCalls extends Owner, CallTotals {
   day: string;
   model: string;
   purpose: ModelPurpose;
-  ageMs: number;
+  began: number;
 }
 
 export type UsageKey = "user" | "model" | "day";
@@ -56,8 +56,15 @@ export interface UsageStore {
   costOfDay(tenantId: string, day: string): Promise<number>;
 }
 
-/** Erases wait: the next statement sees what they have erased. In one order, so that two processes never wait for each other. */
-const LOCK = "select pg_advisory_xact_lock_shared(lock) from (select distinct lock from unnest($1::bigint[]) lock order by lock) locks";
+/**
+ * Erases wait: the next statement sees what they have erased. In one order, so that two processes never wait for each other. The database's
+ * time is for the ages, which are measured behind it: a wait makes no call younger.
+ */
+const LOCK = `
+with locked as materialized (
+  select pg_advisory_xact_lock_shared(lock) from (select distinct lock from unnest($1::bigint[]) lock order by lock) locks
+)
+select (select count(*) from locked), clock_timestamp() as "lockedAt"`;
 
 const COUNTS = "calls, estimated_calls, unpriced_calls, prompt_tokens, completion_tokens, cached_tokens, input_usd, output_usd";
 const KEYS = "tenant_id, day, user_id, model, purpose";
@@ -70,7 +77,7 @@ insert into model_usage as kept (${KEYS}, ${COUNTS})
 select ${KEYS}, ${sums} from (
   select tenant_id, day, case when exists (
       select from erase_markers where erase_markers.owner_key = given.owner_key and group_id is null and episode_id is null
-        and erased_at > clock_timestamp() - age_ms * interval '1 millisecond') then '' else user_id end as user_id,
+        and erased_at > $2::timestamptz - age_ms * interval '1 millisecond') then '' else user_id end as user_id,
     model, purpose, ${COUNTS}
   from jsonb_to_recordset($1::jsonb) as given (tenant_id text, day date, user_id text, owner_key text, age_ms float8, model text, purpose text,
     ${columns.map((column) => `${column} ${column.endsWith("_usd") ? "float8" : "bigint"}`).join(", ")})
@@ -104,12 +111,12 @@ from found group by key order by key limit $6`;
 const COST = `
 select coalesce(sum(input_usd + output_usd), 0) as usd from model_usage where tenant_id = $1 and day = $2`;
 
-const toRow = (used: UsedCalls) => ({
+const toRow = (used: UsedCalls, now: number) => ({
   tenant_id: used.tenantId,
   day: used.day,
   user_id: used.userId,
   owner_key: ownerKey(used.tenantId, used.userId),
-  age_ms: used.ageMs,
+  age_ms: now - used.began,
   model: used.model,
   purpose: used.purpose,
   calls: used.calls,
@@ -126,8 +133,11 @@ export function makeUsageStore(database: Database): UsageStore {
   return {
     add: (used) =>
       database.transaction(async (transaction) => {
-        await transaction.query({ name: "usage-lock", text: LOCK, values: [used.map(ownerLock)] });
-        await transaction.query({ name: "usage-add", text: ADD, values: [JSON.stringify(used.map(toRow))] });
+        const lock = { name: "usage-lock", text: LOCK, values: [used.map(ownerLock)] };
+        const { lockedAt } = await queryRow<{ lockedAt: Date }>(transaction, lock);
+        const now = performance.now();
+        const rows = JSON.stringify(used.map((one) => toRow(one, now)));
+        await transaction.query({ name: "usage-add", text: ADD, values: [rows, lockedAt] });
       }),
 
     list({ tenantId, by, from, to, userId, after, limit }) {

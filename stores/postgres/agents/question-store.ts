@@ -180,9 +180,10 @@ interface TakenRow extends QuestionRow, Pick<ResumedTurn, "sessionId" | "message
 
 const toStored = (row: StoredRow) => ({ ...row, question: toQuestion(row), createdAt: row.askedAt });
 
-function toResumed({ seq, answer, text, by, ...row }: TakenRow): ResumedTurn {
+function toResumed({ seq, answer, text, by, ...row }: TakenRow, takenAt: number): ResumedTurn {
   return {
     ...row,
+    takenAt,
     answered: { question: toQuestion(row), asked: row.content.tool ?? null, seq, value: answer, text, by },
     runner: uuidv7(),
   };
@@ -191,7 +192,8 @@ function toResumed({ seq, answer, text, by, ...row }: TakenRow): ResumedTurn {
 /** The questions of turns. With `isTold`, a job tells of each. */
 export function makeQuestionStore(database: Database, { isTold = false }: { isTold?: boolean } = {}): QuestionStore {
   async function take(name: string, text: string, values: StatementValue[]): Promise<ResumedTurn[]> {
-    return (await database.query<TakenRow>({ name, text, values })).map(toResumed);
+    const takenAt = performance.now();
+    return (await database.query<TakenRow>({ name, text, values })).map((row) => toResumed(row, takenAt));
   }
 
   return {

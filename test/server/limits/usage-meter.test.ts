@@ -45,6 +45,15 @@ describe("the meter of models' calls", () => {
     ]);
   });
 
+  test("hands on when the first of them was taken from the database", async () => {
+    const meter = open();
+    const took = performance.now() - 5_000;
+    await meter.countFor(ADA, () => meter.observer.watch(CALL, async (learn) => learn({ inputTokens: 1, outputTokens: 1 })), took);
+    await call(meter, 10);
+    await meter.close();
+    expect(written).toMatchObject([[{ calls: 2, began: took }]]);
+  });
+
   test("loses nothing and doubles nothing when the database is unreachable for a while", async () => {
     const meter = open();
     fail = true;

@@ -31,6 +31,15 @@ describeOnBothDatabases("the job queue", (open) => {
       expect(claimed.createdAt).toBeInstanceOf(Date);
     });
 
+    test("is claimed at a time that is no later than its claim", async () => {
+      await at.add(sampleJob());
+      const claiming = at.queue.claim(1);
+      const before = performance.now();
+      const [claimed] = await claiming;
+      expect(claimed?.claimedAt).toBeLessThanOrEqual(before);
+      expect(claimed?.claimedAt).toBeGreaterThan(before - 60_000);
+    });
+
     test("writes the row that pg-boss' own insert writes", async () => {
       const [ours, theirs] = [sampleJob(), sampleJob()];
       await at.add(ours);

@@ -120,7 +120,7 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     inputUsd: 0.1,
     outputUsd: 1e-7,
   };
-  const calls = { ...used, day: "2026-11-20", model: "模型", purpose: "chat", ageMs: 0 } as const;
+  const calls = { ...used, day: "2026-11-20", model: "模型", purpose: "chat", began: performance.now() } as const;
   await makeUsageStore(database).add([ADA, BOB, EVE].map((owner) => ({ ...calls, ...owner })));
   await makeTokenUsageStore(database).add("acme", "2026-11-20", 12_345_678_901);
   return { running: running.conversationId, pending: pending.id };
