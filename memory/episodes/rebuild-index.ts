@@ -43,10 +43,11 @@ export interface Rebuilt {
 const SIDE_BY_SIDE = 4;
 const PAGE = 200;
 
+/** An erase marks before it commits: one that was under way when the index was begun has an earlier time. */
 const ERASED_SINCE = `
 select owner_key as "ownerKey", array_remove(array_agg(group_id), null) as "groupIds", array_remove(array_agg(episode_id), null) as "episodeIds"
 from erase_markers
-where erased_at >= (select created_at from search_indexes where name = $1) and (group_id is not null or episode_id is not null)
+where erased_at >= (select created_at from search_indexes where name = $1) - interval '1 hour' and (group_id is not null or episode_id is not null)
 group by owner_key`;
 
 /** Continues the unfinished index, or begins one in place of an unfinished one of another embedder or store. */

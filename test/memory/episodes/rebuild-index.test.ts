@@ -10,6 +10,7 @@ import { makeDocumentStore } from "../../../stores/postgres/knowledge/document-s
 import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { dropRetiredIndexes, retireIndex } from "../../../stores/search/retired-indexes.ts";
 import { chunkIndexName, findIndexRecord, OLD_NAME_UNUSED_MS } from "../../../stores/search/open-episode-index.ts";
+import { ownerKey } from "../../../stores/search/index-keys.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
 import { openTestEmbedded } from "../../support/databases/databases.ts";
@@ -91,6 +92,13 @@ describe("a rebuild of the index", () => {
     expect(await dropRetiredIndexes({ database: memory.database, store: null, isAlone: true })).toEqual([]);
     expect(await theOnly()).not.toBe(old);
   }, 120_000);
+
+  test("leaves out what an erase takes that has marked before the rebuild and commits after it has read", async () => {
+    const mark = `insert into erase_markers (id, owner_key, episode_id, erased_at)
+      select gen_random_uuid(), $1, id, clock_timestamp() - interval '2 seconds' from messages where role = 'user' order by id limit 1`;
+    await memory.database.query({ text: mark, values: [ownerKey("tenant", "ada")] });
+    expect(await rebuild({ isAlone: true })).toMatchObject({ episodes: 2 * TURNS - 1 });
+  }, 60_000);
 
   test("adds up what it has written and needs no index that can count", async () => {
     const count = (): Promise<never> =>
