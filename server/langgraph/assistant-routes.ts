@@ -7,6 +7,7 @@ import { givenMetadata, parseRequest, storableText } from "../http/parse-request
 import { Assistant, GRAPH_ID } from "./assistants.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
 import { RunContext } from "./run-request.ts";
+import { bodySelection, pickFields } from "./select-fields.ts";
 import { ThreadValues } from "./thread-values.ts";
 
 export const limit = (most = 1_000) => z.int("must be a whole number").min(1).max(most).nullish();
@@ -24,6 +25,7 @@ const AssistantSearch = AssistantFilter.extend({
   offset,
   sort_by: z.enum(["assistant_id", "graph_id", "name", "created_at", "updated_at"]).nullish(),
   sort_order: z.enum(["asc", "desc"]).nullish(),
+  select: bodySelection(Object.keys(Assistant.shape)),
 });
 
 const GraphDrawing = z.object({
@@ -133,7 +135,7 @@ export function assistantRoutes({ stores, graph }: AppParts, { assistants }: Lan
       found.sort((one, other) => (one[field] < other[field] ? -1 : one[field] > other[field] ? 1 : 0) * (order === "desc" ? -1 : 1));
       const end = (from ?? 0) + (most ?? 10);
       if (end < found.length) response.set("x-pagination-next", String(end));
-      response.json(found.slice(from ?? 0, end));
+      response.json(found.slice(from ?? 0, end).map((assistant) => pickFields(assistant, asked.select)));
     },
     async countAssistants(request, response) {
       const asked = parseRequest(AssistantFilter, request.body);

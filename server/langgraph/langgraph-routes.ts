@@ -12,6 +12,7 @@ import { makeOpenRun } from "./open-run.ts";
 import { refuseOthers } from "./refuse-others.ts";
 import { runRoutes } from "./run-routes.ts";
 import { threadlessRunRoutes } from "./runs-without-thread.ts";
+import { stateRoutes } from "./state-routes.ts";
 import { storeRoutes } from "./store-routes.ts";
 import { threadRoutes } from "./thread-routes.ts";
 import { makeThreadStates } from "./thread-state.ts";
@@ -62,6 +63,7 @@ export function langGraphRoutes(parts: AppParts): Router {
       info,
       assistantRoutes(parts, shared),
       threadRoutes(parts, shared),
+      stateRoutes(shared),
       checkpointRoutes(shared),
       threadlessRunRoutes(parts, shared),
       runRoutes(parts, shared),

@@ -13,6 +13,7 @@ import type { RegisteredTurn } from "../turns/turn-registry.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
 import { STREAM_MODES, type StreamMode } from "./run-frames.ts";
 import { modesOf, RunBody } from "./run-request.ts";
+import { pickFields, querySelection } from "./select-fields.ts";
 import { parseFrameId, runHeaders, sendRunStream } from "./run-stream.ts";
 import { makeRuns, noSuchRun, Run, RUN_STATUS, toRun } from "./runs.ts";
 import { ThreadValues } from "./thread-values.ts";
@@ -41,6 +42,7 @@ const ListQuery = z.object({
   limit: wholeNumberField(1, 200).default(10),
   offset: wholeNumberField(0, 1_000).default(0),
   status: z.enum(RUN_STATUS, `must be one of ${RUN_STATUS.join(", ")}`).optional(),
+  select: querySelection([...Object.keys(Run.shape), "cancel_reason"]),
 });
 
 export const EndOfRun = ThreadValues.extend({
@@ -170,9 +172,10 @@ export function runRoutes(parts: AppParts, { threads, states, checkpoints, openR
       await answerOpened(response, await openRun.ofThread(request, response, threadIdOf(request), body));
     },
     async listRuns(request, response) {
-      const { status, ...page } = parseRequest(ListQuery, request.query);
+      const { status, select, ...page } = parseRequest(ListQuery, request.query);
       const thread = await threads.ofRequest(request, response);
-      response.json(await runs.list(conversationOf(response, thread), { ...page, sessionId: thread.sessionId, status }));
+      const found = await runs.list(conversationOf(response, thread), { ...page, sessionId: thread.sessionId, status });
+      response.json(found.map((run) => pickFields(run, select)));
     },
     async getRun(request, response) {
       const { thread, found } = await findRun(request, response);

@@ -1,15 +1,16 @@
-import type { Request, Response, Router } from "express";
+import type { Response, Router } from "express";
 import { z } from "zod";
+import { AppError } from "../../errors/app-error.ts";
 import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
 import { callerOf, tenantOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
-import { givenMetadata, parseRequest, parseUuid, wholeNumberField } from "../http/parse-request.ts";
+import { givenMetadata, parseRequest } from "../http/parse-request.ts";
 import { holding, limit, offset } from "./assistant-routes.ts";
 import { GRAPH_ID } from "./assistants.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
-import { CheckpointBody, notOffered } from "./run-request.ts";
-import { MOST_STATES, ThreadState } from "./thread-state.ts";
+import { notOffered } from "./run-request.ts";
+import { bodySelection, pickFields, selects } from "./select-fields.ts";
 import { conversationOf, noSuchThread, Thread, toThread, userOfRequest } from "./threads.ts";
 
 const uuid = z.uuid("must be a UUID");
@@ -27,21 +28,17 @@ const ThreadFilter = z.looseObject({
   metadata: holding,
   status: z.enum(["idle", "busy", "interrupted", "error"], "must be idle, busy, interrupted or error").nullish(),
 });
+/** Threads whose values are read for a list. */
+const MOST_WITH_VALUES = 100;
+/** The protocol's threads have a context; these have none. */
+const THREAD_FIELDS = [...Object.keys(Thread.shape), "context"];
 const ThreadSearch = ThreadFilter.extend({
+  select: bodySelection(THREAD_FIELDS),
   limit: limit(),
   offset,
   sort_by: z.enum(["thread_id", "status", "created_at", "updated_at", "state_updated_at"]).nullish(),
   sort_order: z.enum(["asc", "desc"]).nullish(),
 });
-const before = z.union([uuid, z.looseObject({ checkpoint_id: uuid.nullish(), configurable: CheckpointBody.nullish() })]);
-const HistoryRequest = z.looseObject({
-  limit: limit(),
-  before: before.nullish().describe("A checkpoint: those before it."),
-  metadata: holding.describe("Only states whose metadata holds this, among the newest ones: what their run was given, and its agent."),
-  checkpoint: CheckpointBody.nullish(),
-});
-const StateAt = z.looseObject({ checkpoint: CheckpointBody.nullish() });
-
 const params = { thread_id: z.uuid() };
 const notFound = ["not_found"] as const;
 
@@ -53,9 +50,6 @@ export const threadOperations = operationGroup({
     ThreadChanges,
     ThreadFilter,
     ThreadSearch,
-    ThreadState,
-    StateAt,
-    HistoryRequest,
   },
   routes: {
     createThread: route("POST /langgraph/threads", "An empty conversation", {
@@ -64,6 +58,7 @@ export const threadOperations = operationGroup({
       errors: ["conversation_busy", "not_offered"],
     }),
     searchThreads: route("POST /langgraph/threads/search", "Conversations by what their metadata holds", {
+      details: `With \`select\` only these fields of each. Values are read for those that select them, of at most ${MOST_WITH_VALUES} threads at a time.`,
       body: jsonBody(ThreadSearch),
       answer: z.array(Thread),
       errors: ["not_offered"],
@@ -88,31 +83,6 @@ export const threadOperations = operationGroup({
     deleteThread: route("DELETE /langgraph/threads/:thread_id", "Erases a conversation with all that came of it", {
       params,
       answers: { 204: { what: "It is gone.", content: {} } },
-      errors: notFound,
-    }),
-    getThreadState: route("GET /langgraph/threads/:thread_id/state", "Its newest state", { params, answer: ThreadState, errors: notFound }),
-    getThreadStateAt: route("GET /langgraph/threads/:thread_id/state/:checkpoint_id", "Its state behind a turn", {
-      params: { ...params, checkpoint_id: z.uuid() },
-      answer: ThreadState,
-      errors: notFound,
-    }),
-    findThreadState: route("POST /langgraph/threads/:thread_id/state/checkpoint", "Its state at a checkpoint", {
-      params,
-      body: jsonBody(StateAt),
-      answer: ThreadState,
-      errors: notFound,
-    }),
-    getThreadHistory: route("GET /langgraph/threads/:thread_id/history", "Its states, newest first", {
-      params,
-      query: z.object({ limit: wholeNumberField(1, 1_000).default(10), before: z.string("must be given once").optional() }),
-      answer: z.array(ThreadState),
-      errors: notFound,
-    }),
-    findThreadHistory: route("POST /langgraph/threads/:thread_id/history", "Its states, newest first", {
-      details: `At most ${MOST_STATES} of them.`,
-      params,
-      body: jsonBody(HistoryRequest),
-      answer: z.array(ThreadState),
       errors: notFound,
     }),
   },
@@ -146,25 +116,14 @@ const COLUMNS = {
   state_updated_at: "updated_at",
 } as const;
 
-function turnBefore(given: z.infer<typeof before> | null | undefined): string | null {
-  if (typeof given === "string") return given;
-  return given?.checkpoint_id ?? given?.configurable?.checkpoint_id ?? null;
-}
-
 /** With its newest state. */
 export async function showThread(states: LangGraphParts["states"], response: Response, thread: StoredThread): Promise<Thread> {
-  const { values, interrupts, tasks } = await states.read(conversationOf(response, thread));
-  const asked = interrupts.length > 0 ? { [tasks[0]?.id ?? thread.id]: interrupts } : {};
-  return toThread(thread, { values, interrupts: asked, error: thread.status === "error" ? (tasks[0]?.error ?? null) : null });
+  const { values, tasks } = await states.read(conversationOf(response, thread));
+  return toThread(thread, { values, error: thread.status === "error" ? (tasks[0]?.error ?? null) : null });
 }
 
 /** Threads and their states. */
 export function threadRoutes({ memory }: AppParts, { threads, states }: LangGraphParts): Router {
-  async function stateAt(request: Request, response: Response, checkpointId: string | null): Promise<ThreadState> {
-    const thread = await threads.ofRequest(request, response);
-    return states.read(conversationOf(response, thread), checkpointId);
-  }
-
   return makeRouter(threadOperations, {
     async createThread(request, response) {
       const { thread_id: id, metadata, if_exists: ifExists, supersteps, ...others } = parseRequest(NewThread, request.body);
@@ -174,16 +133,23 @@ export function threadRoutes({ memory }: AppParts, { threads, states }: LangGrap
       const owner = { tenantId: tenantOf(response), userId: userOfRequest(request, response, metadata?.["user_id"]) };
       const found = id && ifExists === "do_nothing" ? await threads.find(callerOf(response), id) : null;
       const thread = found ?? (await threads.create(owner, id ?? undefined, metadata ?? {}));
-      response.json(found ? await showThread(states, response, found) : toThread(thread, { values: {}, interrupts: {} }));
+      response.json(found ? await showThread(states, response, found) : toThread(thread, { values: {} }));
     },
     async searchThreads(request, response) {
       const asked = parseRequest(ThreadSearch, request.body);
       const wanted = toFilter(response, asked);
       if (!wanted) return void response.json([]);
-      const { limit: most, offset: from, sort_by: by, sort_order: order } = asked;
+      const { limit: most, offset: from, sort_by: by, sort_order: order, select } = asked;
+      const readsValues = selects(select, "values") || selects(select, "error");
+      if (readsValues && (most ?? 0) > MOST_WITH_VALUES)
+        throw AppError.invalid([{ field: "limit", problem: `must be at most ${MOST_WITH_VALUES} when values or error are selected` }]);
       const page = { by: COLUMNS[by ?? "created_at"], order: order ?? "desc", limit: most ?? 10, offset: from ?? 0 };
       const found = await threads.search(wanted.scope, wanted.filter, page);
-      response.json(found.map((thread) => toThread(thread, { values: null, interrupts: {} })));
+      const show = readsValues
+        ? (thread: StoredThread) => showThread(states, response, thread)
+        : async (thread: StoredThread) => toThread(thread, { values: null });
+      const shown = await Promise.all(found.map(show));
+      response.json(shown.map((thread) => pickFields(thread, select)));
     },
     async countThreads(request, response) {
       const wanted = toFilter(response, parseRequest(ThreadFilter, request.body));
@@ -205,31 +171,6 @@ export function threadRoutes({ memory }: AppParts, { threads, states }: LangGrap
       const thread = await threads.ofRequest(request, response);
       if (!(await memory.erase.conversation(conversationOf(response, thread)))) throw noSuchThread(thread.id);
       response.status(204).end();
-    },
-    async getThreadState(request, response) {
-      response.json(await stateAt(request, response, null));
-    },
-    async getThreadStateAt(request, response) {
-      response.json(await stateAt(request, response, parseUuid("checkpoint id", request.params["checkpoint_id"])));
-    },
-    async findThreadState(request, response) {
-      const { checkpoint } = parseRequest(StateAt, request.body);
-      response.json(await stateAt(request, response, checkpoint?.checkpoint_id ?? null));
-    },
-    async getThreadHistory(request, response) {
-      const query = parseRequest(threadOperations.routes.getThreadHistory.query, request.query);
-      const thread = await threads.ofRequest(request, response);
-      const of = {
-        limit: Math.min(query.limit, MOST_STATES),
-        before: query.before === undefined ? null : parseUuid("before", query.before),
-      };
-      response.json(await states.list(conversationOf(response, thread), of));
-    },
-    async findThreadHistory(request, response) {
-      const { limit: most, before: point, checkpoint, metadata } = parseRequest(HistoryRequest, request.body);
-      const thread = await threads.ofRequest(request, response);
-      const of = { limit: Math.min(most ?? 10, MOST_STATES), before: turnBefore(point), from: checkpoint?.checkpoint_id ?? null };
-      response.json(await states.list(conversationOf(response, thread), { ...of, metadata: metadata ?? {} }));
     },
   });
 }

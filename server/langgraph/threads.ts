@@ -10,7 +10,7 @@ import { time } from "../http/openapi/operation.ts";
 import { callerId, parseRequest, parseUuid } from "../http/parse-request.ts";
 import { namedUser } from "../openai/user-and-session.ts";
 import { GRAPH_ID } from "./assistants.ts";
-import { Interrupt } from "./thread-state.ts";
+import { Interrupt, toInterrupt } from "./thread-state.ts";
 import { ThreadValues } from "./thread-values.ts";
 
 export const Thread = z.object({
@@ -21,7 +21,7 @@ export const Thread = z.object({
   metadata: z.looseObject({ graph_id: z.literal(GRAPH_ID), user_id: z.string() }),
   status: z.enum(["idle", "busy", "interrupted", "error"]),
   config: z.object({}),
-  values: ThreadValues.nullable().describe("Of one thread. Null in a list: read its state."),
+  values: ThreadValues.nullable().describe("Null in a list that does not `select` them."),
   interrupts: z.record(z.string(), z.array(Interrupt)),
   error: z.string().nullable().describe("Of one thread: how its newest run has failed."),
 });
@@ -35,8 +35,8 @@ export function keptMetadata(given: Record<string, unknown>): Record<string, unk
   return Object.fromEntries(Object.entries(given).filter(([name]) => !(OWN_METADATA as readonly string[]).includes(name)));
 }
 
-export function toThread(thread: StoredThread, shown: Pick<Thread, "values" | "interrupts"> & Partial<Pick<Thread, "error">>): Thread {
-  const { id, userId, sessionId, title, metadata, status, createdAt, updatedAt, lastMessageAt } = thread;
+export function toThread(thread: StoredThread, shown: Pick<Thread, "values"> & Partial<Pick<Thread, "error">>): Thread {
+  const { id, userId, sessionId, title, metadata, status, waitsFor, createdAt, updatedAt, lastMessageAt } = thread;
   return {
     thread_id: id,
     created_at: createdAt.toISOString(),
@@ -51,6 +51,7 @@ export function toThread(thread: StoredThread, shown: Pick<Thread, "values" | "i
     },
     status,
     config: {},
+    interrupts: waitsFor ? { [waitsFor.turnId]: [toInterrupt(waitsFor.question)] } : {},
     error: null,
     ...shown,
   };

@@ -15,6 +15,7 @@ import { runOperations } from "../../langgraph/run-routes.ts";
 import { threadlessRunOperations } from "../../langgraph/runs-without-thread.ts";
 import { storeOperations } from "../../langgraph/store-routes.ts";
 import { checkpointOperations } from "../../langgraph/checkpoint-routes.ts";
+import { stateOperations } from "../../langgraph/state-routes.ts";
 import { threadOperations } from "../../langgraph/thread-routes.ts";
 import { documentOperations } from "../../knowledge/document-routes.ts";
 import { knowledgeOperations } from "../../knowledge/knowledge-routes.ts";
@@ -72,6 +73,7 @@ export const GROUPS: readonly OperationGroup[] = [
   embeddingOperations,
   assistantOperations,
   threadOperations,
+  stateOperations,
   checkpointOperations,
   runOperations,
   threadlessRunOperations,

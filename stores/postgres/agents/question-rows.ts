@@ -21,10 +21,10 @@ export const GOES_ON = `exists (
   select from questions where questions.turn_id = turns.id and answered_at is not null and resume is not null and taken < ${MOST_TIMES}
 )`;
 
-/** SQL: the question that a turn waits for, beside `turns` and its `conversations`. */
-export const OPEN_QUESTION = `(
+/** SQL: the question that a turn waits for, beside its `conversations`; null when that is another turn's. */
+export const openQuestion = (turnId: "turns.id" | "conversations.turn_id"): string => `(
   select json_build_object('id', id, 'type', type, 'agent', agent, 'content', content, 'expiresAt', expires_at) from questions
-  where questions.turn_id = turns.id and answered_at is null and conversations.turn_id = turns.id
+  where questions.turn_id = ${turnId} and answered_at is null and conversations.turn_id = ${turnId}
 )`;
 
 export const shownTool = ({ name, arguments: given }: { name: string; arguments: string }) => ({

@@ -1,4 +1,6 @@
+import type { Question } from "../../../turn/question.ts";
 import type { OwnedConversation, OwnerScope } from "../../owner.ts";
+import { fromJson, openQuestion, type QuestionJson } from "../agents/question-rows.ts";
 import type { Database, StatementValue } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
 
@@ -13,6 +15,8 @@ export interface StoredThread {
   title: string | null;
   metadata: Record<string, unknown>;
   status: ThreadStatus;
+  /** What its turn waits for, of a thread that is interrupted. */
+  waitsFor: { turnId: string; question: Question } | null;
   createdAt: Date;
   updatedAt: Date;
   lastMessageAt: Date;
@@ -49,22 +53,34 @@ const FAILURE = `(
   order by messages.created_at desc, messages.id desc, started_at desc limit 1
 )`;
 
-const STATUS = `case when turn_id is not null and turn_lease_until = 'infinity' then 'interrupted'
-  when turn_id is not null and turn_lease_until >= clock_timestamp() then 'busy'
+const INTERRUPTED = "turn_id is not null and turn_lease_until = 'infinity'";
+const BUSY = "turn_id is not null and turn_lease_until >= clock_timestamp() and turn_lease_until < 'infinity'";
+
+const STATUS = `case when ${INTERRUPTED} then 'interrupted' when ${BUSY} then 'busy'
   when ${FAILURE} <> 'turn_cancelled' then 'error' else 'idle' end`;
 
 const THREAD = `id, user_id as "userId", session_id as "sessionId", title, metadata, ${STATUS} as status,
+  turn_id as "turnId", case when turn_lease_until = 'infinity' then ${openQuestion("conversations.turn_id")} end as question,
   created_at as "createdAt", updated_at as "updatedAt", last_message_at as "lastMessageAt"`;
 
 const FOUND = `
 from conversations
 where tenant_id = $1 and ($2::text is null or user_id = $2) and ($3::uuid[] is null or id = any($3)) and metadata @> $4::jsonb
-  and ($5::text is null or ${STATUS} = $5)`;
+  and case $5::text when 'interrupted' then ${INTERRUPTED} when 'busy' then ${BUSY} else $5 is null or ${STATUS} = $5 end`;
 
 const ADD_METADATA = `
-update conversations set metadata = jsonb_strip_nulls(metadata || $4::jsonb), updated_at = clock_timestamp()
+update conversations set metadata = (metadata || $4::jsonb) - array(select key from jsonb_each($4::jsonb) where value = 'null'), updated_at = clock_timestamp()
 where id = $1 and tenant_id = $2 and user_id = $3
 returning ${THREAD}`;
+
+interface ThreadRow extends Omit<StoredThread, "waitsFor"> {
+  turnId: string | null;
+  question: QuestionJson | null;
+}
+
+const toStored = ({ turnId, question, ...row }: ThreadRow): StoredThread => {
+  return { ...row, waitsFor: turnId !== null && question ? { turnId, question: fromJson(question) } : null };
+};
 
 const filterValues = ({ tenantId, userId }: OwnerScope, { ids, metadata, status }: ThreadFilter): StatementValue[] => [
   tenantId,
@@ -75,19 +91,18 @@ const filterValues = ({ tenantId, userId }: OwnerScope, { ids, metadata, status 
 ];
 
 export function makeThreadStore(database: Database): ThreadStore {
+  const list = async (name: string, text: string, values: StatementValue[]): Promise<StoredThread[]> =>
+    (await database.query<ThreadRow>({ name, text, values })).map(toStored);
+
   return {
     async find({ tenantId, userId }, id) {
       const text = `select ${THREAD} from conversations where id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)`;
-      return (await database.query<StoredThread>({ name: "thread-find", text, values: [id, tenantId, userId] }))[0] ?? null;
+      return (await list("thread-find", text, [id, tenantId, userId]))[0] ?? null;
     },
 
     search(scope, filter, { by, order, limit, offset }) {
       const text = `select ${THREAD} ${FOUND} order by ${by} ${order}, id ${order} limit $6 offset $7`;
-      return database.query<StoredThread>({
-        name: `thread-search-${by}-${order}`,
-        text,
-        values: [...filterValues(scope, filter), limit, offset],
-      });
+      return list(`thread-search-${by}-${order}`, text, [...filterValues(scope, filter), limit, offset]);
     },
 
     async count(scope, filter) {
@@ -96,8 +111,7 @@ export function makeThreadStore(database: Database): ThreadStore {
     },
 
     async addMetadata(conversation, metadata) {
-      const values = [...ownedValues(conversation), JSON.stringify(metadata)];
-      return (await database.query<StoredThread>({ name: "thread-metadata", text: ADD_METADATA, values }))[0] ?? null;
+      return (await list("thread-metadata", ADD_METADATA, [...ownedValues(conversation), JSON.stringify(metadata)]))[0] ?? null;
     },
   };
 }

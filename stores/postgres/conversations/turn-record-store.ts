@@ -1,5 +1,5 @@
 import type { Question } from "../../../turn/question.ts";
-import { fromJson, GOES_ON, OPEN_QUESTION, type QuestionJson } from "../agents/question-rows.ts";
+import { fromJson, GOES_ON, openQuestion, type QuestionJson } from "../agents/question-rows.ts";
 import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
 import type { Database } from "../database/database.ts";
 import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
@@ -85,7 +85,7 @@ const RECORD = `
 select turns.id, turns.tenant_id as "tenantId", turns.user_id as "userId", turns.conversation_id as "conversationId", question_id as "questionId",
   answer_id as "answerId", answer.content as answer, body_hash as "bodyHash", outcome,
   coalesce(ended_at is null and conversations.turn_id = turns.id and (turn_lease_until >= clock_timestamp() or ${GOES_ON}), false) as "isHeld",
-  ${OPEN_QUESTION} as question,
+  ${openQuestion("turns.id")} as question,
   emptied_at is not null or started_at < clock_timestamp() - interval '${OUTCOME_LIFETIME}' as "isGone",
   started_at as "startedAt", ended_at as "endedAt"
 from turns join conversations on conversations.id = turns.conversation_id

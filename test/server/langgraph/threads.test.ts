@@ -36,6 +36,71 @@ describe("threads, by LangGraph's client", () => {
     expect(await refusalOf(threads.get(threadId))).toMatchObject({ status: 404 });
   });
 
+  test("lose a field of their metadata by a null, and keep nulls inside of one", async () => {
+    const { threads } = client();
+    const { thread_id } = await threads.create({ metadata: { user_id: "ada", plan: { end: null, start: 1 }, gone: 1 } });
+    const changed = await threads.update(thread_id, { metadata: { gone: null, other: { none: null } } });
+    expect(changed.metadata).toEqual({ graph_id: "conversation", user_id: "ada", plan: { end: null, start: 1 }, other: { none: null } });
+  });
+
+  describe("are shown by the fields that a client selects", () => {
+    const talk = async (): Promise<string> => {
+      const { thread_id } = await client().threads.create({ metadata: { user_id: "ada", topic: "select" } });
+      await client().runs.wait(thread_id, "assistant", { input: human("Hello") });
+      return thread_id;
+    };
+    const words = ["Hello", "Hi there."];
+    const contentsOf = (values: unknown) => (values as StateValues).messages.map(({ content }) => content);
+
+    test("in a list, with their values when these are selected", async () => {
+      const { threads } = client();
+      const threadId = await talk();
+      const ids = [threadId];
+      expect(await threads.search({ ids, select: ["thread_id", "status"] })).toEqual([{ thread_id: threadId, status: "idle" }]);
+      const [shown, ...others] = await threads.search({ ids, select: ["values", "context"] });
+      expect([Object.keys(shown ?? {}), contentsOf(shown?.values), others]).toEqual([["values"], words, []]);
+      expect((await threads.search({ ids }))[0]).toMatchObject({ values: null, interrupts: {} });
+      const tooMany = threads.search({ limit: 101, select: ["values"] });
+      expect(await refusalOf(tooMany)).toMatchObject({ status: 400, message: expect.stringContaining("limit") });
+    });
+
+    test("in their states and histories, down to one value", async () => {
+      const { threads } = client();
+      const threadId = await talk();
+      const state = await threads.getState(threadId, undefined, { select: ["values.messages", "values.usage", "next"] });
+      expect([Object.keys(state).toSorted(), Object.keys(state.values).toSorted()]).toEqual([
+        ["next", "values"],
+        ["messages", "usage"],
+      ]);
+      expect(contentsOf(state.values)).toEqual(words);
+      const [newest] = await threads.getHistory(threadId, { limit: 1, select: ["checkpoint"] });
+      expect(newest).toEqual({ checkpoint: expect.objectContaining({ thread_id: threadId }) });
+      const { checkpoint } = newest as unknown as { checkpoint: { checkpoint_id: string } };
+      expect(await threads.getState(threadId, checkpoint.checkpoint_id, { select: ["next"] })).toEqual({ next: [] });
+      const at = { ...checkpoint, checkpoint_ns: "", thread_id: threadId, checkpoint_map: undefined };
+      expect(await threads.getState(threadId, at, { select: ["next", "values.messages", "values"] })).toMatchObject({
+        next: [],
+        values: { messages: [{ content: "Hello" }, {}], usage: { total_tokens: expect.any(Number) } },
+      });
+    });
+
+    test("as runs and assistants are", async () => {
+      const threadId = await talk();
+      expect(await client().runs.list(threadId, { select: ["status", "thread_id"] })).toEqual([{ status: "success", thread_id: threadId }]);
+      expect(await client().assistants.search({ select: ["name"], limit: 1 })).toEqual([{ name: expect.any(String) }]);
+    });
+
+    test.each<[string, () => Promise<unknown>]>([
+      ["threads", () => client().threads.search({ select: ["value" as "values"] })],
+      ["a state", () => client().threads.getState(uuidv7(), undefined, { select: ["messages" as "values"] })],
+      ["a history", () => client().threads.getHistory(uuidv7(), { select: ["values."] })],
+      ["runs", () => client().runs.list(uuidv7(), { select: ["state" as "status"] })],
+      ["assistants", () => client().assistants.search({ select: ["id" as "name"] })],
+    ])("and an unknown field of %s is 400, which names those there are", async (_what, call) => {
+      expect(await refusalOf(call())).toMatchObject({ status: 400, message: expect.stringMatching(/select.*must be one of/) });
+    });
+  });
+
   test("are made by a run that says so, and only by that", async () => {
     const threadId = uuidv7();
     expect(await refusalOf(client().runs.wait(threadId, "assistant", { input: human("Hello") }))).toMatchObject({ status: 404 });

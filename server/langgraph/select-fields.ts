@@ -1,0 +1,37 @@
+import { z } from "zod";
+
+/** The name of a field of an answer. `within`: a field whose own fields have names, too, as `values.messages`. */
+function fieldName(names: readonly string[], within?: string) {
+  const problem = `must be one of ${names.join(", ")}`;
+  if (within === undefined) return z.enum(names, problem);
+  const inner = z.templateLiteral([`${within}.`, z.string().min(1)]);
+  return z.union([z.enum(names), inner], `${problem}, or a field of ${within}, as ${within}.messages`);
+}
+
+/** `select` in a body: the fields that the client wants of each answer. */
+export const bodySelection = (names: readonly string[], within?: string) =>
+  z.array(fieldName(names, within)).nullish().describe("Only these fields. Default: all.");
+
+/** As `bodySelection`, in a query: once for each field. */
+export const querySelection = (names: readonly string[], within?: string) =>
+  z.preprocess((given) => (typeof given === "string" ? [given] : given), z.array(fieldName(names, within)).optional());
+
+type Selection = readonly string[] | null | undefined;
+
+/** Whether a field, or a part of it, is asked for by its name. */
+export const selects = (selected: Selection, field: string): boolean =>
+  (selected ?? []).some((name) => name === field || name.startsWith(`${field}.`));
+
+/** Of an answer those of the selected fields that it has. */
+export function pickFields<Answer extends object>(answer: Answer, selected: Selection): Answer {
+  if (!selected || selected.length === 0) return answer;
+  const picked: Record<string, unknown> = {};
+  for (const name of selected) {
+    const [field = "", ...inner] = name.split(".");
+    const value = (answer as Record<string, unknown>)[field];
+    if (value === undefined) continue;
+    const part = inner.length === 0 ? value : pickFields(Object(value) as object, [inner.join(".")]);
+    picked[field] = inner.length === 0 ? part : { ...(picked[field] as object | undefined), ...(part as object) };
+  }
+  return picked as Answer;
+}
