@@ -36,24 +36,12 @@ const allowPrivateNetwork: RequestHandler = (request, response, next) => {
   next();
 };
 
-/** `*`: all. Preflights need no key, and cookies are never used. */
+/** `*`: all. Preflights need no key, and cookies are never used. A page may send any header: clients have their own, as Studio's `x-auth-scheme`. */
 export function allowOrigins(origins: readonly string[]): RequestHandler[] {
   const allow = cors({
     origin: origins.includes("*") ? "*" : [...origins],
     methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
-    allowedHeaders: [
-      "authorization",
-      "content-type",
-      "idempotency-key",
-      "if-match",
-      "if-none-match",
-      "last-event-id",
-      "mcp-protocol-version",
-      "x-api-key",
-      "x-session-id",
-      "x-user-id",
-    ],
-    exposedHeaders: ["content-location", "etag", "location", "retry-after", "x-request-id", "x-turn-id"],
+    exposedHeaders: ["content-location", "etag", "location", "retry-after", "x-pagination-next", "x-request-id", "x-turn-id"],
     maxAge: PREFLIGHT_MAX_AGE_S,
   });
   return [allowPrivateNetwork, allow];
