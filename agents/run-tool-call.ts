@@ -1,7 +1,8 @@
-import { AppError } from "../errors/app-error.ts";
+import { AppError, toAppError } from "../errors/app-error.ts";
 import { abortable, startDeadline } from "../models/deadlines.ts";
 import type { AskedCall } from "../models/stream-chunks.ts";
 import { MAX_LEVELS } from "../text/nesting.ts";
+import { isDatabaseError } from "../stores/postgres/database/storage-errors.ts";
 import { storableText } from "../text/storable-text.ts";
 import { parseArguments } from "../text/tool-arguments.ts";
 import type { Elicit } from "../turn/elicited-form.ts";
@@ -31,6 +32,8 @@ export interface ToolCallParts {
   signal: AbortSignal;
   /** Answers what the server of the tool asks in the middle of the call. Without it nobody can be asked. */
   elicit?: Elicit | undefined;
+  /** Called with a failure whose own words are not for the model. */
+  onBroken?: (error: AppError) => void;
 }
 
 export interface ToolOutcome {
@@ -80,8 +83,13 @@ async function argumentsOf({ name, arguments: given }: AskedCall, { tool }: Agen
   );
 }
 
-function toToolError(thrown: unknown): ToolError {
+function toToolError(thrown: unknown, onBroken: ToolCallParts["onBroken"]): ToolError {
   if (thrown instanceof ToolError) return thrown;
+  if (!(thrown instanceof AppError) && isDatabaseError(thrown)) {
+    const error = toAppError(thrown);
+    onBroken?.(error);
+    return new ToolError(error.code, error.message, "Do without it, and say so.");
+  }
   const message = thrown instanceof Error ? thrown.message : String(thrown);
   const code = thrown instanceof AppError ? thrown.code : "tool_failed";
   return new ToolError(code, message, "Try other arguments or another tool, or answer without it.");
@@ -128,7 +136,7 @@ export async function runToolCall(call: AskedCall, parts: ToolCallParts): Promis
     signal.throwIfAborted();
     const error = deadline.isOver()
       ? new ToolError("tool_timeout", `"${call.name}" gave no answer within ${timeoutMs} ms.`, "Ask it for less, or do without it.")
-      : toToolError(thrown);
+      : toToolError(thrown, parts.onBroken);
     return { ok: false, output: storableText(words(error)), isCut: false, ms: millisecondsSince(began) };
   }
 }

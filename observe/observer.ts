@@ -37,6 +37,8 @@ export type Happening =
   | { happened: "memory_operation"; operation: string; refused: boolean }
   /** By RETENTION_DAYS. */
   | { happened: "unused_erased"; conversations: number; messages: number }
+  /** A call of a tool failed inside the service. */
+  | { happened: "tool_broke"; tool: string; error: AppError }
   /** A model's summary, or what it made of a plain fact, was not taken: what is built in stood in. */
   | { happened: "model_unfit"; purpose: "summary" | "memory"; problem: string };
 

@@ -130,7 +130,8 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
       // A rule may have come since somebody allowed it.
       const permission = (tool: AgentTool) => (permissionFor(agent.permissions, tool) === "deny" ? "deny" : verdict.run);
       const elicits = turn.interactive ? elicit : undefined;
-      const parts = { tools, permissionOf: permission, turn: toolTurn, hooks: turn.hooks, timeoutMs, signal, elicit: elicits };
+      const onBroken = (error: AppError): void => turn.observer.tell({ happened: "tool_broke", tool: call.name, error });
+      const parts = { tools, permissionOf: permission, turn: toolTurn, hooks: turn.hooks, timeoutMs, signal, elicit: elicits, onBroken };
       return runToolCall(call, parts);
     };
     const { ok, output, isCut, ms, pictures = [] } = await outcome();

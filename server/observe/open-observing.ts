@@ -4,7 +4,7 @@ import { combineObservers, NOOP_OBSERVER, type Observer } from "../../observe/ob
 import type { LastEvent } from "../../graph/start-turn.ts";
 import type { Config } from "../start/config.ts";
 import { makeMetrics } from "./metrics.ts";
-import { outsideRequests, requestIdOf, withinRequest } from "./logger.ts";
+import { errorFacts, outsideRequests, requestIdOf, withinRequest } from "./logger.ts";
 import type { Providers, Traces } from "./traces.ts";
 import { watchUnfitModels } from "./unfit-models.ts";
 
@@ -14,12 +14,16 @@ const apartFromRequests: Observer = {
   watch: (work, run) => (work.work === "job" ? outsideRequests(() => NOOP_OBSERVER.watch(work, run)) : NOOP_OBSERVER.watch(work, run)),
 };
 
-const logErased = (log: Logger): Observer => ({
+const logHappenings = (log: Logger): Observer => ({
   ...NOOP_OBSERVER,
   tell(happening) {
-    if (happening.happened !== "unused_erased") return;
-    const { conversations, messages } = happening;
-    log.info({ conversations, messages }, "conversations were erased in which nothing had happened for RETENTION_DAYS");
+    if (happening.happened === "tool_broke") {
+      log.error({ tool: happening.tool, ...errorFacts(happening.error) }, "a call of a tool failed inside the service");
+    }
+    if (happening.happened === "unused_erased") {
+      const { conversations, messages } = happening;
+      log.info({ conversations, messages }, "conversations were erased in which nothing had happened for RETENTION_DAYS");
+    }
   },
 });
 
@@ -48,7 +52,7 @@ export async function openObserving(config: Config, log: Logger, providers: Prov
   const metrics = makeMetrics();
   const traces = await openTracesOf(config, log, providers);
   const unfitModels = watchUnfitModels(log);
-  const logging = combineObservers(unfitModels.observer, logErased(log));
+  const logging = combineObservers(unfitModels.observer, logHappenings(log));
   const watching = combineObservers(combineObservers(apartFromRequests, logging), metrics.observer);
   return {
     metrics: {

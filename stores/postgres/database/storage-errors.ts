@@ -24,6 +24,11 @@ function sqlState(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
+/** The error, or what caused it, is Postgres' own. Its words quote statements and rows. */
+export function isDatabaseError(error: unknown): boolean {
+  return sqlState(error) !== undefined || (error instanceof Error && error.cause !== undefined && isDatabaseError(error.cause));
+}
+
 export function isUniqueViolation(error: unknown, index?: string): boolean {
   if (sqlState(error) !== "23505") return false;
   return index === undefined || (error as { constraint?: string }).constraint === index;
