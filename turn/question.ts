@@ -43,6 +43,9 @@ export const LOOP_ANSWERS = ["stop", "continue", "correct", "skip"] as const;
 /** The answers before a step of a turn that is stepped through. */
 export const STEP_ANSWERS = ["step", "run", "stop"] as const;
 
+/** The answers to a request to sign in at a server. */
+export const SIGN_IN_ANSWERS = ["signed_in", "skip"] as const;
+
 /** Whether these are the only answers to the question. */
 export const isAnsweredBy = ({ options }: Pick<Question, "options">, answers: readonly string[]): boolean =>
   options.length === answers.length && options.every(({ label }, index) => label === answers[index]);

@@ -1,19 +1,33 @@
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import { z } from "zod";
+import { SIGN_IN_ANSWERS } from "../../turn/question.ts";
 import type { AgentTool } from "../tool.ts";
+import { SIGN_IN_MS } from "./sign-in.ts";
 
-/** What an agent has in place of the tools of a server at which its user has not signed in. */
+const [SIGNED_IN, SKIP] = SIGN_IN_ANSWERS;
+
+/** What an agent has in place of the tools of a server at which its user has not signed in: its call asks the user to. */
 export function makeSignInTool(server: string, address: string): AgentTool {
   const name = `mcp__${server}__sign_in`;
   return {
     name,
     isHarmless: true,
     onlyReads: true,
+    asks: () => ({
+      type: "decision",
+      question: `To use the tools of "${server}", open this address and sign in: ${address}`,
+      options: [
+        { label: SIGNED_IN, description: "Go on with its tools.", is_recommended: true },
+        { label: SKIP, description: "Go on without them.", is_recommended: false },
+      ],
+      ifUnanswered: SKIP,
+      timeoutMs: SIGN_IN_MS,
+    }),
     tool: new DynamicStructuredTool({
       name,
-      description: `The tools of "${server}" can be used once the user has signed in there. Tells the address to open for that.`,
+      description: `The tools of "${server}" can be used once the user has signed in there. Asks the user to do so. Call it when you need them.`,
       schema: z.strictObject({}),
-      func: async () => `The user has to open this address and sign in, and then ask again: ${address}`,
+      func: async () => "",
     }),
   };
 }

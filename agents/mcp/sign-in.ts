@@ -30,7 +30,8 @@ export interface SignInParts extends GrantKeeper {
   sealState: (begun: BegunSignIn) => string;
 }
 
-const VALID_MS = 600_000;
+/** Milliseconds in which a user may come back from a sign-in. */
+export const SIGN_IN_MS = 600_000;
 
 /** A user at a server that wants OAuth 2.1; the SDK does the rest. */
 export interface SignIn {
@@ -76,7 +77,7 @@ export async function openSignIn(
       return ofPkce;
     },
     redirectToAuthorization(url) {
-      const begun = { tenantId: owner.tenantId, userId: owner.userId, server, verifier: ofPkce ?? "", until: Date.now() + VALID_MS };
+      const begun = { tenantId: owner.tenantId, userId: owner.userId, server, verifier: ofPkce ?? "", until: Date.now() + SIGN_IN_MS };
       url.searchParams.set("state", sealState(begun));
       address = url.href;
     },

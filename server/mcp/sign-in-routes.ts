@@ -28,7 +28,7 @@ export function signInRoutes({ mcp }: Pick<AppParts, "mcp">): Router {
       const { state, code } = parseRequest(SignInQuery, request.query);
       if (code === undefined) throw AppError.invalid([{ field: "code", problem: "is missing: the server has not let you in" }]);
       const server = await mcp.finishSignIn(state, code);
-      response.type("text/plain").send(`You have signed in at "${server}". Close this page and ask again.`);
+      response.type("text/plain").send(`You have signed in at "${server}". Close this page, and go on where the address was shown.`);
     },
   });
 }

@@ -150,7 +150,7 @@ describePage("questions on the page", startService, (on) => {
       { label: "骑自行车", description: "two days" },
       { label: "Bus", description: "" },
     ];
-    const ask = { decision_type: "custom", context: "How shall we travel?", options, allow_multiple: true };
+    const ask = { decision_type: "custom", context: "How shall we travel? See https://example.org/times", options, allow_multiple: true };
     client.follow(
       [callOf("ask_decision", ask)],
       [
@@ -168,6 +168,7 @@ describePage("questions on the page", startService, (on) => {
     const card = cardOf(answer);
     await card.getByText("How shall we travel?").waitFor();
     expect(await optionOf(card, "Train").locator("input").isChecked()).toBe(true);
+    expect(await card.getByRole("link").getAttribute("href")).toBe("https://example.org/times");
     await optionOf(card, "Train").getByText(t.recommended).waitFor();
     expect(await findingsOn(page)).toEqual([]);
     await optionOf(card, "骑自行车").locator("input").focus();

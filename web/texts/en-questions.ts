@@ -8,6 +8,7 @@ export const enQuestions = {
   loop: (agent: string, tool: string) => `${agent} calls ${tool} again and again with the same arguments. How shall it go on?`,
   stepCall: (agent: string, tool: string) => `${agent} is about to call ${tool}.`,
   stepModel: (agent: string) => `${agent} is about to ask its model.`,
+  signIn: (server: string, address: string) => `Sign in at ${server} to let the agent use its tools: ${address}`,
   clientTool: "The application that sent this message runs the call and sends its result.",
   noArguments: "No arguments",
   arguments: "Arguments",
@@ -21,6 +22,7 @@ export const enQuestions = {
     skip: "Skip",
     step: "One step",
     run: "Run on",
+    signed_in: "I have signed in",
   } as Record<string, string>,
   explained: {
     allow_once: "Only this call runs.",
@@ -32,6 +34,7 @@ export const enQuestions = {
     skip: "The call does not run; the agent goes on without it.",
     step: "This step runs, and the next one is asked about.",
     run: "All further steps run without asking.",
+    signed_in: "The agent goes on with its tools.",
   } as Record<string, string>,
   recommended: "recommended",
   ownWords: "In your own words",

@@ -7,6 +7,7 @@ export const zhQuestions: typeof enQuestions = {
   loop: (agent, tool) => `${agent} 以相同的参数反复调用 ${tool}。接下来怎么办？`,
   stepCall: (agent, tool) => `${agent} 即将调用 ${tool}。`,
   stepModel: (agent) => `${agent} 即将询问模型。`,
+  signIn: (server, address) => `请登录 ${server}，智能体才能使用其工具：${address}`,
   clientTool: "发送这条消息的应用程序会执行调用并送回结果。",
   noArguments: "没有参数",
   arguments: "参数",
@@ -20,6 +21,7 @@ export const zhQuestions: typeof enQuestions = {
     skip: "跳过",
     step: "单步",
     run: "一直运行",
+    signed_in: "我已登录",
   },
   explained: {
     allow_once: "只执行这一次调用。",
@@ -31,6 +33,7 @@ export const zhQuestions: typeof enQuestions = {
     skip: "不执行此调用；智能体继续。",
     step: "执行这一步，下一步再问。",
     run: "之后各步不再询问。",
+    signed_in: "智能体继续，并使用这些工具。",
   },
   recommended: "推荐",
   ownWords: "用你自己的话回答",

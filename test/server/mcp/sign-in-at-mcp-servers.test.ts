@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { startOAuthMcpServer } from "../../servers/oauth-mcp-server.ts";
-import { callApi, putJson } from "../../support/clients/api-client.ts";
-import { postTurn } from "../../support/clients/event-client.ts";
+import type { Waiting } from "../../../turn/events.ts";
+import { callApi, postJson, putJson } from "../../support/clients/api-client.ts";
+import { contentOf, postTurn, readEvents } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { calls, useAgentService } from "../agents/agent-service.ts";
 
@@ -47,13 +48,42 @@ describe("an MCP server that wants OAuth", () => {
     return location.replace(PUBLIC, opened.url);
   }
 
+  /** A turn that asks its user to sign in, and would then say hello. */
+  async function untilAsked(user: string): Promise<Waiting> {
+    follow([calls("mcp__private__sign_in", {})], [calls("mcp__private__hello", {})], "Done.");
+    const body = { user_id: user, session_id: `s-${sessions++}`, message: "go", agent: "reader" };
+    return contentOf((await postTurn(opened.url, body)).events, "waiting");
+  }
+  /** The turn goes on with the answer: its results, and what its model read of the first call. */
+  async function answer({ turn_id, question }: Waiting, label: string) {
+    const address = `${opened.url}/api/v1/turns/${turn_id}/answers`;
+    expect((await postJson(address, { question_id: question.id, answer: label })).status).toBe(201);
+    const { events } = await readEvents(await fetch(`${opened.url}/api/v1/turns/${turn_id}/stream`));
+    const results = events.flatMap(({ data }) => (data.status === "tool_result" ? [[data.content.name, data.content.output]] : []));
+    return { results, notices: events.filter(({ data }) => data.status === "notice").length, last: events.at(-1)?.data.status };
+  }
+
   test("gives each user an address to open, and its tools to who has signed in, and to nobody else", async () => {
-    const asked = await call("ada", "mcp__private__sign_in");
-    expect(asked.tools).toEqual(["mcp__private__sign_in"]);
-    expect(asked.notice).toMatch(/"private" .*sign in.*Open this address to sign in: http:\/\/localhost/);
-    const back = await openAddress(asked.output);
+    expect(await call("ada", "mcp__private__hello")).toMatchObject({
+      tools: ["mcp__private__sign_in"],
+      notice: expect.stringMatching(/"private" .*sign in.*Open this address to sign in: http:\/\/localhost/),
+    });
+    const asked = await untilAsked("ada");
+    expect(asked.question).toMatchObject({ type: "decision", options: [{ label: "signed_in" }, { label: "skip" }] });
+    const back = await openAddress(asked.question.question);
     const done = await fetch(back);
-    expect([done.status, await done.text()]).toEqual([200, 'You have signed in at "private". Close this page and ask again.']);
+    expect([done.status, await done.text()]).toEqual([
+      200,
+      'You have signed in at "private". Close this page, and go on where the address was shown.',
+    ]);
+    expect(await answer(asked, "signed_in")).toEqual({
+      results: [
+        ["mcp__private__sign_in", 'The person chose "signed_in".'],
+        ["mcp__private__hello", "hello"],
+      ],
+      notices: 0,
+      last: "done",
+    });
     expect(await call("ada", "mcp__private__hello")).toMatchObject({ ok: true, output: "hello", notice: "" });
     expect((await call("eve", "mcp__private__hello")).tools).toEqual(["mcp__private__sign_in"]);
     expectRefusal(await callApi(back), { status: 400, code: "invalid_request", field: "code" });
@@ -72,9 +102,24 @@ describe("an MCP server that wants OAuth", () => {
     server.revoke();
     const refused = await call("ada", "mcp__private__hello");
     expect(refused).toMatchObject({ ok: false, output: expect.stringContaining("sign_in_needed") as unknown });
-    const asked = await call("ada", "mcp__private__sign_in");
-    expect((await fetch(await openAddress(asked.output))).status).toBe(200);
+    const asked = await untilAsked("ada");
+    expect((await fetch(await openAddress(asked.question.question))).status).toBe(200);
+    expect(await answer(asked, "signed_in")).toMatchObject({ results: [{}, ["mcp__private__hello", "hello"]], last: "done" });
     expect(await call("ada", "mcp__private__hello")).toMatchObject({ ok: true, output: "hello" });
+  });
+
+  test("is done without when its user does not sign in, or cannot be asked", async () => {
+    const asked = await untilAsked("eve");
+    const { results } = await answer(asked, "skip");
+    expect(results).toEqual([
+      ["mcp__private__sign_in", 'The person chose "skip".'],
+      ["mcp__private__hello", expect.stringContaining("unknown_tool")],
+    ]);
+    follow([calls("mcp__private__sign_in", {})], "Done.");
+    const body = { user_id: "eve", session_id: "alone", message: "go", agent: "reader", interactive: false };
+    const { events } = await postTurn(opened.url, body);
+    const output = events.flatMap(({ data }) => (data.status === "tool_result" ? [data.content.output] : []));
+    expect(output).toEqual([expect.stringContaining("Nobody can be asked.")]);
   });
 
   test("is not signed in to with a state that the service did not give, or without a code", async () => {

@@ -3,6 +3,7 @@ import type { Question } from "../../api/types.ts";
 import type { LiveTurn } from "../../state/turns/live-turn.ts";
 import { answerQuestion } from "../../state/turns/questions.ts";
 import { texts } from "../../texts/texts.ts";
+import { LinkedText } from "../linked-text.tsx";
 import { submitting, useAction } from "../loaded.tsx";
 import { CallArguments } from "./call-arguments.tsx";
 import { Countdown } from "./countdown.tsx";
@@ -58,7 +59,7 @@ export function QuestionCard({ turn, question }: { turn: LiveTurn; question: Que
         <Countdown until={question.expires_at} />
       </p>
       <p id={titleId} class="question-text as-written" dir="auto">
-        {asWords(question)}
+        <LinkedText text={asWords(question)} />
       </p>
       <Calls question={question} />
       {type === "client_tool" ? (

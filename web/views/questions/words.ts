@@ -4,6 +4,7 @@ import { texts } from "../../texts/texts.ts";
 
 const STEP_LABELS = ["step", "run", "stop"];
 const LOOP_LABELS = ["stop", "continue", "correct", "skip"];
+const SIGN_IN_LABELS = ["signed_in", "skip"];
 
 const offers = (question: AskedQuestion | Question, labels: readonly string[]): boolean =>
   "options" in question && question.options.length === labels.length && question.options.every(({ label }) => labels.includes(label));
@@ -16,6 +17,8 @@ export function asWords(question: AskedQuestion | Question | null): string {
   if (type === "permission" && tool) return t.permission(agent, tool.name);
   if (type === "decision" && tool && offers(question, LOOP_LABELS)) return t.loop(agent, tool.name);
   if (type === "decision" && offers(question, STEP_LABELS)) return tool ? t.stepCall(agent, tool.name) : t.stepModel(agent);
+  const [, server, address] = /^.*?"(.+?)".*?(https?:\S+)$/.exec(question.question) ?? [];
+  if (server && address && type === "decision" && offers(question, SIGN_IN_LABELS)) return t.signIn(server, address);
   return question.question;
 }
 
