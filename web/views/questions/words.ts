@@ -9,6 +9,13 @@ const SIGN_IN_LABELS = ["signed_in", "skip"];
 const offers = (question: AskedQuestion | Question, labels: readonly string[]): boolean =>
   "options" in question && question.options.length === labels.length && question.options.every(({ label }) => labels.includes(label));
 
+/** The server is quoted, and the address is the end. */
+function signInWords(asked: string): string {
+  const [, server] = asked.split('"');
+  const address = asked.split(" ").at(-1);
+  return server && address?.startsWith("http") ? texts.value.questions.signIn(server, address) : asked;
+}
+
 /** A question in the page's language as far as its words are the service's. */
 export function asWords(question: AskedQuestion | Question | null): string {
   if (!question) return "";
@@ -17,8 +24,7 @@ export function asWords(question: AskedQuestion | Question | null): string {
   if (type === "permission" && tool) return t.permission(agent, tool.name);
   if (type === "decision" && tool && offers(question, LOOP_LABELS)) return t.loop(agent, tool.name);
   if (type === "decision" && offers(question, STEP_LABELS)) return tool ? t.stepCall(agent, tool.name) : t.stepModel(agent);
-  const [, server, address] = /^.*?"(.+?)".*?(https?:\S+)$/.exec(question.question) ?? [];
-  if (server && address && type === "decision" && offers(question, SIGN_IN_LABELS)) return t.signIn(server, address);
+  if (type === "decision" && offers(question, SIGN_IN_LABELS)) return signInWords(question.question);
   return question.question;
 }
 
