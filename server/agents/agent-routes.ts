@@ -1,7 +1,8 @@
 import type { Request, Router } from "express";
 import { z } from "zod";
 import { unknownModel } from "../../agents/load-agent-files.ts";
-import { AppError } from "../../errors/app-error.ts";
+import { unknownTools, unmetNames } from "../../agents/unknown-names.ts";
+import { AppError, type Problem } from "../../errors/app-error.ts";
 import { Agent, AGENT_NAME, AgentSpec, ASSISTANT } from "../../turn/agent.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
@@ -16,6 +17,7 @@ const ListedAgent = Agent.extend({
   disabled: z.boolean().describe("Of the system, and switched off for this tenant."),
   version: z.int().nullable().describe("Null for an agent of the system."),
 });
+const PutAgent = ListedAgent.extend({ warnings: z.array(z.object({ field: z.string(), problem: z.string() })) });
 const AgentList = z.object({ agents: z.array(ListedAgent), next: z.null() });
 const AgentVersions = z.object({
   versions: z.array(z.object({ version: z.int(), agent: AgentSpec.nullable().describe("Null: disabled."), created_at: time })),
@@ -26,7 +28,7 @@ const params = { name: z.string().regex(AGENT_NAME).describe("The name of an age
 
 export const agentOperations = operationGroup({
   tag: "agents",
-  schemas: { AgentBody, AgentSpec, ListedAgent, AgentList, AgentVersions, DeletedAgent },
+  schemas: { AgentBody, AgentSpec, ListedAgent, PutAgent, AgentList, AgentVersions, DeletedAgent },
   routes: {
     listAgents: route("GET /api/v1/agents", "All agents, by name", { answer: AgentList }),
     getAgent: route("GET /api/v1/agents/:name", "One agent", { params, answer: ListedAgent, errors: ["not_found"] }),
@@ -34,7 +36,8 @@ export const agentOperations = operationGroup({
       params,
       query: DryRunQuery,
       body: jsonBody(AgentBody),
-      answers: { 200: jsonAnswer(ListedAgent, "Changed."), 201: jsonAnswer(ListedAgent, "Made.") },
+      details: "`warnings` tells of MCP servers and skills that it names and that are not there yet.",
+      answers: { 200: jsonAnswer(PutAgent, "Changed."), 201: jsonAnswer(PutAgent, "Made.") },
     }),
     deleteAgent: route("DELETE /api/v1/agents/:name", "Deletes an agent of the tenant; one of the system by that name answers again", {
       params,
@@ -75,7 +78,7 @@ function ownNameOf(request: Request): string {
 
 const noSuchAgent = (name: string): AppError => new AppError("not_found", `There is no agent "${name}".`);
 
-export function agentRoutes({ stores, agents, models }: AppParts): Router {
+export function agentRoutes({ stores, agents, models, mcp }: AppParts): Router {
   async function listAll(tenantId: string): Promise<Listed[]> {
     const own = await stores.agents.list(tenantId);
     const names = new Set(own.map(({ name }) => name));
@@ -94,7 +97,8 @@ export function agentRoutes({ stores, agents, models }: AppParts): Router {
   }
 
   /** What the schema cannot know. Throws AppError `invalid_request`. */
-  async function assertReferences(tenantId: string, own: string, { model, knowledge, subagents }: AgentSpec): Promise<void> {
+  async function assertReferences(tenantId: string, own: string, spec: AgentSpec): Promise<void> {
+    const { model, knowledge, subagents } = spec;
     const [base, known] = await Promise.all([
       typeof knowledge === "string" ? stores.knowledgeBases.find(tenantId, knowledge) : null,
       subagents.length > 0 ? listAll(tenantId) : [],
@@ -102,12 +106,24 @@ export function agentRoutes({ stores, agents, models }: AppParts): Router {
     const missing = subagents.filter((name) => name !== own && !known.some((agent) => agent.name === name && !agent.disabled));
     const problems = [
       ...(model !== undefined && !models.names.includes(model) ? [{ field: "model", problem: unknownModel(model, models.names) }] : []),
+      ...unknownTools(spec, agents.known),
       ...(typeof knowledge === "string" && !base ? [{ field: "knowledge", problem: `there is no knowledge base "${knowledge}"` }] : []),
       ...missing.map((name) => ({ field: "subagents", problem: `there is no agent "${name}"` })),
       ...(subagents.includes(own) ? [{ field: "subagents", problem: "holds the agent itself; remove it" }] : []),
       ...(subagents.includes(ASSISTANT) ? [{ field: "subagents", problem: `"${ASSISTANT}" takes no tasks; name another agent` }] : []),
     ];
     if (problems.length > 0) throw AppError.invalid(problems);
+  }
+
+  /** Of names that the tenant may still give a meaning. */
+  async function warningsOf(tenantId: string, spec: AgentSpec): Promise<Problem[]> {
+    const [servers, skills] = await Promise.all([mcp.listOf(tenantId), stores.skills.list(tenantId)]);
+    const { known } = agents;
+    return unmetNames(spec, {
+      ...known,
+      mcpServers: [...known.mcpServers, ...servers.map(({ name }) => name)],
+      skills: [...known.skills, ...skills.map(({ name }) => name)],
+    });
   }
 
   return makeRouter(agentOperations, {
@@ -128,14 +144,15 @@ export function agentRoutes({ stores, agents, models }: AppParts): Router {
           ]);
         const spec = disables ? null : parseRequest(AgentSpec, request.body);
         if (spec) await assertReferences(tenantId, name, spec);
+        const warnings = spec ? await warningsOf(tenantId, spec) : [];
         if (isDryRun(request)) {
           const shown = spec
             ? { ...spec, name, tier: "tenant" as const, disabled: false, version: null }
             : await findListed(tenantId, name);
-          return void response.json(shown);
+          return void response.json({ ...shown, warnings });
         }
         const { isNew } = await stores.agents.put(tenantId, name, spec);
-        response.status(isNew ? 201 : 200).json(await findListed(tenantId, name));
+        response.status(isNew ? 201 : 200).json({ ...(await findListed(tenantId, name)), warnings });
       },
     ],
     deleteAgent: [

@@ -1,4 +1,5 @@
 import { type AgentCatalog, makeAgentCatalog } from "../../agents/agent-catalog.ts";
+import { type KnownNames, unknownTools, unmetNames } from "../../agents/unknown-names.ts";
 import { loadAgentFiles, parseAgent } from "../../agents/load-agent-files.ts";
 import type { ToolHooks } from "../../agents/run-tool-call.ts";
 import { loadSkillFolders, type SystemSkill } from "../../agents/skills/load-skill-folders.ts";
@@ -14,7 +15,7 @@ import { todoWrite } from "../../agents/tools/todo-write.ts";
 import { makeWebFetch } from "../../agents/tools/web-fetch.ts";
 import { makeFindMessages } from "../../memory/recall/find-messages.ts";
 import { makeSavedMemoryStore } from "../../stores/postgres/memory/saved-memory-store.ts";
-import type { Agent, AgentSpecInput } from "../../turn/agent.ts";
+import type { Agent, AgentSpec, AgentSpecInput } from "../../turn/agent.ts";
 import type { Config } from "./config.ts";
 import type { Memory } from "./open-memory.ts";
 import type { Models } from "./open-models.ts";
@@ -40,7 +41,16 @@ export interface Agents {
   /** Of the system tier, by name. */
   systemSkills: readonly SystemSkill[];
   hooks: ToolHooks;
+  /** What the names in an agent of the system can mean. Tenants may have MCP servers and skills besides. */
+  known: KnownNames;
 }
+
+/** Tools that settings switch off, and how they are switched on. */
+const SWITCHED = {
+  web_fetch: "WEB_FETCH=true",
+  knowledge_search: "ENABLE_EPISODIC_MEMORY=true",
+  conversation_search: "ENABLE_EPISODIC_MEMORY=true",
+} as const;
 
 function builtInTools(config: Config, stores: Stores, memory: Memory): AgentTool[] {
   const episodic = memory.episodes?.memory ?? null;
@@ -65,19 +75,35 @@ function builtInTools(config: Config, stores: Stores, memory: Memory): AgentTool
   ];
 }
 
+interface AgentsParts {
+  stores: Stores;
+  models: Pick<Models, "names">;
+  memory: Memory;
+  mcp: Mcp;
+  extras?: AgentExtras | undefined;
+  /** Called with what an agent of the system names and nobody has given a meaning yet. */
+  onUnmet: (agent: string, problem: string) => void;
+}
+
 /** Throws AppError `invalid_configuration` when a file of an agent or a skill is wrong. */
-export async function openAgents(
-  config: Config,
-  { stores, models, memory, mcp }: { stores: Stores; models: Pick<Models, "names">; memory: Memory; mcp: Mcp },
-  extras: AgentExtras = {},
-): Promise<Agents> {
-  const [files, systemSkills] = await Promise.all([
-    config.AGENTS_DIR === undefined ? [] : loadAgentFiles(config.AGENTS_DIR, models.names),
-    config.SKILLS_DIR === undefined ? [] : loadSkillFolders(config.SKILLS_DIR),
-  ]);
-  const ofProgram = Object.entries(extras.agents ?? {}).map(([name, spec]) => parseAgent(`the agent "${name}"`, name, spec, models.names));
-  const system = [...files, ...ofProgram];
+export async function openAgents(config: Config, { stores, models, memory, mcp, extras = {}, onUnmet }: AgentsParts): Promise<Agents> {
   const tools = [...builtInTools(config, stores, memory), ...(extras.tools ?? [])];
+  const systemSkills = config.SKILLS_DIR === undefined ? [] : await loadSkillFolders(config.SKILLS_DIR);
+  const known: KnownNames = {
+    tools: tools.map(({ name }) => name),
+    off: SWITCHED,
+    mcpServers: mcp.systemNames,
+    skills: systemSkills.map(({ name }) => name),
+  };
+  const names = { models: models.names, problemsOf: (spec: AgentSpec) => unknownTools(spec, known) };
+  const files = config.AGENTS_DIR === undefined ? [] : await loadAgentFiles(config.AGENTS_DIR, names);
+  const ofProgram = Object.entries(extras.agents ?? {}).map(([name, spec]) => parseAgent(`the agent "${name}"`, name, spec, names));
+  const system = [...files, ...ofProgram];
+  for (const agent of system) {
+    for (const { field, problem } of unmetNames(agent, known)) onUnmet(agent.name, `${field}: ${problem}`);
+    for (const name of agent.subagents)
+      if (!system.some((other) => other.name === name)) onUnmet(agent.name, `subagents: there is no agent "${name}"`);
+  }
   return {
     catalog: makeAgentCatalog({ system, tenants: stores.agents }),
     system,
@@ -85,5 +111,6 @@ export async function openAgents(
     skills: makeSkillCatalog({ system: systemSkills, tenants: stores.skills }),
     systemSkills,
     hooks: extras.hooks ?? {},
+    known,
   };
 }

@@ -44,6 +44,8 @@ export type OpenGraphOptions = Pick<RunJobsParts, "onRun" | "onError" | "whenQui
     mcp?: McpOptions | undefined;
     /** Hears once of a model that answers although nobody knows how much it takes. */
     onModelAssumed?: (model: string) => void;
+    /** Called with what an agent of the system names and nobody has given a meaning yet. */
+    onUnmet?: (agent: string, problem: string) => void;
   };
 
 /** Jobs that have not finished by then are handed back. */
@@ -97,7 +99,14 @@ function partsOfGraph(
 /** Starts the jobs, too. Throws AppError when the database cannot be opened, or does not go with the configuration. */
 export async function openGraph(
   config: Config,
-  { handlers: given, extras, mcp: mcpOptions, onModelAssumed = () => undefined, ...watching }: OpenGraphOptions = {},
+  {
+    handlers: given,
+    extras,
+    mcp: mcpOptions,
+    onModelAssumed = () => undefined,
+    onUnmet = () => undefined,
+    ...watching
+  }: OpenGraphOptions = {},
 ): Promise<OpenGraph> {
   const handlers = await openHandlers(config, given);
   await using opening = new AsyncDisposableStack();
@@ -109,7 +118,7 @@ export async function openGraph(
   opening.defer(() => memory.close());
   const mcp = await openMcp(config, stores.database, mcpOptions);
   opening.defer(() => mcp.close());
-  const agents = await openAgents(config, { stores, models, memory, mcp }, extras);
+  const agents = await openAgents(config, { stores, models, memory, mcp, extras, onUnmet });
   const { learned, counts } = await openMeasures(stores.database, (error) => onError(error, "keeping what a model's server has shown"));
   const facts = openModelFacts(config, { list: models.list, learned, onAssumed: onModelAssumed });
   opening.defer(() => facts.close());

@@ -119,6 +119,7 @@ export async function openApp(
     whenQuiet: () => idle.whenIdle(),
     quietMs: () => idle.idleMs(),
     onError: warn("background work failed, it is tried again"),
+    onUnmet: (agent, problem) => log.warn({ agent, problem }, "an agent names something that is not there"),
     onModelAssumed: (model) =>
       log.warn(
         { model, context_window: ASSUMED_CONTEXT },

@@ -6,7 +6,7 @@ const named = (kind: "agents" | "skills" | "mcp-servers", name: string): string 
 /** With `isTry` it is checked and not kept. */
 const put = <Answer>(address: string, body: object, isTry: boolean) =>
   call<Answer>(address + query({ dry_run: isTry ? "true" : null }), { method: "PUT", body });
-export const putAgent = (name: string, body: Api.AgentBody, isTry = false) => put<Api.ListedAgent>(named("agents", name), body, isTry);
+export const putAgent = (name: string, body: Api.AgentBody, isTry = false) => put<Api.PutAgent>(named("agents", name), body, isTry);
 export const removeAgent = (name: string) => call<Api.DeletedAgent>(named("agents", name), { method: "DELETE" });
 export const listAgentVersions = (name: string) => call<Api.AgentVersions>(`${named("agents", name)}/versions`);
 export const listSkills = () => call<Api.SkillList>(`${API}/skills`);

@@ -34,6 +34,8 @@ describe("agents over HTTP", () => {
   test.each<[field: string, body: object]>([
     ["description", {}],
     ["tools.0", { description: "x", tools: ["no spaces"] }],
+    ["tools.1", { description: "x", tools: ["calc*", "calcualte"] }],
+    ["permissions.0.tool", { description: "x", tools: ["*"], permissions: [{ tool: "calcualte", action: "deny" }] }],
     ["limits.max_steps", { description: "x", limits: { max_steps: 0 } }],
     ["permissions.0.action", { description: "x", permissions: [{ tool: "calculate", action: "maybe" }] }],
     ["memory.summmary", { description: "x", memory: { summmary: false } }],
@@ -75,6 +77,26 @@ describe("agents over HTTP", () => {
         details: expect.arrayContaining([{ field, problem: expect.not.stringMatching(/^Invalid input|^Too /) as unknown }]),
       },
     });
+  });
+
+  test("a tool that is switched off is refused with the setting that switches it on", async () => {
+    const { json } = await put("reader", { description: "Reads", tools: ["web_fetch"] });
+    expect(json).toMatchObject({ error: { message: expect.stringContaining("WEB_FETCH=true") } });
+  });
+
+  test("names of what a tenant can still add are warned of, until it is there", async () => {
+    const spec = { description: "Reads", tools: ["mcp__docs__read", "*"], skills: ["trips", "*"] };
+    const warnings = [
+      { field: "tools.0", problem: '"mcp__docs__read" names no MCP server that there is; there are: none' },
+      { field: "skills.0", problem: 'there is no skill "trips"; there are: none' },
+    ];
+    expect(await putJson(`${url("early")}?dry_run=true`, spec)).toMatchObject({ status: 200, json: { warnings } });
+    expect((await put("early", spec)).json).toMatchObject({ version: 1, warnings });
+    const files = { "SKILL.md": "---\nname: trips\ndescription: Plans trips\n---\nPlan." };
+    expect((await putJson(`${opened.url}/api/v1/skills/trips`, { files })).status).toBe(201);
+    expect((await put("early", spec)).json).toMatchObject({ warnings: [warnings[0]] });
+    await callApi(`${opened.url}/api/v1/skills/trips`, { method: "DELETE" });
+    await callApi(url("early"), { method: "DELETE" });
   });
 
   test("the longest of everything is taken", async () => {

@@ -94,10 +94,11 @@ describe("a service that cannot start", () => {
     expect(output).toMatch(says);
   });
 
-  test("because an agent's file names a model that there is not, says which file and field", async () => {
+  test("because an agent's file names a model or a tool that there is not, says which file and field", async () => {
     const folder = path.join(data.folder, `agents-${crypto.randomUUID()}`);
     await mkdir(folder);
-    await writeFile(path.join(folder, "clerk.json"), JSON.stringify({ description: "Helps", model: "no-such-model" }));
+    const spec = { description: "Helps", model: "no-such-model", tools: ["memory_*", "memory_serch"] };
+    await writeFile(path.join(folder, "clerk.json"), JSON.stringify(spec));
     const output = await refusal({
       DATA_DIR: "memory://",
       AGENTS_DIR: folder,
@@ -105,6 +106,7 @@ describe("a service that cannot start", () => {
       CHAT_MODEL: "known",
     });
     expect(output).toContain('AGENTS_DIR: clerk.json: model: the service does not know "no-such-model"; it knows known');
+    expect(output).toMatch(/tools\.1: there is no tool "memory_serch"; there are: .*memory_search/);
   });
 
   test("because of its Postgres names it without the password: it does not answer, lacks the database, or the user", async () => {

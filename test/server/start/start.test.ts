@@ -1,3 +1,5 @@
+import { writeFile } from "node:fs/promises";
+import path from "node:path";
 import { afterEach, expect, test } from "@jest/globals";
 import { OFFLINE_REMARK } from "../../../server/start/offline-remark.ts";
 import { curlHint } from "../../../server/start/run-service.ts";
@@ -38,6 +40,23 @@ test("a service that starts on nothing but a folder says what it uses, and its c
   expect(service.output().split(OFFLINE_REMARK)).toHaveLength(2);
   service.kill("SIGTERM");
   await service.exited; // it may still be indexing the turn
+  await remove();
+});
+
+test("a service warns of what its agents name and a tenant can still add", async () => {
+  const { folder, remove } = await createDataFolder();
+  const spec = { description: "Helps", tools: ["mcp__docs__*"], skills: ["trips"], subagents: ["clerk", "porter"] };
+  await writeFile(path.join(folder, "boss.json"), JSON.stringify(spec));
+  await writeFile(path.join(folder, "clerk.json"), JSON.stringify({ description: "Writes" }));
+  const service = await startServiceProcess({ DATA_DIR: "memory://", AGENTS_DIR: folder });
+  const warned = logLines(service).filter(({ level }) => level === 40);
+  expect(warned.map(({ agent, problem }) => [agent, String(problem).replace(/;.*/, "")])).toEqual([
+    ["boss", 'tools.0: "mcp__docs__*" names no MCP server that there is'],
+    ["boss", 'skills.0: there is no skill "trips"'],
+    ["boss", 'subagents: there is no agent "porter"'],
+  ]);
+  service.kill("SIGTERM");
+  await service.exited;
   await remove();
 });
 

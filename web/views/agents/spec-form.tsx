@@ -35,7 +35,7 @@ interface SpecFormProps {
   onChange: (draft: Draft) => void;
   groups: readonly FieldGroup[];
   /** With `isTry` it is checked by the service and not kept. */
-  put: (name: string, draft: Draft, isTry: boolean) => Promise<unknown>;
+  put: (name: string, draft: Draft, isTry: boolean) => Promise<{ name: string; warnings?: readonly Problem[] }>;
   onSaved: (name: string) => void;
   children?: ComponentChildren;
 }
@@ -46,10 +46,14 @@ interface FieldRowProps {
   field: Field;
   value: string;
   problems: readonly Problem[];
+  warnings?: readonly Problem[];
   onInput: (value: string) => void;
 }
 
-function FieldRow({ field: { name, kind = "text", lines, options = [] }, value, problems, onInput }: FieldRowProps) {
+const inWords = (name: string, problems: readonly Problem[]): string =>
+  problems.map(({ field, problem }) => (field === name ? problem : `${field}: ${problem}`)).join("; ");
+
+function FieldRow({ field: { name, kind = "text", lines, options = [] }, value, problems, warnings = [], onInput }: FieldRowProps) {
   const t = texts.value.agents;
   const problemId = useId();
   const wrong = problems.length > 0 ? { "aria-invalid": true, "aria-describedby": problemId } : {};
@@ -82,7 +86,12 @@ function FieldRow({ field: { name, kind = "text", lines, options = [] }, value, 
       </label>
       {problems.length > 0 && (
         <p id={problemId} class="problem small" dir="auto">
-          {problems.map(({ field, problem }) => (field === name ? problem : `${field}: ${problem}`)).join("; ")}
+          {inWords(name, problems)}
+        </p>
+      )}
+      {warnings.length > 0 && (
+        <p class="quiet small" dir="auto">
+          {inWords(name, warnings)}
         </p>
       )}
     </div>
@@ -94,6 +103,7 @@ export function SpecForm({ name, draft, onChange, groups, put, onSaved, children
   const t = texts.value.agents;
   const [newName, setNewName] = useState("");
   const [error, setError] = useState<ApiError | null>(null);
+  const [warnings, setWarnings] = useState<readonly Problem[]>([]);
   const [state, setState] = useState<"typed" | "fits" | "saved">("typed");
   const [isBusy, setIsBusy] = useState(false);
   const called = name ?? newName;
@@ -104,7 +114,7 @@ export function SpecForm({ name, draft, onChange, groups, put, onSaved, children
     const timer = setTimeout(
       () =>
         void put(called, draft, true).then(
-          () => isWanted && (setError(null), setState("fits")),
+          (answer) => isWanted && (setError(null), setWarnings(answer.warnings ?? []), setState("fits")),
           (thrown: unknown) => isWanted && (setError(toApiError(thrown)), setState("typed")),
         ),
       CHECK_AFTER_MS,
@@ -144,6 +154,7 @@ export function SpecForm({ name, draft, onChange, groups, put, onSaved, children
       field={field}
       value={draft[field.name] ?? ""}
       problems={problemsAt(field)}
+      warnings={warnings.filter((warning) => isAbout(field.name, warning))}
       onInput={(value) => onChange({ ...draft, [field.name]: value })}
     />
   );
