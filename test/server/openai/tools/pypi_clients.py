@@ -147,6 +147,13 @@ def litellm():
     def text_of(response):
         return "".join(part.text for item in response.output if item.type == "message" for part in item.content)
 
+    def response_tools():
+        given = {**asked, "tools": [{"type": "function", "strict": True, **FUNCTION}]}
+        response = responses(input=COMPARE + ", please", **given)
+        while results := run_items(response):
+            response = responses(input=results, previous_response_id=response.id, **given)
+        return text_of(response)
+
     chunks = completion(messages=says("Hello"), stream=True, **asked)
     deltas = [event.delta for event in responses(input="Hello", stream=True, **asked) if event.type == "response.output_text.delta"]
     return {
@@ -156,6 +163,8 @@ def litellm():
         "completions, JSON": City.model_validate_json(completion(messages=says("Where?"), response_format=City, **asked).choices[0].message.content).city,
         "responses, whole": text_of(responses(input="Hello", **asked)),
         "responses, streamed": "".join(deltas),
+        "responses, tools": response_tools(),
+        "responses, JSON": City.model_validate_json(text_of(responses(input="Where is it?", text_format=City, **asked))).city,
     }
 
 
