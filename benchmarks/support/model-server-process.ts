@@ -6,13 +6,15 @@ import { MODEL_AT_ONCE } from "./start-process.ts";
 const [tokens, betweenMs] = process.argv.slice(2, 4).map(Number);
 const isList = process.argv[4] === "list";
 const words = Array.from({ length: tokens ?? 40 }, (_, index) => `${isList && index % 10 === 0 ? "\n- " : ""}word${index} `);
+/** For `current_time`: the same call three times in a turn would be a loop. */
+const zoneAt = (place: number) => ({ time_zone: `Etc/GMT-${place % 12}` });
 const server = await startModelServer({ keepSeen: false });
 server.answer(({ model, messages, tools = [] }) => {
   const asked = messages.findLastIndex(({ role }) => role === "user");
   const calls = Number(/call (\d+) tools/.exec(messages[asked]?.content ?? "")?.[1] ?? 0);
   const [tool] = tools;
   if (tool && messages.slice(asked).filter(({ role }) => role === "tool").length < calls)
-    return { toolCalls: [{ name: tool.function.name, arguments: {}, id: `call-${messages.length}` }] };
+    return { toolCalls: [{ name: tool.function.name, arguments: zoneAt(messages.length), id: `call-${messages.length}` }] };
   const pace = model === MODEL_AT_ONCE ? {} : { betweenMs: betweenMs ?? 0 };
   return { tokens: words, ...pace };
 });
