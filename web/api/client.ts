@@ -10,6 +10,19 @@ export interface ApiRequest {
   keepalive?: boolean;
 }
 
+/** Milliseconds until a request that only reads is sent once more when nobody answered: the service may be starting again. */
+const AGAIN_AFTER_MS = 500;
+
+async function fetchAgain(path: string, request: RequestInit): Promise<Response> {
+  try {
+    return await fetch(path, request);
+  } catch (error) {
+    if (request.method !== "GET" || request.signal?.aborted) throw error;
+    await new Promise((resolve) => setTimeout(resolve, AGAIN_AFTER_MS));
+    return fetch(path, request);
+  }
+}
+
 /** Sends a request to the page's service. When a key is needed, the page asks for it and sends the request again. Throws ApiError. */
 export async function send(
   path: string,
@@ -17,7 +30,7 @@ export async function send(
 ): Promise<Response> {
   for (;;) {
     const key = apiKey.value;
-    const response = await fetch(path, {
+    const response = await fetchAgain(path, {
       method,
       keepalive,
       headers: {

@@ -63,19 +63,19 @@ export function addMessages(newest: readonly Message[]): void {
 
 export const clearMessages = (): void => showMessages(NONE);
 
-/** Shows a page of older messages above the others. `beforeShown` is called when it is loaded. */
+/** Shows a page of older messages above the others, to which newer ones may have come meanwhile. `beforeShown` is called when it is loaded. */
 export async function loadEarlier(conversationId: string, beforeShown: () => void): Promise<void> {
-  const before = shown.value;
-  if (before.next === null || earlierIsLoading.value) return;
+  const { next } = shown.value;
+  if (next === null || earlierIsLoading.value) return;
   earlierIsLoading.value = true;
   earlierError.value = null;
   try {
-    const page = await listMessages(conversationId, { after: before.next, limit: PAGE });
-    if (shown.value !== before) return;
+    const page = await listMessages(conversationId, { after: next, limit: PAGE });
+    if (shown.value.next !== next) return;
     beforeShown();
-    shown.value = { ...before, messages: [...page.messages.toReversed(), ...before.messages], next: page.next };
+    shown.value = { ...shown.value, messages: [...page.messages.toReversed(), ...shown.value.messages], next: page.next };
   } catch (error) {
-    if (shown.value === before) earlierError.value = toApiError(error);
+    if (shown.value.next === next) earlierError.value = toApiError(error);
   } finally {
     earlierIsLoading.value = false;
   }
