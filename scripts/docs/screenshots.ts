@@ -1,118 +1,13 @@
 import { mkdir } from "node:fs/promises";
-import { spawn } from "node:child_process";
 import type { Browser, Page } from "playwright-core";
 import { openBrowser, whyNoBrowser } from "../../test/servers/browser.ts";
-import { startModelServer, type ChatRequestBody, type ModelScript } from "../../test/servers/model-server.ts";
-import { freePort } from "../../test/servers/postgres-server.ts";
+import { startModelServer } from "../../test/servers/model-server.ts";
+import { takeSheets } from "./contact-sheets.ts";
+import { answer, openService, talkBefore, USER } from "./pictured-service.ts";
 
-// Pictures of the page for the README: `npm run screenshots` writes docs/screenshots/*.png. The service is a real one, its model is
-// scripted.
+// Pictures of the page: `npm run screenshots` writes docs/screenshots. The service is a real one, its model is scripted.
 
 const TO = "docs/screenshots";
-const USER = "ada";
-
-const ANSWERS: Record<string, string> = {
-  "I moved from Lisbon to Porto last week. I still do not eat meat.":
-    "Congratulations on the move! I have noted **Porto**, and that you do not eat meat.",
-  "Can you suggest a film like the one about the lighthouse?":
-    "The one about the lighthouse keeper on the Azores? Then try *The Salt Road*: the same director, and just as quiet.\n\nTwo more in that spirit:\n\n1. *Slow Tide*, for its long evenings\n2. *The Ferryman’s Winter*, if you liked the ending",
-  "Where should I eat on Saturday, and can I take the bicycle on the train?":
-    "Near **São Bento** there is *Raiz*, which cooks without meat and is open on Saturday evening.\n\nBicycles travel free on regional trains; on intercity trains they need a reservation [1].\n\n| train | bicycle |\n| --- | --- |\n| regional | free |\n| intercity | 5 €, reserve a day before |\n\n```text\n18:40  Porto São Bento → Braga\n```",
-};
-
-const lastMessage = ({ messages }: ChatRequestBody): string => messages.at(-1)?.content ?? "";
-
-function answer(body: ChatRequestBody): ModelScript {
-  if (body.model === "summary")
-    return { tokens: ["Ada moved from Lisbon to Porto and eats no meat. She asked for quiet films by the sea."] };
-  if (body.model === "router") return { tokens: ['{"kb_prefix":"general","confidence":0.9,"reason":"no documents are needed"}'] };
-  if (body.model === "memory") {
-    const isFirst = body.messages.every(({ role }) => role !== "tool") && JSON.stringify(body.messages).includes("moved from Lisbon");
-    const update = {
-      section: "profile",
-      content: "Name: Ada.\nLives in Porto, moved there from Lisbon.\nEats no meat.",
-      reason: "Ada said that she moved.",
-    };
-    return isFirst ? { toolCalls: [{ name: "core_memory_update", arguments: update }] } : { tokens: ["Nothing to do."] };
-  }
-  if (lastMessage(body).includes("buy the tickets")) {
-    const options = [
-      { label: "The 18:40", description: "regional, bicycles travel free", is_recommended: true },
-      { label: "The 19:15", description: "intercity, 5 € for a bicycle" },
-    ];
-    return { toolCalls: [{ name: "ask_decision", arguments: { decision_type: "branch", context: "Which train shall I book?", options } }] };
-  }
-  // The last message of a prompt may begin with what was recalled: the question stands at its end.
-  const [question = ""] = Object.keys(ANSWERS).toSorted(
-    (one, other) => lastMessage(body).lastIndexOf(other) - lastMessage(body).lastIndexOf(one),
-  );
-  const known = lastMessage(body).includes(question) ? ANSWERS[question] : undefined;
-  return { tokens: (known ?? "Noted.").match(/(?<!\s)\s*\S{1,6}/g) ?? [], firstTokenMs: 180, betweenMs: 12, withoutUsage: true };
-}
-
-interface Opened {
-  url: string;
-  close: () => void;
-}
-
-async function openService(modelUrl: string): Promise<Opened> {
-  const port = String(await freePort());
-  const child = spawn(process.execPath, ["server/main.ts"], {
-    env: {
-      PATH: process.env["PATH"],
-      PORT: port,
-      DATA_DIR: "memory://",
-      OPENAI_BASE_URL: modelUrl,
-      CHAT_MODEL: "chat",
-      SUMMARY_MODEL: "summary",
-      MEMORY_MODEL: "memory",
-      ROUTER_MODEL: "router",
-      EMBEDDING_MODEL: "built-in",
-      HISTORY_WINDOW: "2",
-      SUMMARY_MIN_MESSAGES: "4",
-      SUMMARY_UPDATE_DELTA: "2",
-      MEMORY_READ_TIMEOUT_MS: "5000",
-      RATE_LIMIT_PER_MINUTE: "0",
-    },
-    stdio: "ignore",
-  });
-  const url = `http://127.0.0.1:${port}`;
-  const isUp = (): Promise<boolean> => fetch(`${url}/healthz`).then(() => true, () => false); // prettier-ignore
-  while (!(await isUp())) await new Promise((resolve) => setTimeout(resolve, 200));
-  return { url, close: () => child.kill() };
-}
-
-/** What happened before the pictures: other conversations, a knowledge base, and what memory made of them. */
-async function talkBefore(url: string): Promise<string> {
-  const send = async (path: string, body: object, method = "POST"): Promise<{ conversation_id?: string }> => {
-    const request = { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
-    const response = await fetch(`${url}/api/v1${path}`, request);
-    if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`);
-    return (await response.json()) as { conversation_id?: string };
-  };
-  const say = async (session: string, message: string): Promise<string> => {
-    const { conversation_id: id = "" } = await send("/chat", { user_id: USER, session_id: session, message });
-    await send(`/conversations/${id}/settle?timeout_ms=60000`, {});
-    return id;
-  };
-  await send(
-    "/knowledge/trains",
-    { description: "Trains in Portugal: tickets, bicycles, timetables", keywords: ["train", "bicycle"] },
-    "PUT",
-  );
-  await send("/knowledge/trains/documents", {
-    title: "Bicycles on trains",
-    text: "# Bicycles on trains\n\nBicycles travel free on regional trains. On intercity trains they need a reservation and cost 5 €.",
-  });
-  await send("/agents/traveller", { description: "Books tickets", tools: ["ask_decision"], keywords: ["tickets"] }, "PUT");
-  await say("films", "My favourite film is the one about the lighthouse keeper on the Azores.");
-  await say("garden", "The tomatoes on my balcony want more sun than they get.");
-  await say("today", "I moved from Lisbon to Porto last week. I still do not eat meat.");
-  await send(`/users/${USER}/core-memory/preferences`, { content: "Quiet films by the sea.\nTrains rather than cars." }, "PUT");
-  await send(`/users/${USER}/core-memory/profile`, { content: "Name: Ada.\nLives in Porto since November 2026.\nEats no meat." }, "PUT");
-  return say("today", "Can you suggest a film like the one about the lighthouse?");
-}
-
 async function open(browser: Browser, url: string, options: Parameters<Browser["newPage"]>[0]): Promise<Page> {
   const page = await browser.newPage({ locale: "en-GB", viewport: { width: 1440, height: 900 }, ...options });
   await page.addInitScript(`localStorage.setItem("conversation-graph.user", ${JSON.stringify(USER)})`);
@@ -185,14 +80,15 @@ async function takeAll(browser: Browser, url: string, conversation: string): Pro
 
 const missing = await whyNoBrowser();
 if (missing) throw new Error(`no pictures without a browser: ${missing}. Install chromium or set CHROMIUM_PATH.`);
-await mkdir(TO, { recursive: true });
+await mkdir(`${TO}/sheets`, { recursive: true });
 const model = await startModelServer({ keepSeen: false });
 model.answer(answer);
 const service = await openService(model.url);
 const browser = await openBrowser();
 try {
-  const conversation = await talkBefore(service.url);
-  await takeAll(browser, service.url, conversation);
+  const talked = await talkBefore(service.url);
+  await takeAll(browser, service.url, talked.conversation);
+  await takeSheets(browser, service.url, talked, TO);
 } finally {
   await browser.close();
   service.close();

@@ -20,7 +20,7 @@ export const zhMemory: Texts["memory"] = {
     remove: "移除",
     history: "历史",
     version: (version) => `第 ${version} 版`,
-    by: (actor) => `由${({ agent: "记忆代理", person: "人工" } as Record<string, string>)[actor] ?? ` ${actor}`}`,
+    by: (actor) => `由${({ agent: "记忆智能体", person: "人工" } as Record<string, string>)[actor] ?? ` ${actor}`}`,
     revert: "恢复",
     current: "当前",
     removed: "已移除",
