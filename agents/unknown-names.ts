@@ -2,12 +2,16 @@ import type { Problem } from "../errors/app-error.ts";
 import type { AgentSpec } from "../turn/agent.ts";
 import { mayName } from "./mcp/mcp-server.ts";
 
-/** What the names in an agent can mean. */
-export interface KnownNames {
+/** What names of tools can mean, besides those of MCP servers. */
+export interface KnownTools {
   /** Built in and registered by code. */
   tools: readonly string[];
   /** Tools that are switched off, and the setting that switches them on. */
   off: Readonly<Record<string, string>>;
+}
+
+/** What tenants may have besides those of the system. */
+export interface KnownNames {
   mcpServers: readonly string[];
   skills: readonly string[];
 }
@@ -18,7 +22,7 @@ const OF_THE_LOOP = ["load_skill", "ask_agent"];
 const listed = (names: readonly string[]): string => names.toSorted().join(", ") || "none";
 
 /** Names of tools that only the operator could add, in `tools` and `permissions`. A pattern may match nothing. */
-export function unknownTools({ tools, permissions }: Pick<AgentSpec, "tools" | "permissions">, known: KnownNames): Problem[] {
+export function unknownTools({ tools, permissions }: Pick<AgentSpec, "tools" | "permissions">, known: KnownTools): Problem[] {
   const all = [...known.tools, ...OF_THE_LOOP];
   const toProblem = (name: string): string =>
     known.off[name] === undefined

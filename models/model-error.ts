@@ -2,10 +2,11 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { BaseMessage } from "@langchain/core/messages";
 import { AppError } from "../errors/app-error.ts";
 import type { ErrorCode } from "../errors/error-codes.ts";
+import { withCauses } from "../errors/with-causes.ts";
 import type { ModelPurpose } from "../observe/observer.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
 import { hasPictures } from "./pictured-message.ts";
-import { type AnsweredError, answeredError, bodyText, serverWords, withCauses } from "./server-words.ts";
+import { type AnsweredError, answeredError, bodyText, serverWords } from "./server-words.ts";
 
 /** HTTP statuses of requests that may succeed a moment later. */
 const TRANSIENT_STATUS = new Set([408, 409, 425, 500, 502, 503, 504]);

@@ -1,14 +1,4 @@
-import { isNativeError } from "node:util/types";
-
-/** An error can be its own cause. */
-const MOST_CAUSES = 10;
-
-/** The error and its causes, outermost first. Errors of fetch belong to Node's realm, so under jest they are no `instanceof Error`. */
-export function withCauses(thrown: unknown): Error[] {
-  const causes: Error[] = [];
-  for (let cause = thrown; isNativeError(cause) && causes.length < MOST_CAUSES; cause = cause.cause) causes.push(cause);
-  return causes;
-}
+import { withCauses } from "../errors/with-causes.ts";
 
 /** The body of a server's answer, as the SDK's error holds it: parsed when it was JSON, else undefined. */
 export interface AnsweredError extends Error {

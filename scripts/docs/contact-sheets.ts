@@ -3,7 +3,7 @@ import { en } from "../../web/texts/en.ts";
 import { enViews } from "../../web/texts/views/en-views.ts";
 import { zhViews } from "../../web/texts/views/zh-views.ts";
 import { zh } from "../../web/texts/zh.ts";
-import { USER } from "./pictured-service.ts";
+import { type Talked, USER } from "./pictured-service.ts";
 
 const SIZES = {
   desk: { viewport: { width: 1280, height: 800 } },
@@ -24,7 +24,7 @@ interface View {
   open?: (page: Page, texts: typeof en & typeof enViews) => Promise<void>;
 }
 
-const views = ({ conversation, asking }: { conversation: string; asking: string }): Record<string, View> => ({
+const views = ({ conversation, asking }: Talked): Record<string, View> => ({
   "first-visit": { at: "/#/chat", isNew: true },
   conversation: { at: `/#/chat/${conversation}` },
   details: { at: `/#/chat/${conversation}`, open: (page) => page.keyboard.press("Alt+i") },
@@ -74,12 +74,7 @@ const picture = (size: keyof typeof SIZES, base64: string): string =>
   `<img width="${SIZES[size].viewport.width * SCALE}" src="data:image/png;base64,${base64}">`;
 
 /** One picture of each view, of which each is taken in both languages and themes, on a desk and on a phone: `TO/sheets/VIEW.jpg`. */
-export async function takeSheets(
-  browser: Browser,
-  url: string,
-  talked: { conversation: string; asking: string },
-  to: string,
-): Promise<void> {
+export async function takeSheets(browser: Browser, url: string, talked: Talked, to: string): Promise<void> {
   for (const [name, view] of Object.entries(views(talked))) {
     const rows: string[] = [];
     for (const locale of Object.keys(LANGUAGES) as (keyof typeof LANGUAGES)[]) {

@@ -76,7 +76,7 @@ export async function openService(modelUrl: string): Promise<Opened> {
   return { url, close: () => child.kill() };
 }
 
-interface Talked {
+export interface Talked {
   conversation: string;
   /** One whose turn asks something. */
   asking: string;

@@ -120,7 +120,6 @@ export function agentRoutes({ stores, agents, models, mcp }: AppParts): Router {
     const [servers, skills] = await Promise.all([mcp.listOf(tenantId), stores.skills.list(tenantId)]);
     const { known } = agents;
     return unmetNames(spec, {
-      ...known,
       mcpServers: [...known.mcpServers, ...servers.map(({ name }) => name)],
       skills: [...known.skills, ...skills.map(({ name }) => name)],
     });

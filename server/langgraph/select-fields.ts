@@ -16,11 +16,7 @@ export const bodySelection = (names: readonly string[], within?: string) =>
 export const querySelection = (names: readonly string[], within?: string) =>
   z.preprocess((given) => (typeof given === "string" ? [given] : given), z.array(fieldName(names, within)).optional());
 
-type Selection = readonly string[] | null | undefined;
-
-/** Whether a field, or a part of it, is asked for by its name. */
-export const selects = (selected: Selection, field: string): boolean =>
-  (selected ?? []).some((name) => name === field || name.startsWith(`${field}.`));
+export type Selection = readonly string[] | null | undefined;
 
 /** Of an answer those of the selected fields that it has. */
 export function pickFields<Answer extends object>(answer: Answer, selected: Selection): Answer {

@@ -5,7 +5,7 @@ import { parseRequest, parseUuid, wholeNumberField } from "../http/parse-request
 import { holding, limit } from "./assistant-routes.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
 import { CheckpointBody } from "./run-request.ts";
-import { bodySelection, pickFields, querySelection } from "./select-fields.ts";
+import { bodySelection, pickFields, querySelection, type Selection } from "./select-fields.ts";
 import { MOST_STATES, ThreadState } from "./thread-state.ts";
 import { conversationOf } from "./threads.ts";
 
@@ -70,22 +70,23 @@ function turnBefore(given: z.infer<typeof before> | null | undefined): string | 
 
 /** The states of threads. */
 export function stateRoutes({ threads, states }: LangGraphParts): Router {
-  async function stateAt(request: Request, response: Response, checkpointId: string | null): Promise<ThreadState> {
-    const { select } = parseRequest(StateQuery, request.query);
+  async function sendState(request: Request, response: Response, checkpointId: string | null, select: Selection): Promise<void> {
     const thread = await threads.ofRequest(request, response);
-    return pickFields(await states.read(conversationOf(response, thread), checkpointId), select);
+    response.json(pickFields(await states.read(conversationOf(response, thread), checkpointId), select));
   }
 
   return makeRouter(stateOperations, {
     async getThreadState(request, response) {
-      response.json(await stateAt(request, response, null));
+      const { select } = parseRequest(StateQuery, request.query);
+      await sendState(request, response, null, select);
     },
     async getThreadStateAt(request, response) {
-      response.json(await stateAt(request, response, parseUuid("checkpoint id", request.params["checkpoint_id"])));
+      const { select } = parseRequest(StateQuery, request.query);
+      await sendState(request, response, parseUuid("checkpoint id", request.params["checkpoint_id"]), select);
     },
     async findThreadState(request, response) {
       const { checkpoint, select } = parseRequest(StateAt, request.body);
-      response.json(pickFields(await stateAt(request, response, checkpoint?.checkpoint_id ?? null), select));
+      await sendState(request, response, checkpoint?.checkpoint_id ?? null, select);
     },
     async getThreadHistory(request, response) {
       const query = parseRequest(stateOperations.routes.getThreadHistory.query, request.query);

@@ -10,7 +10,7 @@ import { holding, limit, offset } from "./assistant-routes.ts";
 import { GRAPH_ID } from "./assistants.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
 import { notOffered } from "./run-request.ts";
-import { bodySelection, pickFields, selects } from "./select-fields.ts";
+import { bodySelection, pickFields } from "./select-fields.ts";
 import { conversationOf, noSuchThread, Thread, toThread, userOfRequest } from "./threads.ts";
 
 const uuid = z.uuid("must be a UUID");
@@ -140,7 +140,7 @@ export function threadRoutes({ memory }: AppParts, { threads, states }: LangGrap
       const wanted = toFilter(response, asked);
       if (!wanted) return void response.json([]);
       const { limit: most, offset: from, sort_by: by, sort_order: order, select } = asked;
-      const readsValues = selects(select, "values") || selects(select, "error");
+      const readsValues = (select ?? []).some((name) => name === "values" || name === "error");
       if (readsValues && (most ?? 0) > MOST_WITH_VALUES)
         throw AppError.invalid([{ field: "limit", problem: `must be at most ${MOST_WITH_VALUES} when values or error are selected` }]);
       const page = { by: COLUMNS[by ?? "created_at"], order: order ?? "desc", limit: most ?? 10, offset: from ?? 0 };

@@ -117,7 +117,7 @@ function happeningRecorder({ counter, gauge }: Instruments): (happening: Happeni
       operations.inc({ operation: happening.operation, refused: String(happening.refused) });
       return;
     }
-    if (happening.happened === "tool_broke") return;
+    if (happening.happened !== "circuit") return;
     for (const state of ["closed", "half_open", "open"] as const) {
       circuits.set({ circuit: happening.circuit, state }, happening.state === state ? 1 : 0);
     }

@@ -3,6 +3,7 @@ import pretty from "pino-pretty";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../errors/app-error.ts";
+import { withCauses } from "../../errors/with-causes.ts";
 
 function standardOutput(): DestinationStream | undefined {
   return process.stdout.isTTY ? pretty({ sync: true, colorize: true, ignore: "pid,hostname" }) : undefined;
@@ -47,20 +48,12 @@ export interface CauseFacts {
   status?: unknown;
 }
 
-const MOST_CAUSES = 10;
-
-function causesOf(error: Error): Error[] {
-  const causes: Error[] = [];
-  for (let cause = error.cause; cause instanceof Error && causes.length < MOST_CAUSES; cause = cause.cause) causes.push(cause);
-  return causes;
-}
-
 /**
  * An error's causes, outermost first, without messages, which may quote a user. The first one has what another server said about the error.
  */
 export function causeFacts(error: Error): CauseFacts[] {
   const said = error instanceof AppError ? error.serverWords : undefined;
-  return causesOf(error).map((cause, index) => ({
+  return withCauses(error.cause).map((cause, index) => ({
     name: cause.name,
     ...(said !== undefined && index === 0 ? { said } : {}),
     ...("code" in cause && cause.code !== undefined ? { code: cause.code } : {}),
@@ -73,7 +66,7 @@ const FRAME = /^ {4}at .*(?::\d+:\d+|<anonymous>|native)\)?$/;
 
 /** An unexpected error: its causes, and where the innermost was thrown, without messages. */
 export function errorFacts(error: AppError): { code: string; causes: CauseFacts[]; at: string[] } {
-  const innermost = causesOf(error).at(-1) ?? error;
+  const innermost = withCauses(error.cause).at(-1) ?? error;
   const at = (innermost.stack ?? "").split("\n").filter((line) => FRAME.test(line));
   return { code: error.code, causes: causeFacts(error), at: at.map((line) => line.trim()) };
 }

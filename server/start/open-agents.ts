@@ -1,5 +1,5 @@
 import { type AgentCatalog, makeAgentCatalog } from "../../agents/agent-catalog.ts";
-import { type KnownNames, unknownTools, unmetNames } from "../../agents/unknown-names.ts";
+import { type KnownNames, type KnownTools, unknownTools, unmetNames } from "../../agents/unknown-names.ts";
 import { loadAgentFiles, parseAgent } from "../../agents/load-agent-files.ts";
 import type { ToolHooks } from "../../agents/run-tool-call.ts";
 import { loadSkillFolders, type SystemSkill } from "../../agents/skills/load-skill-folders.ts";
@@ -42,7 +42,7 @@ export interface Agents {
   systemSkills: readonly SystemSkill[];
   hooks: ToolHooks;
   /** What the names in an agent of the system can mean. Tenants may have MCP servers and skills besides. */
-  known: KnownNames;
+  known: KnownTools & KnownNames;
 }
 
 /** Tools that settings switch off, and how they are switched on. */
@@ -88,15 +88,13 @@ interface AgentsParts {
 /** Throws AppError `invalid_configuration` when a file of an agent or a skill is wrong. */
 export async function openAgents(config: Config, { stores, models, memory, mcp, extras = {}, onUnmet }: AgentsParts): Promise<Agents> {
   const tools = [...builtInTools(config, stores, memory), ...(extras.tools ?? [])];
-  const systemSkills = config.SKILLS_DIR === undefined ? [] : await loadSkillFolders(config.SKILLS_DIR);
-  const known: KnownNames = {
-    tools: tools.map(({ name }) => name),
-    off: SWITCHED,
-    mcpServers: mcp.systemNames,
-    skills: systemSkills.map(({ name }) => name),
-  };
-  const names = { models: models.names, problemsOf: (spec: AgentSpec) => unknownTools(spec, known) };
-  const files = config.AGENTS_DIR === undefined ? [] : await loadAgentFiles(config.AGENTS_DIR, names);
+  const knownTools: KnownTools = { tools: tools.map(({ name }) => name), off: SWITCHED };
+  const names = { models: models.names, problemsOf: (spec: AgentSpec) => unknownTools(spec, knownTools) };
+  const [files, systemSkills] = await Promise.all([
+    config.AGENTS_DIR === undefined ? [] : loadAgentFiles(config.AGENTS_DIR, names),
+    config.SKILLS_DIR === undefined ? [] : loadSkillFolders(config.SKILLS_DIR),
+  ]);
+  const known = { ...knownTools, mcpServers: mcp.systemNames, skills: systemSkills.map(({ name }) => name) };
   const ofProgram = Object.entries(extras.agents ?? {}).map(([name, spec]) => parseAgent(`the agent "${name}"`, name, spec, names));
   const system = [...files, ...ofProgram];
   for (const agent of system) {

@@ -40,5 +40,8 @@ describe("a call of a tool that throws", () => {
     expect(own).toMatchObject({ ok: false, told: { error: "tool_failed", message: "The shelf is full." }, broken: [] });
     const coded = await callThrowing(() => Promise.reject(new AppError("storage_unavailable", "The database is away.")));
     expect(coded).toMatchObject({ told: { error: "storage_unavailable", message: "The database is away." }, broken: [] });
+    const circular: Error = new Error("Round and round.");
+    circular.cause = circular;
+    expect(await callThrowing(() => Promise.reject(circular))).toMatchObject({ told: { message: "Round and round." }, broken: [] });
   });
 });

@@ -1,3 +1,4 @@
+import { pause } from "../pause.ts";
 import { apiKey, whenKeyIsGiven } from "../state/page/api-key.ts";
 import { errorOf, toApiError } from "./api-error.ts";
 
@@ -18,7 +19,7 @@ async function fetchAgain(path: string, request: RequestInit): Promise<Response>
     return await fetch(path, request);
   } catch (error) {
     if (request.method !== "GET" || request.signal?.aborted) throw error;
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_AFTER_MS));
+    await pause(AGAIN_AFTER_MS);
     return fetch(path, request);
   }
 }

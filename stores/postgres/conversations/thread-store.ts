@@ -60,7 +60,7 @@ const STATUS = `case when ${INTERRUPTED} then 'interrupted' when ${BUSY} then 'b
   when ${FAILURE} <> 'turn_cancelled' then 'error' else 'idle' end`;
 
 const THREAD = `id, user_id as "userId", session_id as "sessionId", title, metadata, ${STATUS} as status,
-  turn_id as "turnId", case when turn_lease_until = 'infinity' then ${openQuestion("conversations.turn_id")} end as question,
+  turn_id as "turnId", case when ${INTERRUPTED} then ${openQuestion("conversations.turn_id")} end as question,
   created_at as "createdAt", updated_at as "updatedAt", last_message_at as "lastMessageAt"`;
 
 const FOUND = `

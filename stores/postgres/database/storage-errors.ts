@@ -1,4 +1,5 @@
 import { AppError } from "../../../errors/app-error.ts";
+import { withCauses } from "../../../errors/with-causes.ts";
 
 /**
  * About the server, not the statement: 08 connection, 53 resources, 57 and 25P03 shutdown or timeout, 25006 read-only.
@@ -26,7 +27,7 @@ function sqlState(error: unknown): string | undefined {
 
 /** The error, or what caused it, is Postgres' own. Its words quote statements and rows. */
 export function isDatabaseError(error: unknown): boolean {
-  return sqlState(error) !== undefined || (error instanceof Error && error.cause !== undefined && isDatabaseError(error.cause));
+  return withCauses(error).some((cause) => sqlState(cause) !== undefined);
 }
 
 export function isUniqueViolation(error: unknown, index?: string): boolean {

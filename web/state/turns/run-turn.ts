@@ -1,3 +1,4 @@
+import { pause } from "../../pause.ts";
 import { effect } from "@preact/signals";
 import { ApiError, NO_CONNECTION, toApiError } from "../../api/api-error.ts";
 import { cancelTurn, readMessage, readSteps, readTurn, resumeTurn, startTurn } from "../../api/endpoints.ts";
@@ -10,8 +11,6 @@ import { isAsking, isOver, makeEventTaker, type LiveTurn } from "./live-turn.ts"
 /** Connections before the turn counts as failed, and the longest pause between them. */
 const MAX_ATTEMPTS = 6;
 const LONGEST_PAUSE_MS = 8_000;
-
-const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 function fail(turn: LiveTurn, { code, message, retryable }: ApiError): void {
   turn.error.value = { code, message, retryable };
