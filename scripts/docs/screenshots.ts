@@ -54,7 +54,7 @@ async function takeAll(browser: Browser, url: string, conversation: string): Pro
   await dark.getByRole("button", { name: "Answer again" }).last().click();
   await dark.locator("article.from-assistant[aria-busy=false] .versions").waitFor();
   await dark.getByRole("button", { name: "Branches" }).click();
-  await dark.getByLabel("Name of the snapshot").fill("Before the trip");
+  await dark.getByLabel("Snapshot name").fill("Before the trip");
   await dark.keyboard.press("Enter");
   await dark.locator(".snapshots li").waitFor();
   await shoot(dark, "branches-dark");

@@ -58,7 +58,7 @@ function otherServers(config: Config): Partial<Record<Task, ModelServer>> {
 /** For people. */
 function describeModel(config: Config, task: Task | "chat"): string {
   const { model, baseUrl } = settingsOf(config, task);
-  return modelServer(config, task) ? `${model} at ${baseUrl ?? "OpenAI"}` : OFFLINE;
+  return modelServer(config, task) ? `${model} (${baseUrl ?? "OpenAI"})` : OFFLINE;
 }
 
 /** By use. */

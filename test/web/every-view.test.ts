@@ -17,7 +17,8 @@ const FOCUSED = `(() => {
   return (element?.getAttribute("aria-label") ?? element?.labels?.[0]?.textContent ?? element?.textContent ?? "").trim();
 })()`;
 /** Once the page has taken to its size. */
-const IS_CUT = `new Promise((tell) => requestAnimationFrame(() => requestAnimationFrame(() => tell(document.documentElement.scrollWidth > innerWidth))))`;
+const IS_CUT = `new Promise((tell) => requestAnimationFrame(() => requestAnimationFrame(() =>
+  tell([...document.querySelectorAll("html, main, .page-view")].some((element) => element.scrollWidth > element.clientWidth)))))`;
 
 async function startService() {
   const service = await startOfflineService();
@@ -92,6 +93,9 @@ describePage("every view", startService, (on) => {
       await go(page, texts.memory.tabs.permissions);
       await page.getByText(texts.memory.permissions.none).waitFor();
       await look("permissions");
+      await go(page, texts.memory.tabs.jobs);
+      await page.getByRole("combobox", { name: texts.memory.jobs.choose }).waitFor();
+      await look("jobs");
 
       await go(page, texts.views.documents);
       await go(page, /^trains/);

@@ -104,7 +104,8 @@ describePage(
         await page.getByRole("link", { name: texts.views.chat }).click();
         await tested.say("When does the ferry leave?");
         await tested.settled();
-        await tested.openSource(texts.chat.sources, "ferries.md", "leaves at noon");
+        await tested.answer.locator("button.cite").first().click();
+        await page.locator(".cited blockquote", { hasText: "leaves at noon" }).waitFor();
       },
       PATIENCE,
     );

@@ -3,7 +3,7 @@ export const enMemory = {
   title: "Memory",
   tabs: { core: "Core memory", episodes: "Episodes", changes: "Changes", permissions: "Permissions", jobs: "Jobs", erase: "Erase" },
   core: {
-    explain: "Facts included in every prompt.",
+    explain: "Facts included in every prompt. Memory updates shortly after each answer.",
     sections: {
       profile: "Profile",
       preferences: "Preferences",
@@ -29,7 +29,7 @@ export const enMemory = {
     takeTheirs: "Keep theirs",
   },
   episodes: {
-    explain: "Earlier exchanges of this user, ranked as in chat.",
+    explain: "Earlier exchanges of this user, ranked as in chat. A new one can be found shortly after its answer.",
     label: "Search terms",
     go: "Search",
     none: "No matches.",
@@ -55,8 +55,8 @@ export const enMemory = {
     nothing: "nothing",
   },
   permissions: {
-    explain: "Tools that you have allowed agents for good. Without the permission, the agent asks again.",
-    none: "You have allowed nothing for good.",
+    explain: "Tools that agents may use without asking you. Revoke a permission, and the agent asks again.",
+    none: "No permissions yet.",
     revoke: "Revoke",
     of: (agent: string) => `for ${agent}`,
   },

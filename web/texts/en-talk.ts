@@ -17,11 +17,11 @@ export const enBranches = {
   eraseTitle: (name: string) => `Delete branch ${name}?`,
   eraseExplain: (others: number) =>
     others === 0
-      ? "Its own messages and everything learned from them are deleted for good. What it shares with other branches stays."
-      : `Its own messages, the ${others === 1 ? "branch that leaves" : `${others} branches that leave`} it, and everything learned from them are deleted for good.`,
+      ? "Its own messages and everything learned from them are permanently deleted. What it shares with other branches stays."
+      : `Its own messages, the ${others === 1 ? "branch that leaves" : `${others} branches that leave`} it, and everything learned from them are permanently deleted.`,
   snapshots: "Snapshots",
   snapshotsExplain: "A snapshot names where the conversation stands. Restoring one goes on from there.",
-  label: "Name of the snapshot",
+  label: "Snapshot name",
   keep: "Keep",
   restore: "Restore",
   forget: "Remove",

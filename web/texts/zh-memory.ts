@@ -5,7 +5,7 @@ export const zhMemory: Texts["memory"] = {
   title: "记忆",
   tabs: { core: "核心记忆", episodes: "往事", changes: "变更", permissions: "许可", jobs: "任务", erase: "删除" },
   core: {
-    explain: "每个提示词都包含的事实。",
+    explain: "每个提示词都包含的事实。记忆会在每次回答后不久更新。",
     sections: {
       profile: "个人资料",
       preferences: "偏好",
@@ -31,7 +31,7 @@ export const zhMemory: Texts["memory"] = {
     takeTheirs: "保留对方的",
   },
   episodes: {
-    explain: "此用户更早的往来，排序与对话中相同。",
+    explain: "此用户更早的往来，排序与对话中相同。新的往来在回答后不久即可搜到。",
     label: "搜索词",
     go: "搜索",
     none: "没有匹配项。",
@@ -57,8 +57,8 @@ export const zhMemory: Texts["memory"] = {
     nothing: "无",
   },
   permissions: {
-    explain: "你长期允许智能体使用的工具。撤销后，智能体会再次询问。",
-    none: "你没有长期允许任何工具。",
+    explain: "智能体无需询问即可使用的工具。撤销后，智能体会再次询问。",
+    none: "还没有许可。",
     revoke: "撤销",
     of: (agent) => `智能体 ${agent}`,
   },

@@ -52,8 +52,10 @@ export function SettingsDialog({ onClose }: { onClose: () => void }) {
           </select>
         </label>
         {apiKey.value !== null && <Button onClick={forgetKey}>{t.forgetKey}</Button>}
-        <h3>{t.shortcuts}</h3>
-        <ShortcutList />
+        <section class="with-keyboard stack">
+          <h3>{t.shortcuts}</h3>
+          <ShortcutList />
+        </section>
       </div>
     </Modal>
   );

@@ -1,19 +1,13 @@
-import { useEffect, useRef } from "preact/hooks";
 import { chatAddress, place, type View } from "../state/page/route.ts";
 import { conversationId } from "../state/thread/thread.ts";
 import { isNarrow, userId } from "../state/page/settings.ts";
 import { listIsOpen } from "../state/page/side-panel.ts";
 import { texts } from "../texts/texts.ts";
 import { Bell } from "./questions/bell.tsx";
+import { ViewLinks } from "./view-links.tsx";
 
 export function TopBar({ onSettings }: { onSettings: () => void }) {
   const t = texts.value;
-  const views = useRef<HTMLElement>(null);
-  // On a phone the views are wider than the screen.
-  useEffect(
-    () => views.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }),
-    [place.value.view],
-  );
   const addresses: Record<View, string> = {
     chat: chatAddress(conversationId.value),
     memory: "#/memory/core",
@@ -33,13 +27,7 @@ export function TopBar({ onSettings }: { onSettings: () => void }) {
         <span>conversation-graph</span>
       </span>
       {userId.value !== null && (
-        <nav class="views" aria-label="conversation-graph" ref={views}>
-          {(Object.keys(addresses) as View[]).map((view) => (
-            <a key={view} href={addresses[view]} aria-current={place.value.view === view ? "page" : undefined}>
-              {t.views[view]}
-            </a>
-          ))}
-        </nav>
+        <ViewLinks label="conversation-graph" class="views" addresses={addresses} titles={t.views} shown={place.value.view} />
       )}
       <span class="top-end">
         {userId.value !== null && <Bell />}

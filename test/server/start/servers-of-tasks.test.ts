@@ -63,10 +63,10 @@ test("summaries, memory and routing are asked of servers of their own, with thei
   expect((await running.service.get("/api/v1/status")).json).toMatchObject({
     dependencies,
     models: {
-      chat: `test-chat at ${running.model.url}`,
-      summary: `sums at ${summary.url}`,
-      memory: `keeps at ${memory.url}`,
-      router: `test-chat at ${router.url}`,
+      chat: `test-chat (${running.model.url})`,
+      summary: `sums (${summary.url})`,
+      memory: `keeps (${memory.url})`,
+      router: `test-chat (${router.url})`,
     },
   });
 });
@@ -74,12 +74,12 @@ test("summaries, memory and routing are asked of servers of their own, with thei
 test("a task without a server of its own has that of answers, and one with its own needs no other", () => {
   const shared = createModels(parseConfig({ OPENAI_BASE_URL: "http://answers/v1", SUMMARY_MODEL: "sums" }));
   expect(shared.otherServers).toEqual({});
-  expect(shared.descriptions).toMatchObject({ summary: "sums at http://answers/v1", memory: "gpt-4o-mini at http://answers/v1" });
+  expect(shared.descriptions).toMatchObject({ summary: "sums (http://answers/v1)", memory: "gpt-4o-mini (http://answers/v1)" });
   const alone = createModels(parseConfig({ MEMORY_BASE_URL: "http://memory/v1" }));
   expect([alone.chat, alone.summary, alone.router, alone.server]).toEqual([null, null, null, null]);
   expect(alone.memory).not.toBeNull();
   expect(alone.otherServers).toEqual({ memory: { url: "http://memory/v1", apiKey: undefined } });
-  expect(alone.descriptions).toMatchObject({ summary: "offline", memory: "gpt-4o-mini at http://memory/v1" });
+  expect(alone.descriptions).toMatchObject({ summary: "offline", memory: "gpt-4o-mini (http://memory/v1)" });
 });
 
 test("a job that failed is logged with the server that it asked", () => {

@@ -77,7 +77,7 @@ test("a service on Postgres with a model's server logs what it uses and its turn
     API_KEYS: "secret-service-key:tenant",
   });
   const { host, pathname, password } = new URL(database.url);
-  const uses = { database: `Postgres at ${host}${pathname}`, model: `some-model at ${model.url}` };
+  const uses = { database: `Postgres at ${host}${pathname}`, model: `some-model (${model.url})` };
   expect(logLines(service)[0]).toMatchObject(uses);
 
   const headers = { authorization: "Bearer secret-service-key" };

@@ -1,11 +1,11 @@
 /** The view of knowledge bases, in English. */
 export const enDocuments = {
   title: "Documents",
-  explain: "Answers quote and cite what you add here. Everybody of this service shares it.",
+  explain: "Answers quote and cite what you add here. Everyone who uses this service shares it.",
   bases: "Knowledge bases",
   newBase: "New knowledge base",
   name: "Name",
-  nameRule: "Small letters, digits, - and _",
+  nameRule: "Lowercase letters, digits, - and _",
   description: "What it is about: questions are routed by it",
   keywords: "Keywords, separated by commas (optional)",
   make: "Create",
@@ -22,7 +22,7 @@ export const enDocuments = {
   search: "Search",
   question: "A question, as in chat",
   go: "Search",
-  nothing: "No passage fits.",
+  nothing: "No matches.",
   place: (position: number) => `Passage ${position}`,
   rank: (place: number) => `No. ${place}`,
   score: (score: string) => `score ${score}`,

@@ -1,11 +1,13 @@
 import { place } from "../../state/page/route.ts";
 import { texts } from "../../texts/texts.ts";
+import { ViewLinks } from "../view-links.tsx";
 import { AgentList } from "./agent-list.tsx";
 import { ServerList } from "./server-list.tsx";
 import { SkillList } from "./skill-list.tsx";
 
 const TABS = { agents: AgentList, skills: SkillList, servers: ServerList };
 type Tab = keyof typeof TABS;
+const ADDRESSES: Record<Tab, string> = { agents: "#/agents/agents", skills: "#/agents/skills", servers: "#/agents/servers" };
 
 const tabOf = (name: string | null): Tab => (name !== null && Object.hasOwn(TABS, name) ? (name as Tab) : "agents");
 
@@ -18,13 +20,7 @@ export function AgentsView() {
     <div class="page-view" tabIndex={0} role="region" aria-label={t.title}>
       <div class="page-inner">
         <h1>{t.title}</h1>
-        <nav class="tabs" aria-label={t.title}>
-          {(Object.keys(TABS) as Tab[]).map((name) => (
-            <a key={name} href={`#/agents/${name}`} aria-current={name === tab ? "page" : undefined}>
-              {t.tabs[name]}
-            </a>
-          ))}
-        </nav>
+        <ViewLinks label={t.title} class="tabs" addresses={ADDRESSES} titles={t.tabs} shown={tab} />
         <p class="quiet">{t.explain}</p>
         <Shown key={tab} />
       </div>

@@ -4,6 +4,7 @@ import type { ListedMcpServer } from "../../api/types.ts";
 import { type Draft, toServer } from "./agent-draft.ts";
 import { texts } from "../../texts/texts.ts";
 import { useLoaded } from "../loaded.tsx";
+import { McpState } from "../mcp-state.tsx";
 import { ThingList } from "./listed.tsx";
 import { SpecForm } from "./spec-form.tsx";
 
@@ -43,7 +44,7 @@ export function ServerList() {
       editor={(server, onSaved) => <ServerEditor server={server} onSaved={onSaved} />}
       facts={({ state, tools, problem, url }) => (
         <>
-          <span class={`badge${state === "down" ? " state-down" : state === "connected" ? " state-up" : ""}`}>{t.states[state]}</span>
+          <McpState state={state} />
           <span class="quiet small" dir="auto">
             {[url, tools === null ? null : t.tools(tools), problem].filter(Boolean).join(" · ")}
           </span>

@@ -2,6 +2,7 @@ import type { ComponentType } from "preact";
 import { place } from "../../state/page/route.ts";
 import { userId } from "../../state/page/settings.ts";
 import { texts } from "../../texts/texts.ts";
+import { ViewLinks } from "../view-links.tsx";
 import { CoreMemory } from "./core-memory.tsx";
 import { EpisodeSearch } from "./episode-search.tsx";
 import { EraseUser } from "./erase-user.tsx";
@@ -18,6 +19,14 @@ const TABS = {
   erase: EraseUser,
 } satisfies Record<string, ComponentType<{ owner: string }>>;
 type Tab = keyof typeof TABS;
+const ADDRESSES: Record<Tab, string> = {
+  core: "#/memory/core",
+  episodes: "#/memory/episodes",
+  changes: "#/memory/changes",
+  permissions: "#/memory/permissions",
+  jobs: "#/memory/jobs",
+  erase: "#/memory/erase",
+};
 
 const tabOf = (name: string | null): Tab => (name !== null && Object.hasOwn(TABS, name) ? (name as Tab) : "core");
 
@@ -34,13 +43,7 @@ export function MemoryView() {
         <h1 dir="auto">
           {t.title} · {owner}
         </h1>
-        <nav class="tabs" aria-label={t.title}>
-          {(Object.keys(TABS) as Tab[]).map((name) => (
-            <a key={name} href={`#/memory/${name}`} aria-current={name === tab ? "page" : undefined}>
-              {t.tabs[name]}
-            </a>
-          ))}
-        </nav>
+        <ViewLinks label={t.title} class="tabs" addresses={ADDRESSES} titles={t.tabs} shown={tab} />
         <p class="quiet">{t[tab].explain}</p>
         <Shown key={`${tab}/${owner}`} owner={owner} />
       </div>

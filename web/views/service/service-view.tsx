@@ -7,6 +7,7 @@ import { texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";
 import { LoadState, useAction, useLoaded } from "../loaded.tsx";
 import { ModelTest } from "../model-test.tsx";
+import { McpState } from "../mcp-state.tsx";
 import { Latency } from "./latency.tsx";
 import { Limits } from "./limits.tsx";
 import { Queue } from "./queue.tsx";
@@ -30,7 +31,7 @@ function Dependencies({ status: { dependencies, mcp_servers: servers } }: { stat
         {servers?.map(({ name, state }) => (
           <li key={name}>
             <span dir="auto">MCP: {name}</span>
-            <span class="badge">{state}</span>
+            <McpState state={state} />
           </li>
         ))}
       </ul>
