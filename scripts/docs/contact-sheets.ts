@@ -19,27 +19,84 @@ const SETTLED_MS = 1_200;
 
 interface View {
   at: string;
-  /** Somebody of whom nothing is known. */
-  isNew?: boolean;
+  /** Null: the page asks who is talking. */
+  user?: null;
   open?: (page: Page, texts: typeof en & typeof enViews) => Promise<void>;
 }
 
-const views = ({ conversation, asking }: Talked): Record<string, View> => ({
-  "first-visit": { at: "/#/chat", isNew: true },
-  conversation: { at: `/#/chat/${conversation}` },
-  details: { at: `/#/chat/${conversation}`, open: (page) => page.keyboard.press("Alt+i") },
-  question: { at: `/#/chat/${asking}` },
-  branches: { at: `/#/chat/${conversation}`, open: (page, { branches }) => page.getByRole("button", { name: branches.title }).click() },
-  options: { at: `/#/chat/${conversation}`, open: (page, { chat }) => page.getByText(chat.options, { exact: true }).click() },
-  settings: { at: `/#/chat/${conversation}`, open: (page) => page.locator("#content").press("?") },
+/** URLs of services: one where much was said, one without a model, and one that wants a key. */
+export interface Pictured {
+  url: string;
+  emptyUrl: string;
+  guardedUrl: string;
+  talked: Talked;
+}
+
+/** On a phone the list of conversations is behind a button. */
+async function showList(page: Page, title: string): Promise<void> {
+  const button = page.getByRole("button", { name: title });
+  if (await button.isVisible()) await button.click();
+}
+
+const viewsOf = (talked: Talked): Record<string, View> => ({
+  user: { at: "/#/chat", user: null },
+  conversation: { at: `/#/chat/${talked.conversation}` },
+  citation: { at: `/#/chat/${talked.conversation}`, open: (page) => page.locator("button.cite").last().click() },
+  details: { at: `/#/chat/${talked.conversation}`, open: (page) => page.keyboard.press("Alt+i") },
+  compare: {
+    at: `/#/chat/${talked.conversation}`,
+    open: async (page, { inspector }) => {
+      await page.keyboard.press("Alt+i");
+      await page.getByRole("combobox", { name: inspector.compareWith }).selectOption({ index: 1 });
+      await page.locator("table.compared").scrollIntoViewIfNeeded();
+    },
+  },
+  import: {
+    at: `/#/chat/${talked.conversation}`,
+    open: async (page, { conversations }) => {
+      await showList(page, conversations.title);
+      await page.getByRole("button", { name: conversations.import }).click();
+    },
+  },
+  question: { at: `/#/chat/${talked.asking}` },
+  tools: { at: `/#/chat/${talked.calculated}`, open: (page) => page.locator("details.act summary").first().click() },
+  branches: {
+    at: `/#/chat/${talked.conversation}`,
+    open: (page, { branches }) => page.getByRole("button", { name: branches.title }).click(),
+  },
+  options: { at: `/#/chat/${talked.conversation}`, open: (page, { chat }) => page.getByText(chat.options, { exact: true }).click() },
+  settings: {
+    at: `/#/chat/${talked.conversation}`,
+    open: (page, { settings }) => page.getByRole("button", { name: settings.open }).click(),
+  },
   "core-memory": { at: "/#/memory/core" },
-  episodes: { at: "/#/memory/episodes" },
+  episodes: {
+    at: "/#/memory/episodes",
+    open: async (page, { memory }) => {
+      await page.getByLabel(memory.episodes.label).fill("film");
+      await page.keyboard.press("Enter");
+    },
+  },
   changes: { at: "/#/memory/changes" },
   permissions: { at: "/#/memory/permissions" },
   jobs: { at: "/#/memory/jobs" },
   erase: { at: "/#/memory/erase" },
-  documents: { at: "/#/documents/trains" },
+  documents: {
+    at: "/#/documents/trains",
+    open: async (page, { documents }) => {
+      await page.getByLabel(documents.question).fill("May I take a bicycle?");
+      await page.keyboard.press("Enter");
+    },
+  },
   agents: { at: "/#/agents/agents", open: (page, { agents }) => page.getByRole("button", { name: agents.edit }).first().click() },
+  try: {
+    at: "/#/agents/agents",
+    open: async (page, { agents, chat }) => {
+      await page.getByRole("button", { name: agents.try }).first().click();
+      await page.getByLabel(agents.tryPlaceholder).fill("Hello");
+      await page.getByRole("dialog").getByRole("button", { name: chat.send }).click();
+    },
+  },
   skills: { at: "/#/agents/skills", open: (page, { agents }) => page.getByRole("button", { name: agents.fresh.skills }).click() },
   servers: { at: "/#/agents/servers", open: (page, { agents }) => page.getByRole("button", { name: agents.fresh.servers }).click() },
   service: { at: "/#/service" },
@@ -57,8 +114,8 @@ async function take(
 ) {
   const page = await browser.newPage({ ...SIZES[size], locale, colorScheme: theme });
   try {
-    await page.addInitScript(`localStorage.setItem("conversation-graph.user", ${JSON.stringify(view.isNew ? "new" : USER)})`);
-    await page.goto(url + view.at);
+    if (view.user !== null) await page.addInitScript(`localStorage.setItem("conversation-graph.user", ${JSON.stringify(USER)})`);
+    await page.goto(new URL(view.at, url).href);
     await page.waitForTimeout(SETTLED_MS);
     if (view.open) {
       await view.open(page, LANGUAGES[locale]);
@@ -74,8 +131,9 @@ const picture = (size: keyof typeof SIZES, base64: string): string =>
   `<img width="${SIZES[size].viewport.width * SCALE}" src="data:image/png;base64,${base64}">`;
 
 /** One picture of each view, of which each is taken in both languages and themes, on a desk and on a phone: `TO/sheets/VIEW.jpg`. */
-export async function takeSheets(browser: Browser, url: string, talked: Talked, to: string): Promise<void> {
-  for (const [name, view] of Object.entries(views(talked))) {
+export async function takeSheets(browser: Browser, { url, emptyUrl, guardedUrl, talked }: Pictured, to: string): Promise<void> {
+  const views = { ...viewsOf(talked), "first-visit": { at: `${emptyUrl}/#/chat` }, key: { at: `${guardedUrl}/#/chat` } };
+  for (const [name, view] of Object.entries<View>(views)) {
     const rows: string[] = [];
     for (const locale of Object.keys(LANGUAGES) as (keyof typeof LANGUAGES)[]) {
       const taken: Taken[] = [];

@@ -34,8 +34,12 @@ export function answer(body: ChatRequestBody): ModelScript {
       { label: "The 18:40", description: "regional, bicycles travel free", is_recommended: true },
       { label: "The 19:15", description: "intercity, 5 € for a bicycle" },
     ];
-    return { toolCalls: [{ name: "ask_decision", arguments: { decision_type: "branch", context: "Which train shall I book?", options } }] };
+    // It waits for longer than all pictures take.
+    const decision = { decision_type: "branch", context: "Which train shall I book?", options, timeout_seconds: 3_600 };
+    return { toolCalls: [{ name: "ask_decision", arguments: decision }] };
   }
+  if (body.messages.at(-1)?.role === "tool") return { tokens: ["Four tickets cost ", "**21.60 €**."] };
+  if (lastMessage(body).includes("four tickets")) return { toolCalls: [{ name: "calculate", arguments: { expression: "4 * 5.40" } }] };
   // The last message of a prompt may begin with what was recalled: the question stands at its end.
   const [question = ""] = Object.keys(ANSWERS).toSorted(
     (one, other) => lastMessage(body).lastIndexOf(other) - lastMessage(body).lastIndexOf(one),
@@ -49,25 +53,25 @@ interface Opened {
   close: () => void;
 }
 
-export async function openService(modelUrl: string): Promise<Opened> {
+/** Settings of a service with this model. */
+export const withModel = (url: string): Record<string, string> => ({
+  OPENAI_BASE_URL: url,
+  CHAT_MODEL: "chat",
+  SUMMARY_MODEL: "summary",
+  MEMORY_MODEL: "memory",
+  ROUTER_MODEL: "router",
+  EMBEDDING_MODEL: "built-in",
+  HISTORY_WINDOW: "2",
+  SUMMARY_MIN_MESSAGES: "4",
+  SUMMARY_UPDATE_DELTA: "2",
+  MEMORY_READ_TIMEOUT_MS: "5000",
+  RATE_LIMIT_PER_MINUTE: "0",
+});
+
+export async function openService(settings: Record<string, string>): Promise<Opened> {
   const port = String(await freePort());
   const child = spawn(process.execPath, ["server/main.ts"], {
-    env: {
-      PATH: process.env["PATH"],
-      PORT: port,
-      DATA_DIR: "memory://",
-      OPENAI_BASE_URL: modelUrl,
-      CHAT_MODEL: "chat",
-      SUMMARY_MODEL: "summary",
-      MEMORY_MODEL: "memory",
-      ROUTER_MODEL: "router",
-      EMBEDDING_MODEL: "built-in",
-      HISTORY_WINDOW: "2",
-      SUMMARY_MIN_MESSAGES: "4",
-      SUMMARY_UPDATE_DELTA: "2",
-      MEMORY_READ_TIMEOUT_MS: "5000",
-      RATE_LIMIT_PER_MINUTE: "0",
-    },
+    env: { PATH: process.env["PATH"], PORT: port, DATA_DIR: "memory://", ...settings },
     stdio: "ignore",
   });
   const url = `http://127.0.0.1:${port}`;
@@ -80,19 +84,28 @@ export interface Talked {
   conversation: string;
   /** One whose turn asks something. */
   asking: string;
+  /** One whose agent called a tool, which is allowed for good. */
+  calculated: string;
+}
+
+interface Answered {
+  conversation_id?: string;
+  turn_id?: string;
+  question?: { id: string };
 }
 
 /** What happened before the pictures: other conversations, a knowledge base, and what memory made of them. */
 export async function talkBefore(url: string): Promise<Talked> {
-  const send = async (path: string, body: object, method = "POST"): Promise<{ conversation_id?: string }> => {
+  const send = async (path: string, body: object, method = "POST"): Promise<Answered> => {
     const request = { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };
     const response = await fetch(`${url}/api/v1${path}`, request);
     if (!response.ok) throw new Error(`${method} ${path} answered ${response.status}: ${await response.text()}`);
-    return (await response.json()) as { conversation_id?: string };
+    return (await response.json()) as Answered;
   };
+  const settled = (id: string): Promise<Answered> => send(`/conversations/${id}/settle?timeout_ms=60000`, {});
   const say = async (session: string, message: string): Promise<string> => {
     const { conversation_id: id = "" } = await send("/chat", { user_id: USER, session_id: session, message });
-    await send(`/conversations/${id}/settle?timeout_ms=60000`, {});
+    await settled(id);
     return id;
   };
   await send(
@@ -105,6 +118,8 @@ export async function talkBefore(url: string): Promise<Talked> {
     text: "# Bicycles on trains\n\nBicycles travel free on regional trains. On intercity trains they need a reservation and cost 5 €.",
   });
   await send("/agents/traveller", { description: "Books tickets", tools: ["ask_decision"], keywords: ["tickets"] }, "PUT");
+  const adding = { description: "Adds up", tools: ["calculate"], permissions: [{ tool: "calculate", action: "ask" }] };
+  await send("/agents/accountant", adding, "PUT");
   await say("films", "My favourite film is the one about the lighthouse keeper on the Azores.");
   await say("garden", "The tomatoes on my balcony want more sun than they get.");
   await say("today", "I moved from Lisbon to Porto last week. I still do not eat meat.");
@@ -112,5 +127,14 @@ export async function talkBefore(url: string): Promise<Talked> {
   await send(`/users/${USER}/core-memory/profile`, { content: "Name: Ada.\nLives in Porto since November 2026.\nEats no meat." }, "PUT");
   const conversation = await say("today", "Can you suggest a film like the one about the lighthouse?");
   const { conversation_id: asking = "" } = await send("/chat", { user_id: USER, session_id: "tickets", message: "Please buy the tickets" });
-  return { conversation, asking };
+  const waiting = await send("/chat", {
+    user_id: USER,
+    session_id: "sum",
+    agent: "accountant",
+    message: "What do four tickets at 5.40 € cost?",
+  });
+  const { conversation_id: calculated = "", turn_id: turn = "", question } = waiting;
+  await send(`/turns/${turn}/answers`, { question_id: question?.id, answer: "allow_always" });
+  await settled(calculated);
+  return { conversation, asking, calculated };
 }

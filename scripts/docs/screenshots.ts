@@ -3,7 +3,7 @@ import type { Browser, Page } from "playwright-core";
 import { openBrowser, whyNoBrowser } from "../../test/servers/browser.ts";
 import { startModelServer } from "../../test/servers/model-server.ts";
 import { takeSheets } from "./contact-sheets.ts";
-import { answer, openService, talkBefore, USER } from "./pictured-service.ts";
+import { answer, openService, type Talked, talkBefore, USER, withModel } from "./pictured-service.ts";
 
 // Pictures of the page: `npm run screenshots` writes docs/screenshots. The service is a real one, its model is scripted.
 
@@ -20,7 +20,7 @@ async function shoot(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: `${TO}/${name}.png` });
 }
 
-async function takeAll(browser: Browser, url: string, conversation: string): Promise<void> {
+async function takeAll(browser: Browser, url: string, { conversation, asking }: Talked): Promise<void> {
   const light = await open(browser, `${url}/#/chat/${conversation}`, { colorScheme: "light" });
   await light.locator("article").last().waitFor();
   await light.locator("#message").fill("Where should I eat on Saturday, and can I take the bicycle on the train?");
@@ -71,8 +71,7 @@ async function takeAll(browser: Browser, url: string, conversation: string): Pro
   await small.locator(".timeline").waitFor();
   await shoot(small, "inspector-phone");
   await small.keyboard.press("Escape");
-  await small.locator("#message").fill("Please buy the tickets");
-  await small.locator("#message").press("Enter");
+  await small.goto(`${url}/#/chat/${asking}`);
   await small.locator(".question-card").waitFor();
   await shoot(small, "question-phone");
   await small.close();
@@ -83,14 +82,15 @@ if (missing) throw new Error(`no pictures without a browser: ${missing}. Install
 await mkdir(`${TO}/sheets`, { recursive: true });
 const model = await startModelServer({ keepSeen: false });
 model.answer(answer);
-const service = await openService(model.url);
+const services = await Promise.all([withModel(model.url), {}, { API_KEYS: "a-long-secret:acme" }].map(openService));
+const [url = "", emptyUrl = "", guardedUrl = ""] = services.map((service) => service.url);
 const browser = await openBrowser();
 try {
-  const talked = await talkBefore(service.url);
-  await takeAll(browser, service.url, talked.conversation);
-  await takeSheets(browser, service.url, talked, TO);
+  const talked = await talkBefore(url);
+  await takeAll(browser, url, talked);
+  await takeSheets(browser, { url, emptyUrl, guardedUrl, talked }, TO);
 } finally {
   await browser.close();
-  service.close();
+  for (const service of services) service.close();
   await model.close();
 }

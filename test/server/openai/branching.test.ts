@@ -17,14 +17,13 @@ const RECORDED = readFileSync(new URL("../../fixtures/open-webui-branches.jsonl"
   .split("\n")
   .map((line) => JSON.parse(line) as Recorded);
 
-const SUMMARY_MODEL = "test-summary";
 const says = (content: string): Message => ({ role: "user", content });
 const of = (messages: readonly Message[], role: Message["role"]): string[] =>
   messages.filter((message) => message.role === role).map(({ content }) => content);
 
 describe("a front end that knows nothing of branches", () => {
-  // Its summaries are another model's, so that the chat's own prompts are told apart from theirs.
-  const running = useServiceWithModel({ SUMMARY_MODEL });
+  // Without summaries a prompt has every message.
+  const running = useServiceWithModel({ ENABLE_SUMMARY: "false" });
   let number = 0;
   beforeEach(() => {
     running.model.answer(({ messages }) => {
@@ -42,7 +41,7 @@ describe("a front end that knows nothing of branches", () => {
     (await messagesOf(running.url, user, session)).map(({ content }) => content);
   const prompt = () =>
     running.model.seen
-      .findLast(({ body }) => body.model !== SUMMARY_MODEL)
+      .at(-1)
       ?.body.messages.slice(1)
       .map(({ content }) => content);
 
