@@ -2,6 +2,7 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { bulkhead } from "cockatiel";
 import type { CallToolResult, ElicitRequestFormParams, ElicitResult, Tool } from "@modelcontextprotocol/sdk/types.js";
+import { withCauses } from "../../errors/with-causes.ts";
 import type { AgentTool } from "../tool.ts";
 import { AddressRefused } from "../web/public-fetch.ts";
 import type { McpServer, McpState, McpTimes } from "./mcp-server.ts";
@@ -72,7 +73,7 @@ const UNREADABLE = new Set(["RangeError", "SyntaxError", "ZodError", "$ZodError"
 
 /** Why a server cannot be used, without its own words. */
 export function problemOf(error: unknown, { answerMs }: Pick<McpTimes, "answerMs"> = MCP_TIMES): string {
-  for (let cause = error; typeof cause === "object" && cause !== null; cause = (cause as AnyError).cause) {
+  for (const cause of withCauses(error)) {
     const { name, code } = cause as AnyError;
     if (cause instanceof AddressRefused) return `cannot be reached: ${cause.message.replace(/\.$/, "")}`;
     if (typeof code === "string") return `cannot be reached (${code})`;
