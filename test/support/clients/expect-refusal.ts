@@ -9,9 +9,12 @@ export interface Refusal {
   says?: RegExp;
 }
 
-/** What gives a lower layer away: stacks, paths of sources, driver and parser messages. */
+/**
+ * What gives a lower layer away: stacks, paths of sources, driver and parser messages.
+ * Names are matched as whole words: a cursor is Base64, and that of some minutes holds the letters "zOD".
+ */
 export const LOWER_LAYER =
-  /node_modules|\.ts\b|\.js\b|\bat [\w.]+ \(|SyntaxError|TypeError|ECONN|SQLSTATE|syntax error|in JSON at|postgres|zod|express/i;
+  /node_modules|\.ts\b|\.js\b|\bat [\w.]+ \(|SyntaxError|TypeError|\bECONN|SQLSTATE|syntax error|in JSON at|\bpostgres|\bzod|\bexpress\b/i;
 
 /** The answer is a JSON error of this shape and no more, its message names the fault, and nothing of a lower layer shows. */
 export function expectRefusal({ status, headers, text, json }: ApiResponse<ErrorBody>, refusal: Refusal): void {
