@@ -19,6 +19,10 @@ export const Question = z.object({
   allow_multiple: z.boolean(),
   required: z.boolean().describe("Without an answer the turn fails with `question_unanswered`."),
   tool: z.object({ name: z.string(), arguments: anyArguments }).optional().describe("Of a permission: the call that is to run."),
+  sign_in: z
+    .object({ server: z.string(), url: z.string().describe("Where the user signs in. It counts for ten minutes.") })
+    .optional()
+    .describe("Of a request to sign in at an MCP server."),
   calls: z
     .array(z.object({ call_id: z.string(), name: z.string(), arguments: anyArguments }))
     .optional()

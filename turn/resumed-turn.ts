@@ -114,6 +114,7 @@ export interface NewQuestion {
   required?: boolean;
   /** With the text that the model sent as arguments. Of a permission with the digest of the tool: who allows it for good allows it as it is now. */
   tool?: { name: string; arguments: string; digest?: string };
+  sign_in?: Question["sign_in"];
   calls?: { call_id: string; name: string; arguments: string }[];
   /** What counts when nobody answers; null: nothing does. */
   ifUnanswered: AnswerValue;

@@ -15,6 +15,7 @@ export function makeSignInTool(server: string, address: string): AgentTool {
     onlyReads: true,
     asks: () => ({
       type: "decision",
+      sign_in: { server, url: address },
       question: `To use the tools of "${server}", open this address and sign in: ${address}`,
       options: [
         { label: SIGNED_IN, description: "Go on with its tools.", is_recommended: true },

@@ -38,13 +38,13 @@ async function showList(page: Page, title: string): Promise<void> {
   if (await button.isVisible()) await button.click();
 }
 
-const viewsOf = (talked: Talked): Record<string, View> => ({
+const viewsOf = (talked: Talked, inTalk = `/#/chat/${talked.conversation}`): Record<string, View> => ({
   user: { at: "/#/chat", user: null },
-  conversation: { at: `/#/chat/${talked.conversation}` },
-  citation: { at: `/#/chat/${talked.conversation}`, open: (page) => page.locator("button.cite").last().click() },
-  details: { at: `/#/chat/${talked.conversation}`, open: (page) => page.keyboard.press("Alt+i") },
+  conversation: { at: inTalk },
+  citation: { at: inTalk, open: (page) => page.locator("button.cite").last().click() },
+  details: { at: inTalk, open: (page) => page.keyboard.press("Alt+i") },
   compare: {
-    at: `/#/chat/${talked.conversation}`,
+    at: inTalk,
     open: async (page, { inspector }) => {
       await page.keyboard.press("Alt+i");
       await page.getByRole("combobox", { name: inspector.compareWith }).selectOption({ index: 1 });
@@ -52,7 +52,7 @@ const viewsOf = (talked: Talked): Record<string, View> => ({
     },
   },
   import: {
-    at: `/#/chat/${talked.conversation}`,
+    at: inTalk,
     open: async (page, { conversations }) => {
       await showList(page, conversations.title);
       await page.getByRole("button", { name: conversations.import }).click();
@@ -61,12 +61,12 @@ const viewsOf = (talked: Talked): Record<string, View> => ({
   question: { at: `/#/chat/${talked.asking}` },
   tools: { at: `/#/chat/${talked.calculated}`, open: (page) => page.locator("details.act summary").first().click() },
   branches: {
-    at: `/#/chat/${talked.conversation}`,
+    at: inTalk,
     open: (page, { branches }) => page.getByRole("button", { name: branches.title }).click(),
   },
-  options: { at: `/#/chat/${talked.conversation}`, open: (page, { chat }) => page.getByText(chat.options, { exact: true }).click() },
+  options: { at: inTalk, open: (page, { chat }) => page.getByText(chat.options, { exact: true }).click() },
   settings: {
-    at: `/#/chat/${talked.conversation}`,
+    at: inTalk,
     open: (page, { settings }) => page.getByRole("button", { name: settings.open }).click(),
   },
   "core-memory": { at: "/#/memory/core" },

@@ -16,7 +16,7 @@ export function ViewLinks<Name extends string>({ label, class: look, addresses, 
   return (
     <nav class={look} aria-label={label} ref={links}>
       {(Object.keys(addresses) as Name[]).map((name) => (
-        <a key={name} href={addresses[name]} aria-current={name === shown ? "page" : undefined}>
+        <a key={name} href={addresses[name]} aria-current={name === shown ? "page" : undefined} dir="auto">
           {titles[name]}
         </a>
       ))}

@@ -7,7 +7,7 @@ export interface QuestionParts {
   id: string;
   type: QuestionType;
   agent: string;
-  content: Pick<NewQuestion, "question" | "options" | "tool" | "calls"> & { allow_multiple: boolean; required: boolean };
+  content: Pick<NewQuestion, "question" | "options" | "tool" | "sign_in" | "calls"> & { allow_multiple: boolean; required: boolean };
   expiresAt: Date;
 }
 
@@ -34,10 +34,11 @@ export const shownTool = ({ name, arguments: given }: { name: string; arguments:
 
 /** As clients see it. */
 export function toQuestion({ id, type, agent, content, expiresAt }: QuestionParts): Question {
-  const { question, options, allow_multiple, required, tool, calls } = content;
+  const { question, options, allow_multiple, required, tool, sign_in, calls } = content;
   return {
     ...{ id, type, agent, question, options, allow_multiple, required },
     ...(tool ? { tool: shownTool(tool) } : {}),
+    ...(sign_in ? { sign_in } : {}),
     ...(calls ? { calls: calls.map((call) => ({ call_id: call.call_id, ...shownTool(call) })) } : {}),
     expires_at: expiresAt.toISOString(),
   };
@@ -51,7 +52,8 @@ export function contentOf({
   allow_multiple = false,
   required = false,
   tool,
+  sign_in,
   calls,
 }: NewQuestion): QuestionParts["content"] {
-  return { question, options, allow_multiple, required, ...(tool ? { tool } : {}), ...(calls ? { calls } : {}) };
+  return { question, options, allow_multiple, required, ...(tool && { tool }), ...(sign_in && { sign_in }), ...(calls && { calls }) };
 }

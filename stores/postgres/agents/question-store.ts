@@ -199,11 +199,8 @@ export function makeQuestionStore(database: Database, { isTold = false }: { isTo
   return {
     async ask(turn, { id, type, agent, seq, resume, ifUnanswered, timeoutMs, ...asked }) {
       const content = contentOf({ type, ifUnanswered, timeoutMs, ...asked });
-      const about = storableJson({
-        question_id: id,
-        question: content.question,
-        ...(content.tool ? { tool: shownTool(content.tool) } : {}),
-      });
+      const { question, tool, sign_in } = content;
+      const about = storableJson({ question_id: id, question, ...(tool && { tool: shownTool(tool) }), ...(sign_in && { sign_in }) });
       const { tenantId, userId, turnId } = turn;
       // Calls of the caller's own tools are for the caller alone.
       const tells = isTold && type !== "client_tool";

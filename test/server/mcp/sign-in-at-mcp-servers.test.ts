@@ -41,8 +41,8 @@ describe("an MCP server that wants OAuth", () => {
   }
 
   /** Opens the address as a browser does; where it comes back to, at the service itself. */
-  async function openAddress(text: string): Promise<string> {
-    const [address = "none"] = /http:\/\/localhost:\S+/.exec(text) ?? [];
+  async function openAddress({ sign_in }: Waiting["question"]): Promise<string> {
+    const address = sign_in?.url ?? "none";
     const location = (await fetch(address, { redirect: "manual" })).headers.get("location") ?? "none";
     expect(location.startsWith(`${PUBLIC}/mcp/signed-in?`)).toBe(true);
     return location.replace(PUBLIC, opened.url);
@@ -69,8 +69,12 @@ describe("an MCP server that wants OAuth", () => {
       notice: expect.stringMatching(/"private" .*sign in.*Open this address to sign in: http:\/\/localhost/),
     });
     const asked = await untilAsked("ada");
-    expect(asked.question).toMatchObject({ type: "decision", options: [{ label: "signed_in" }, { label: "skip" }] });
-    const back = await openAddress(asked.question.question);
+    expect(asked.question).toMatchObject({
+      type: "decision",
+      sign_in: { server: "private", url: expect.stringMatching(/^http:\/\/localhost/) as unknown },
+      options: [{ label: "signed_in" }, { label: "skip" }],
+    });
+    const back = await openAddress(asked.question);
     const done = await fetch(back);
     expect([done.status, await done.text()]).toEqual([
       200,
@@ -103,7 +107,7 @@ describe("an MCP server that wants OAuth", () => {
     const refused = await call("ada", "mcp__private__hello");
     expect(refused).toMatchObject({ ok: false, output: expect.stringContaining("sign_in_needed") as unknown });
     const asked = await untilAsked("ada");
-    expect((await fetch(await openAddress(asked.question.question))).status).toBe(200);
+    expect((await fetch(await openAddress(asked.question))).status).toBe(200);
     expect(await answer(asked, "signed_in")).toMatchObject({ results: [{}, ["mcp__private__hello", "hello"]], last: "done" });
     expect(await call("ada", "mcp__private__hello")).toMatchObject({ ok: true, output: "hello" });
   });

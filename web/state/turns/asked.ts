@@ -4,7 +4,7 @@ import type { AnswerValue, Question, TurnStep } from "../../api/types.ts";
 export type ClosedBy = "person" | "timeout" | "rule" | "elsewhere";
 
 /** What is kept of a question when it is closed. */
-export type AskedQuestion = Pick<Question, "id" | "type" | "agent" | "question"> & { tool?: { name: string } | undefined };
+export type AskedQuestion = Pick<Question, "id" | "type" | "agent" | "question" | "sign_in"> & { tool?: { name: string } | undefined };
 
 /** A question that is closed, and what came of it. */
 export interface ClosedQuestion {
@@ -54,8 +54,8 @@ function answerIn(output: string): AnswerValue {
 export function toClosedQuestions(steps: readonly TurnStep[]): ClosedQuestion[] {
   return steps.flatMap(({ kind, name, agent, arguments: given, output, ok }) => {
     if (kind !== "question" || output === null) return [];
-    const { question_id: id, question, tool } = given as { question_id: string; question: string; tool?: { name: string } };
+    const { question_id: id, ...asked } = given as Omit<AskedQuestion, "id"> & { question_id: string };
     const by = ok ? "person" : output === "cancelled" ? "elsewhere" : "timeout";
-    return [{ question: { id, type: name as Question["type"], agent, question, tool }, answer: answerIn(output), by }];
+    return [{ question: { ...asked, id, type: name as Question["type"], agent }, answer: answerIn(output), by }];
   });
 }

@@ -89,7 +89,10 @@ function Gauge({ context }: { context: Context }) {
           <span class="gauge-bar" aria-hidden="true">
             <span style={{ width: `${Math.min(100, percent)}%` }} />
           </span>
-          {t.gauge(percent, showNumber(context.context_limit))} · {t.cost}: {showCost(context.cost)}
+          {t.gauge(percent, showNumber(context.context_limit))} ·{" "}
+          <span class="gauge-cost">
+            {t.cost}: {showCost(context.cost)}
+          </span>
         </summary>
         {isOpen && <Opened context={context} />}
       </details>

@@ -5,6 +5,7 @@ import { goTo, place } from "../../state/page/route.ts";
 import { texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";
 import { LoadState, useLoaded } from "../loaded.tsx";
+import { ViewLinks } from "../view-links.tsx";
 import { BaseForm } from "./base-form.tsx";
 import { DocumentList } from "./document-list.tsx";
 import { PassageSearch } from "./passage-search.tsx";
@@ -42,19 +43,22 @@ export function DocumentsView() {
         <p class="quiet">{t.explain}</p>
         <LoadState of={loaded}>
           {({ knowledge }) => {
+            const prefixes = knowledge.map(({ kb_prefix }) => kb_prefix);
             const shown = knowledge.find(({ kb_prefix }) => kb_prefix === place.value.tab) ?? knowledge[0];
             return (
               <>
-                {knowledge.length > 0 && (
-                  <nav class="tabs" aria-label={t.bases}>
-                    {knowledge.map(({ kb_prefix: prefix }) => (
-                      <a key={prefix} href={addressOf(prefix)} aria-current={prefix === shown?.kb_prefix ? "page" : undefined} dir="auto">
-                        {prefix}
-                      </a>
-                    ))}
-                  </nav>
+                {shown && (
+                  <>
+                    <ViewLinks
+                      label={t.bases}
+                      class="tabs"
+                      addresses={Object.fromEntries(prefixes.map((prefix) => [prefix, addressOf(prefix)]))}
+                      titles={Object.fromEntries(prefixes.map((prefix) => [prefix, prefix]))}
+                      shown={shown.kb_prefix}
+                    />
+                    <Base key={shown.kb_prefix} base={shown} />
+                  </>
                 )}
-                {shown && <Base key={shown.kb_prefix} base={shown} />}
                 {isMaking || knowledge.length === 0 ? (
                   <BaseForm onMade={onMade} />
                 ) : (

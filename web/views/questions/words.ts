@@ -4,27 +4,19 @@ import { texts } from "../../texts/texts.ts";
 
 const STEP_LABELS = ["step", "run", "stop"];
 const LOOP_LABELS = ["stop", "continue", "correct", "skip"];
-const SIGN_IN_LABELS = ["signed_in", "skip"];
 
 const offers = (question: AskedQuestion | Question, labels: readonly string[]): boolean =>
   "options" in question && question.options.length === labels.length && question.options.every(({ label }) => labels.includes(label));
-
-/** The server is quoted, and the address is the end. */
-function signInWords(asked: string): string {
-  const [, server] = asked.split('"');
-  const address = asked.split(" ").at(-1);
-  return server && address?.startsWith("http") ? texts.value.questions.signIn(server, address) : asked;
-}
 
 /** A question in the page's language as far as its words are the service's. */
 export function asWords(question: AskedQuestion | Question | null): string {
   if (!question) return "";
   const t = texts.value.questions;
-  const { type, agent, tool } = question;
+  const { type, agent, tool, sign_in: signIn } = question;
   if (type === "permission" && tool) return t.permission(agent, tool.name);
   if (type === "decision" && tool && offers(question, LOOP_LABELS)) return t.loop(agent, tool.name);
   if (type === "decision" && offers(question, STEP_LABELS)) return tool ? t.stepCall(agent, tool.name) : t.stepModel(agent);
-  if (type === "decision" && offers(question, SIGN_IN_LABELS)) return signInWords(question.question);
+  if (signIn) return t.signIn(signIn.server, signIn.url);
   return question.question;
 }
 
