@@ -1,6 +1,7 @@
 import { defineBench, EMBEDDER_ENVIRONMENT } from "./support/bench.ts";
 import type { Measured } from "./support/results.ts";
 import type { Neighbour } from "../memory/recall/neighbours.ts";
+import type { RecalledEpisode } from "../memory/recall/recall-episodes.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { makeHashedEmbedder } from "../models/offline/hashed-embedder.ts";
 import { type Figure, figureOf } from "./support/figures.ts";
@@ -24,6 +25,7 @@ const LEGS: readonly Legs[] = ["keywords", "vectors", "fused"];
 const LIMIT = 50;
 /** As in a turn. */
 const IN_PROMPT = 5;
+const TWICE_IN_PROMPT = 10;
 /** Date and speakers. */
 const LABEL_CHARACTERS = 35;
 const OWN_EPISODES = [200, 2_000, 20_000];
@@ -58,6 +60,8 @@ function quote(exchange: Neighbour): Quoted {
   return { units: unitsOf(exchange), characters: exchange.userMessage.length + exchange.assistantMessage.length + LABEL_CHARACTERS };
 }
 
+const toPrompt = (hits: readonly RecalledEpisode[]): Quoted[] => [...hits, ...hits.flatMap(({ neighbours }) => neighbours)].map(quote);
+
 async function askAll(opened: OpenedRecallSet, { histories }: RecallSet, legs: Legs, laterMs = 0) {
   const [answers, times, five]: [Answered[], number[], string[]] = [[], [], []];
   for (const [position, history] of histories.entries()) {
@@ -67,9 +71,9 @@ async function askAll(opened: OpenedRecallSet, { histories }: RecallSet, legs: L
       const begun = performance.now();
       const { episodes: best } = await ask(IN_PROMPT);
       times.push(performance.now() - begun);
+      const { episodes: twice } = await ask(TWICE_IN_PROMPT);
       const { episodes } = await ask(LIMIT);
-      const prompt = [...best, ...best.flatMap(({ neighbours }) => neighbours)].map(quote);
-      answers.push({ gold: units, returned: episodes.map(unitsOf), prompt });
+      answers.push({ gold: units, returned: episodes.map(unitsOf), prompt: toPrompt(best), longPrompt: toPrompt(twice) });
       five.push(best.map(unitsOf).toSorted().join(" "));
     }
   }
