@@ -9,14 +9,15 @@ const measured = (set: string, share: number, five: string[]): MeasuredSet => {
 
 test("recall counts gold among the first five and ten, and in prompts of some lengths: what is too long for the rest is left out", () => {
   const prompt = [quoted("a", 900), quoted("b", 200), quoted("c", 90), quoted("d", 1_500)];
+  const longPrompt = [quoted("a", 7_000), quoted("b", 900), quoted("c", 200)];
   const returned = [["x"], ["a"], ["x"], ["x"], ["x"], ["b", "c"]];
-  expect(recallFigures([{ gold: ["a", "b", "c", "d"], returned, prompt, longPrompt: [...prompt, quoted("x", 6_000)] }])).toEqual({
+  expect(recallFigures([{ gold: ["a", "b", "c", "d"], returned, prompt, longPrompt }])).toEqual({
     "recall@5": 0.25,
     "recall@10": 0.75,
     "recall in 1,000 characters": 0.5,
     "recall in 2,000 characters": 0.75,
     "recall in 4,000 characters": 1,
-    "recall of ten in 8,000 characters": 1,
+    "recall of ten in 8,000 characters": 0.5,
   });
 });
 

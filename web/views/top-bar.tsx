@@ -27,7 +27,14 @@ export function TopBar({ onSettings }: { onSettings: () => void }) {
         <span>conversation-graph</span>
       </span>
       {userId.value !== null && (
-        <ViewLinks label="conversation-graph" class="views" addresses={addresses} titles={t.views} shown={place.value.view} />
+        <ViewLinks
+          label="conversation-graph"
+          class="views"
+          names={Object.keys(addresses) as View[]}
+          addressOf={(view) => addresses[view]}
+          titleOf={(view) => t.views[view]}
+          shown={place.value.view}
+        />
       )}
       <span class="top-end">
         {userId.value !== null && <Bell />}

@@ -37,9 +37,9 @@ export function toQuestion({ id, type, agent, content, expiresAt }: QuestionPart
   const { question, options, allow_multiple, required, tool, sign_in, calls } = content;
   return {
     ...{ id, type, agent, question, options, allow_multiple, required },
-    ...(tool ? { tool: shownTool(tool) } : {}),
-    ...(sign_in ? { sign_in } : {}),
-    ...(calls ? { calls: calls.map((call) => ({ call_id: call.call_id, ...shownTool(call) })) } : {}),
+    ...(tool && { tool: shownTool(tool) }),
+    ...(sign_in && { sign_in }),
+    ...(calls && { calls: calls.map((call) => ({ call_id: call.call_id, ...shownTool(call) })) }),
     expires_at: expiresAt.toISOString(),
   };
 }

@@ -1,6 +1,6 @@
 import { ERROR_CODES, type ErrorCode } from "../../../errors/error-codes.ts";
 import { HTTP_STATUS } from "../../../server/http/http-status.ts";
-import { LOWER_LAYER } from "../../support/clients/expect-refusal.ts";
+import { LOWER_LAYER, withoutCursors } from "../../support/clients/expect-refusal.ts";
 
 export interface FuzzAnswer {
   status: number;
@@ -63,7 +63,7 @@ export function problemOf(target: string, isHead: boolean, { status, headers, te
   const shape = keysOf(error);
   const shapes = isOpenAI ? ["code,message,param,type"] : ["code,message", "code,details,message"];
   if (!shapes.includes(shape)) return `an error with the fields ${shape}`;
-  if (LOWER_LAYER.test(text)) return "shows something of a lower layer";
+  if (LOWER_LAYER.test(withoutCursors(text))) return "shows something of a lower layer";
   const code = OPENAI_WORDS[isOpenAI ? (error.code ?? "") : ""] ?? (error.code as ErrorCode | undefined);
   return codeProblem(status, code) ?? fieldProblem(error, isOpenAI);
 }

@@ -7,7 +7,8 @@ import { SkillList } from "./skill-list.tsx";
 
 const TABS = { agents: AgentList, skills: SkillList, servers: ServerList };
 type Tab = keyof typeof TABS;
-const ADDRESSES: Record<Tab, string> = { agents: "#/agents/agents", skills: "#/agents/skills", servers: "#/agents/servers" };
+const NAMES = Object.keys(TABS) as Tab[];
+const addressOf = (tab: Tab): string => `#/agents/${tab}`;
 
 const tabOf = (name: string | null): Tab => (name !== null && Object.hasOwn(TABS, name) ? (name as Tab) : "agents");
 
@@ -20,7 +21,7 @@ export function AgentsView() {
     <div class="page-view" tabIndex={0} role="region" aria-label={t.title}>
       <div class="page-inner">
         <h1>{t.title}</h1>
-        <ViewLinks label={t.title} class="tabs" addresses={ADDRESSES} titles={t.tabs} shown={tab} />
+        <ViewLinks label={t.title} class="tabs" names={NAMES} addressOf={addressOf} titleOf={(name) => t.tabs[name]} shown={tab} />
         <p class="quiet">{t.explain}</p>
         <Shown key={tab} />
       </div>

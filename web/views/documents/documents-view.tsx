@@ -43,7 +43,6 @@ export function DocumentsView() {
         <p class="quiet">{t.explain}</p>
         <LoadState of={loaded}>
           {({ knowledge }) => {
-            const prefixes = knowledge.map(({ kb_prefix }) => kb_prefix);
             const shown = knowledge.find(({ kb_prefix }) => kb_prefix === place.value.tab) ?? knowledge[0];
             return (
               <>
@@ -52,8 +51,9 @@ export function DocumentsView() {
                     <ViewLinks
                       label={t.bases}
                       class="tabs"
-                      addresses={Object.fromEntries(prefixes.map((prefix) => [prefix, addressOf(prefix)]))}
-                      titles={Object.fromEntries(prefixes.map((prefix) => [prefix, prefix]))}
+                      names={knowledge.map(({ kb_prefix }) => kb_prefix)}
+                      addressOf={addressOf}
+                      titleOf={(prefix) => prefix}
                       shown={shown.kb_prefix}
                     />
                     <Base key={shown.kb_prefix} base={shown} />

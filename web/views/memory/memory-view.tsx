@@ -19,14 +19,8 @@ const TABS = {
   erase: EraseUser,
 } satisfies Record<string, ComponentType<{ owner: string }>>;
 type Tab = keyof typeof TABS;
-const ADDRESSES: Record<Tab, string> = {
-  core: "#/memory/core",
-  episodes: "#/memory/episodes",
-  changes: "#/memory/changes",
-  permissions: "#/memory/permissions",
-  jobs: "#/memory/jobs",
-  erase: "#/memory/erase",
-};
+const NAMES = Object.keys(TABS) as Tab[];
+const addressOf = (tab: Tab): string => `#/memory/${tab}`;
 
 const tabOf = (name: string | null): Tab => (name !== null && Object.hasOwn(TABS, name) ? (name as Tab) : "core");
 
@@ -43,7 +37,7 @@ export function MemoryView() {
         <h1 dir="auto">
           {t.title} · {owner}
         </h1>
-        <ViewLinks label={t.title} class="tabs" addresses={ADDRESSES} titles={t.tabs} shown={tab} />
+        <ViewLinks label={t.title} class="tabs" names={NAMES} addressOf={addressOf} titleOf={(name) => t.tabs[name]} shown={tab} />
         <p class="quiet">{t[tab].explain}</p>
         <Shown key={`${tab}/${owner}`} owner={owner} />
       </div>
