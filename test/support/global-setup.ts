@@ -1,13 +1,15 @@
-import { mkdtemp, writeFile } from "node:fs/promises";
+import { mkdtemp } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { createPGlite } from "../../stores/postgres/database/create-pglite.ts";
 import { openEmbeddedPostgres } from "../../stores/postgres/database/open-embedded-postgres.ts";
 import { migrate } from "../../stores/postgres/database/migrate.ts";
 import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { bundleService } from "../../scripts/bundle.ts";
+import { DATA_FOLDER_PREFIX } from "../servers/data-folder.ts";
+import { removeOrphans } from "../servers/orphans.ts";
 import { TEMPLATE_DATABASE, withDatabase } from "../servers/database-url.ts";
 import { type PostgresServer, startPostgresServer } from "../servers/postgres-server.ts";
+import { chooseTestFolder } from "../servers/test-folder.ts";
 
 declare global {
   var testServers: { postgres: PostgresServer | undefined; folder: string } | undefined;
@@ -23,24 +25,21 @@ async function createTemplate(serverUrl: string): Promise<void> {
   await template.close();
 }
 
-/** A data folder of an embedded database, migrated, that tests load instead of creating their own (4 s each). */
-async function createSnapshot(folder: string): Promise<string> {
-  const dataDir = path.join(folder, "snapshot");
+/** A folder for DATA_DIR with a migrated database, which tests copy instead of creating their own (4 s each). */
+async function createSnapshot(dataDir: string): Promise<string> {
   const database = await openEmbeddedPostgres(dataDir);
   await migrate(database);
   await database.close();
-  const pglite = await createPGlite(path.join(dataDir, "postgres"), {});
-  const file = path.join(folder, "snapshot.tar");
-  await writeFile(file, Buffer.from(await (await pglite.dumpDataDir("none")).arrayBuffer()));
-  await pglite.close();
-  return file;
+  return dataDir;
 }
 
 /**
  * Makes what all test files share, once: the service as it is built, a real Postgres (or the one of TEST_DATABASE_URL) with a migrated
- * template database, and the snapshot of a migrated embedded one. Test files learn of the databases from the environment.
+ * template database, and a folder with a migrated embedded one. Test files learn of the databases from the environment.
  */
 export default async function globalSetup(): Promise<void> {
+  process.env["TEST_FOLDER"] = await chooseTestFolder();
+  await removeOrphans(DATA_FOLDER_PREFIX);
   const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-test-"));
   const given = process.env["TEST_DATABASE_URL"];
   const isBuilt = process.env["npm_lifecycle_event"] === "test"; // `npm test` builds before it begins
@@ -50,5 +49,5 @@ export default async function globalSetup(): Promise<void> {
   // One after the other: PGlite starts without letting go of the event loop, on a busy machine for longer than a query may take.
   await createTemplate(serverUrl);
   process.env["TEST_SERVER_URL"] = serverUrl;
-  process.env["TEST_SNAPSHOT"] = await createSnapshot(folder);
+  process.env["TEST_SNAPSHOT"] = await createSnapshot(path.join(folder, "snapshot"));
 }

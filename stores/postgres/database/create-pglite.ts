@@ -1,4 +1,4 @@
-import { PGlite, type PGliteOptions } from "@electric-sql/pglite";
+import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
 import { AppError } from "../../../errors/app-error.ts";
 
@@ -20,9 +20,9 @@ do $$ begin
 end $$`;
 
 /** Throws AppError `invalid_configuration` when the folder cannot be opened. */
-export async function createPGlite(dataDir: string, options: PGliteOptions): Promise<PGlite> {
+export async function createPGlite(dataDir: string): Promise<PGlite> {
   try {
-    const pglite = await PGlite.create({ startParams: START_PARAMS, ...options, dataDir, extensions: { vector, ...options.extensions } });
+    const pglite = await PGlite.create({ startParams: START_PARAMS, dataDir, extensions: { vector } });
     await pglite.exec(DROP_TEXT_SEARCH);
     return pglite;
   } catch (cause) {

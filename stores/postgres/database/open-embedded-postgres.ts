@@ -16,19 +16,16 @@ function disableWasmOptimizer(): void {
 }
 
 /**
- * Postgres in this process (PGlite) with the extensions of the search index, stored in `dataDir`; `memory://` stores nothing. `loadDataDir`
- * is an archive of `dumpDataDir`. With `lowMemory` no WebAssembly of the process is optimized: less memory, more CPU. Throws AppError
- * `invalid_configuration` when another process has the folder or it cannot be used.
+ * Postgres in this process (PGlite) with the extensions of the search index, stored in `dataDir`; `memory://` stores nothing. With
+ * `lowMemory` no WebAssembly of the process is optimized: less memory, more CPU. Throws AppError `invalid_configuration` when another
+ * process has the folder or it cannot be used.
  */
-export async function openEmbeddedPostgres(
-  dataDir: string,
-  { lowMemory = false, ...options }: { loadDataDir?: Blob; lowMemory?: boolean } = {},
-): Promise<Database> {
+export async function openEmbeddedPostgres(dataDir: string, { lowMemory = false }: { lowMemory?: boolean } = {}): Promise<Database> {
   if (lowMemory) disableWasmOptimizer();
   const inMemory = dataDir.startsWith(IN_MEMORY);
   const unlock = inMemory ? () => undefined : await lockDataFolder(dataDir);
   try {
-    const pglite = await createPGlite(inMemory ? dataDir : path.join(dataDir, "postgres"), options);
+    const pglite = await createPGlite(inMemory ? dataDir : path.join(dataDir, "postgres"));
     const pool = new pg.Pool({ ...createPgConfig(pglite), max: 1, idleTimeoutMillis: 0 });
     return makePooledDatabase({
       pool,

@@ -1,5 +1,5 @@
 import { deflateSync } from "node:zlib";
-import { zipSync } from "fflate";
+import { zipSync, type Zippable } from "fflate";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
 import type { DocumentLimits } from "../../../memory/parsing/document.ts";
@@ -21,7 +21,7 @@ const SMALL = { memoryBytes: 150 * MIB };
 const zeros = (mebibytes: number) => new Uint8Array(mebibytes * MIB);
 const isItsOwnPage = () => Buffer.from(pdfOf("x").toString("latin1").replace("[3 0 R ]", "[2 0 R ]"), "latin1");
 const nested = `${"<w:sdt><w:sdtContent>".repeat(20_000)}${"</w:sdtContent></w:sdt>".repeat(20_000)}`;
-const manyFiles = () => Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [`${n}`, zeros(0)]));
+const manyFiles = (): Zippable => Object.fromEntries(Array.from({ length: 10_001 }, (_, n) => [`${n}`, [zeros(0), { level: 0 }]]));
 const wideAndLong = `<row r="1"><c r="XFD1"><v>1</v></c></row><row r="1048576"><c r="A1048576"><v>1</v></c></row>`;
 const bomb = () => samplePdf(deflateSync(deflateSync(Buffer.alloc(500 * MIB, "\n"))), { stream: "/Filter[/FlateDecode/FlateDecode]" });
 

@@ -1,7 +1,3 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { openAsBlob } from "node:fs";
-import os from "node:os";
-import path from "node:path";
 import { describe, expect, test } from "@jest/globals";
 import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
@@ -14,6 +10,7 @@ import { describeUnless } from "../../support/describe-unless.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { lexicalText } from "../../../text/lexical-text.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
+import { createDataFolder } from "../../servers/data-folder.ts";
 import { startMilvusServer, whyNoMilvus } from "../../servers/milvus-server.ts";
 import { startVectorPostgres, whyNoVectorPostgres } from "../../servers/vector-postgres.ts";
 import { ANNA, definitionOf, DIMENSIONS, direction, sampleDocument, sampleId } from "./sample-document.ts";
@@ -57,9 +54,9 @@ describeSearchStore("embedded PGlite", "pgvector", openOnEmbedded);
 describeSearchStore("a plain Postgres", "plain", openOnPlain);
 
 test("an index in a folder is there when the embedded database is opened again", async () => {
-  const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-search-"));
+  const { folder, remove } = await createDataFolder();
   const definition = definitionOf("kept");
-  const first = await openEmbeddedPostgres(folder, { loadDataDir: await openAsBlob(process.env["TEST_SNAPSHOT"] ?? "") });
+  const first = await openEmbeddedPostgres(folder);
   await (await (await openPostgresSearchStore(first)).openIndex(definition)).upsert([sampleDocument(1, { ownerKey: ANNA })]);
   await first.close();
   const second = await openEmbeddedPostgres(folder);
@@ -67,7 +64,7 @@ test("an index in a folder is there when the embedded database is opened again",
   expect(await index.searchWords({ ownerKey: ANNA }, "sample", 5)).toHaveLength(1);
   expect(await index.searchVectors({ ownerKey: ANNA }, direction(1), 5)).toHaveLength(1);
   await second.close();
-  await rm(folder, { recursive: true, force: true });
+  await remove();
 });
 
 test("an index from before it knew the script of a document learns it when it is opened", async () => {

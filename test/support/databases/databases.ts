@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
-import { openAsBlob } from "node:fs";
 import { describe } from "@jest/globals";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { IN_MEMORY, openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
+import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
+import { createDataFolder } from "../../servers/data-folder.ts";
 import { TEMPLATE_DATABASE, withDatabase } from "../../servers/database-url.ts";
 import { useOpened } from "../use-opened.ts";
 
@@ -13,6 +13,9 @@ function required(name: string): string {
   return value;
 }
 
+/** The quickest for an empty template without fsync; a server that is not ours may not know it (Postgres 14). */
+const STRATEGY = process.env["TEST_DATABASE_URL"] ? "" : " strategy file_copy";
+
 /** A new, migrated database on the real Postgres, as a URL; `drop` removes it. */
 export async function createRealDatabase(template = TEMPLATE_DATABASE): Promise<{ url: string; drop: () => Promise<void> }> {
   const serverUrl = required("TEST_SERVER_URL");
@@ -21,7 +24,7 @@ export async function createRealDatabase(template = TEMPLATE_DATABASE): Promise<
     const server = await openPostgres(serverUrl);
     await server.query({ text }).finally(() => server.close());
   };
-  await onServer(`create database ${name} template ${template}`);
+  await onServer(`create database ${name} template ${template}${STRATEGY}`);
   return { url: withDatabase(serverUrl, name), drop: () => onServer(`drop database if exists ${name} with (force)`) };
 }
 
@@ -29,7 +32,9 @@ export async function createRealDatabase(template = TEMPLATE_DATABASE): Promise<
 export const createEmptyDatabase = () => createRealDatabase("template0");
 
 export async function openTestEmbedded(): Promise<Database> {
-  return openEmbeddedPostgres(IN_MEMORY, { loadDataDir: await openAsBlob(required("TEST_SNAPSHOT")) });
+  const { folder, remove } = await createDataFolder();
+  const database = await openEmbeddedPostgres(folder);
+  return { ...database, close: () => database.close().then(remove) };
 }
 
 export const useTestEmbedded = () => useOpened(openTestEmbedded);

@@ -44,6 +44,7 @@ export const enAgents = {
     url: "URL, reachable from the internet",
     headers: "Headers, one per line, as Name: value. They are never shown again; saving replaces all of them.",
   } as Record<string, string>,
+  builtIn: "Answers when no other agent is asked for or fits. It has no tools.",
   routed: "Automatic",
   noBase: "No documents",
   limits: "Limits",

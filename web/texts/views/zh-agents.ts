@@ -46,6 +46,7 @@ export const zhAgents: typeof enAgents = {
     url: "URL（可从互联网访问）",
     headers: "请求头，每行一个，格式为“名称: 值”。之后不再显示；保存时会全部替换。",
   },
+  builtIn: "没有指定或没有合适的智能体时由它回答。它没有工具。",
   routed: "自动",
   noBase: "不用文档",
   limits: "限制",

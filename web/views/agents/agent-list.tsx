@@ -67,6 +67,7 @@ export function AgentList() {
         remove={removeAgent}
         canEdit={({ name }) => name !== ASSISTANT}
         editor={(agent, onSaved) => <AgentEditor agent={agent} onSaved={onSaved} />}
+        describe={({ name, description }) => (name === ASSISTANT ? t.builtIn : description)}
         facts={({ version }) => version !== null && <span class="quiet small">{t.versionIs(version)}</span>}
         switchOff={(name) => putAgent(name, { disabled: true })}
         actions={({ name, disabled }) => !disabled && <QuietButton onClick={() => setTried(name)}>{t.try}</QuietButton>}

@@ -20,6 +20,8 @@ interface ThingListProps<Item extends Thing> {
   of: Loaded<readonly Item[]>;
   /** Edits a thing, or a new one. */
   editor: (thing: Item | null, onSaved: (name: string) => void) => ComponentChildren;
+  /** In the language of the page, where the service's own words are English. */
+  describe?: (thing: Item) => string | undefined;
   facts?: (thing: Item) => ComponentChildren;
   actions?: (thing: Item) => ComponentChildren;
   canEdit?: (thing: Item) => boolean;
@@ -30,7 +32,7 @@ interface ThingListProps<Item extends Thing> {
 
 /** Lists things by name, and edits one of them in its place. */
 export function ThingList<Item extends Thing>(props: ThingListProps<Item>) {
-  const { kind, of, editor, facts, actions, canEdit = () => true, remove, switchOff } = props;
+  const { kind, of, editor, describe = ({ description }) => description, facts, actions, canEdit = () => true, remove, switchOff } = props;
   const t = texts.value.agents;
   /** Null while nothing is edited; `""` of something new. */
   const [edited, setEdited] = useState<string | null>(null);
@@ -55,7 +57,7 @@ export function ThingList<Item extends Thing>(props: ThingListProps<Item>) {
                     {thing.disabled === true && <span class="badge state-down">{t.disabled}</span>}
                     {facts?.(thing)}
                   </p>
-                  {thing.description !== undefined && <p dir="auto">{thing.description}</p>}
+                  {describe(thing) !== undefined && <p dir="auto">{describe(thing)}</p>}
                   <div class="actions start">
                     {canEdit(thing) && (
                       <QuietButton onClick={() => setEdited(edited === thing.name ? null : thing.name)}>

@@ -1,12 +1,11 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { mkdtemp, rm } from "node:fs/promises";
-import { openAsBlob } from "node:fs";
-import os from "node:os";
+import { writeFile } from "node:fs/promises";
 import path from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { lockDataFolder } from "../../../../stores/postgres/database/data-folder-lock.ts";
 import { openEmbeddedPostgres } from "../../../../stores/postgres/database/open-embedded-postgres.ts";
+import { createDataFolder } from "../../../servers/data-folder.ts";
 
 const LOCK_SOURCE = new URL("../../../../stores/postgres/database/data-folder-lock.ts", import.meta.url).href;
 /** Takes the folder given as argument, says so, and holds it until it is killed. */
@@ -17,10 +16,11 @@ console.log("locked");
 setInterval(() => undefined, 60_000);`;
 
 let folder: string;
+let remove: () => Promise<void>;
 beforeEach(async () => {
-  folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-lock-"));
+  ({ folder, remove } = await createDataFolder());
 });
-afterEach(() => rm(folder, { recursive: true, force: true }));
+afterEach(() => remove());
 
 const refusal = (): object => ({
   code: "invalid_configuration",
@@ -56,7 +56,7 @@ describe("the lock of the data folder", () => {
 
 describe("an embedded database in a folder", () => {
   test("refuses a second one on the same folder, and opens again with its data after the close", async () => {
-    const database = await openEmbeddedPostgres(folder, { loadDataDir: await openAsBlob(process.env["TEST_SNAPSHOT"] ?? "") });
+    const database = await openEmbeddedPostgres(folder);
     await database.query({ text: "create table kept as select 42 as answer" });
     await expect(openEmbeddedPostgres(folder)).rejects.toMatchObject(refusal());
     await database.close();
@@ -67,7 +67,8 @@ describe("an embedded database in a folder", () => {
   });
 
   test("leaves the folder free when it could not be opened", async () => {
-    await expect(openEmbeddedPostgres(folder, { loadDataDir: new Blob(["this is no archive"]) })).rejects.toThrow();
+    await writeFile(path.join(folder, "postgres/PG_VERSION"), "9\n");
+    await expect(openEmbeddedPostgres(folder)).rejects.toThrow();
     (await lockDataFolder(folder))();
   });
 });

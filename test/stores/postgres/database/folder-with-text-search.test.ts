@@ -29,7 +29,7 @@ create extension pg_textsearch; create table spoken (words text); insert into sp
 create index spoken_by_words on spoken using bm25 (words) with (text_config = 'simple')`);
   await before.close();
   for (const count of [2, 3]) {
-    const now = await createPGlite(dataDir, {});
+    const now = await createPGlite(dataDir);
     await now.exec("insert into spoken values ('blue tea')");
     await now.exec("vacuum (full, analyze) spoken");
     expect((await now.query("select count(*)::int as count from spoken")).rows).toEqual([{ count }]);
