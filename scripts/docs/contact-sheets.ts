@@ -93,7 +93,7 @@ const viewsOf = (talked: Talked, inTalk = `/#/chat/${talked.conversation}`): Rec
     at: "/#/agents/agents",
     open: async (page, { agents, chat }) => {
       await page.getByRole("button", { name: agents.try }).first().click();
-      await page.getByLabel(agents.tryPlaceholder).fill("Hello");
+      await page.getByLabel(agents.tryPlaceholder).fill("What do four tickets at 5.40 € cost?");
       await page.getByRole("dialog").getByRole("button", { name: chat.send }).click();
     },
   },

@@ -76,7 +76,9 @@ describePage("the page for everybody", startService, (on) => {
     await page.locator(".inspector").waitFor({ state: "detached" });
     await page.keyboard.press("Alt+2");
     await page.locator("[data-section=profile]").waitFor();
-    await page.keyboard.press("Alt+3");
+    await page.keyboard.press("Alt+4");
+    await page.getByRole("heading", { name: texts.agents.title, level: 1 }).waitFor();
+    await page.keyboard.press("Alt+5");
     await page.getByText(texts.service.title).waitFor();
     await page.keyboard.press("?");
     await page.getByRole("dialog").waitFor();

@@ -179,7 +179,7 @@ export const en = {
       ["/", "Focus message box"],
       ["Alt + N", "New conversation"],
       ["Alt + I", "Details of the last answer"],
-      ["Alt + 1, 2, 3", "Chat, memory, service"],
+      ["Alt + 1 … 5", "Chat, memory, documents, agents, service"],
       ["?", "Show shortcuts"],
     ] as [string, string][],
   },

@@ -1,4 +1,4 @@
-import { chatAddress, place, type View } from "../state/page/route.ts";
+import { place, type View, viewAddresses } from "../state/page/route.ts";
 import { conversationId } from "../state/thread/thread.ts";
 import { isNarrow, userId } from "../state/page/settings.ts";
 import { listIsOpen } from "../state/page/side-panel.ts";
@@ -8,13 +8,7 @@ import { ViewLinks } from "./view-links.tsx";
 
 export function TopBar({ onSettings }: { onSettings: () => void }) {
   const t = texts.value;
-  const addresses: Record<View, string> = {
-    chat: chatAddress(conversationId.value),
-    memory: "#/memory/core",
-    documents: "#/documents",
-    agents: "#/agents",
-    service: "#/service",
-  };
+  const addresses = viewAddresses(conversationId.value);
   return (
     <header class="top-bar">
       {isNarrow.value && userId.value !== null && place.value.view === "chat" && (

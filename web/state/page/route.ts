@@ -27,6 +27,15 @@ export const chatAddress = (conversationId?: string | null, messageId?: string |
     .map(encodeURIComponent)
     .join("/")}`;
 
+/** Of every view, in their order; of the chat with the conversation that is open. */
+export const viewAddresses = (conversationId: string | null): Record<View, string> => ({
+  chat: chatAddress(conversationId),
+  memory: "#/memory/core",
+  documents: "#/documents",
+  agents: "#/agents",
+  service: "#/service",
+});
+
 export function goTo(address: string): void {
   if (location.hash === address) place.value = readAddress();
   else location.hash = address;

@@ -1,6 +1,6 @@
 import { closePanel, panelIsOpen } from "./side-panel.ts";
 import { isAsking, isOver } from "../turns/live-turn.ts";
-import { chatAddress, goTo, place } from "./route.ts";
+import { goTo, place, viewAddresses } from "./route.ts";
 import { stopTurn } from "../turns/run-turn.ts";
 import { beginConversation, conversationId, turnsHere } from "../thread/thread.ts";
 
@@ -19,19 +19,19 @@ function inspectLast(): void {
   buttons[buttons.length - 1]?.click();
 }
 
-const WITH_ALT: Record<string, () => void> = {
-  KeyN: beginConversation,
-  KeyI: inspectLast,
-  Digit1: () => goTo(chatAddress(conversationId.value)),
-  Digit2: () => goTo("#/memory/core"),
-  Digit3: () => goTo("#/service"),
-};
+const WITH_ALT: Record<string, () => void> = { KeyN: beginConversation, KeyI: inspectLast };
+
+/** What a key does with Alt: a digit opens the view at that place. */
+function actionWithAlt(code: string): (() => void) | undefined {
+  const address = Object.values(viewAddresses(conversationId.value))[Number(code.replace("Digit", "")) - 1];
+  return address === undefined ? WITH_ALT[code] : () => goTo(address);
+}
 
 /** Listens for shortcuts until the returned function is called. */
 export function listenForShortcuts(onHelp: () => void): () => void {
   function onKeyDown(event: KeyboardEvent): void {
     if (event.isComposing || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return;
-    const withAlt = event.altKey ? WITH_ALT[event.code] : undefined;
+    const withAlt = event.altKey ? actionWithAlt(event.code) : undefined;
     if (withAlt) {
       event.preventDefault();
       withAlt();

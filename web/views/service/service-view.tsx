@@ -62,7 +62,7 @@ function Models({ status: { models, unfit_models, search_level } }: { status: St
   return (
     <section class="card">
       <h2>{t.models}</h2>
-      <ul class="states">
+      <ul class="states models">
         {Object.entries(models).map(([use, name]) => (
           <li key={use}>
             <span>{t.uses[use] ?? use}</span>
