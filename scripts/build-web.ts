@@ -30,7 +30,7 @@ const oneFirstView: Plugin = {
 
 // The page's scripts and styles, each named after its content, and index.html, which names them. Every file also lies there compressed.
 await rm(TO, { recursive: true, force: true });
-const { metafile } = await build({
+const { metafile, warnings } = await build({
   entryPoints: { page: `${FROM}/main.tsx`, styles: `${FROM}/styles/index.css` },
   outdir: `${TO}/assets`,
   entryNames: "[name]-[hash]",
@@ -47,6 +47,9 @@ const { metafile } = await build({
   legalComments: "linked",
   logLevel: "warning",
 });
+
+// A broken rule of a style is a warning, and the page would be without it.
+if (warnings.length > 0) throw new Error(`the page has ${warnings.length} of the warnings above: mend them`);
 
 const written = Object.entries(metafile.outputs);
 const addressOf = (file: string): string => `/assets/${path.basename(file)}`;
