@@ -26,6 +26,8 @@ export interface RebuildParts {
   timeZone: string;
   /** No other process has the database. Default false. */
   isAlone?: boolean;
+  /** How long other processes may go on with the old index, in milliseconds. */
+  oldNameUnusedMs?: number;
   /** Called with how many of all exchanges are indexed. */
   onProgress: (done: number, total: number) => void;
   signal: AbortSignal;
@@ -113,7 +115,7 @@ async function clearErased(database: Database, name: string, indexes: SearchInde
  * uses it within seconds, any other after a restart. Can be interrupted and called again.
  */
 export async function rebuildIndex(parts: RebuildParts): Promise<Rebuilt> {
-  const { database, store, embedder, timeZone, isAlone = false, onProgress, signal } = parts;
+  const { database, store, embedder, timeZone, isAlone = false, oldNameUnusedMs = OLD_NAME_UNUSED_MS, onProgress, signal } = parts;
   const dropLeft = (): Promise<RetiredIndex[]> => dropRetiredIndexes({ database, store, isAlone, signal });
   await dropLeft();
   const episodes = makeEpisodeStore(database);
@@ -166,7 +168,7 @@ export async function rebuildIndex(parts: RebuildParts): Promise<Rebuilt> {
   await clearErased(database, name, [opened, openedChunks]);
   await takeOver(database, name);
   // Then index the turns that ended meanwhile, or that another process has just put into the old index.
-  if ((await dropLeft()).some(({ isInUse }) => isInUse)) await sleep(OLD_NAME_UNUSED_MS, undefined, { signal });
+  if ((await dropLeft()).some(({ isInUse }) => isInUse)) await sleep(oldNameUnusedMs, undefined, { signal });
   await indexEverything();
   await clearErased(database, name, [opened, openedChunks]);
   const left = await dropLeft();

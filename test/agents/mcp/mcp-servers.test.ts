@@ -7,6 +7,7 @@ import { waitUntil } from "../../support/wait-until.ts";
 import { list, odd, open, opened, openOdd, run, SECRET } from "./open-mcp-servers.ts";
 
 const deadPort = await freePort();
+const LONGER_THAN_THE_TEST_MS = 3_600_000;
 
 describe("a server that behaves oddly, as a process", () => {
   test("describes its tools with at most 1,024 characters and names that models can call, without its secret", async () => {
@@ -103,12 +104,11 @@ describe("a server over HTTP", () => {
     async (name) => {
       const server = await openOdd();
       const { tools } = await list(open({ odd: specOf(server.url) }));
-      const calling = run(tools, `mcp__odd__${name}`, {}, { timeoutMs: 15_000 });
+      const calling = run(tools, `mcp__odd__${name}`, {}, { timeoutMs: LONGER_THAN_THE_TEST_MS });
       await waitUntil("the call has come", () => server.requests.filter(({ method }) => method === "tools/call").length > 0);
       if (name === "hang") server.breakConnections();
-      const { ok, output, ms } = await calling;
+      const { ok, output } = await calling;
       expect({ ok, output }).toEqual({ ok: false, output: expect.stringContaining("not known whether") as unknown });
-      expect(ms).toBeLessThan(10_000);
       expect((await run(tools, "mcp__odd__echo", { text: "again" })).output).toBe("again");
     },
   );

@@ -9,7 +9,7 @@ import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeDocumentStore } from "../../../stores/postgres/knowledge/document-store.ts";
 import { makeKnowledgeBaseStore } from "../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { dropRetiredIndexes, retireIndex } from "../../../stores/search/retired-indexes.ts";
-import { chunkIndexName, findIndexRecord, OLD_NAME_UNUSED_MS } from "../../../stores/search/open-episode-index.ts";
+import { chunkIndexName, findIndexRecord } from "../../../stores/search/open-episode-index.ts";
 import { ownerKey } from "../../../stores/search/index-keys.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import type { SearchStore } from "../../../stores/search/search-index.ts";
@@ -22,6 +22,7 @@ const LARGE = makeHashedEmbedder({ dimensions: 128 });
 const PLAIN = { timeZone: "UTC", onProgress: () => undefined, signal: new AbortController().signal };
 /** Turns of each of two conversations: several steps of one of them. */
 const TURNS = 150;
+const LONGER_THAN_THE_TEST_MS = 3_600_000;
 
 describe("a rebuild of the index", () => {
   let memory: TestEpisodicMemory;
@@ -71,12 +72,10 @@ describe("a rebuild of the index", () => {
 
   test("waits for other processes only where there may be one that goes on with the old index", async () => {
     for (const isAlone of [true, false]) {
-      const began = performance.now();
-      expect(await rebuild({ isAlone })).toMatchObject({ episodes: 2 * TURNS, left: [] });
-      expect(performance.now() - began).toBeLessThan(OLD_NAME_UNUSED_MS);
+      expect(await rebuild({ isAlone, oldNameUnusedMs: LONGER_THAN_THE_TEST_MS })).toMatchObject({ episodes: 2 * TURNS, left: [] });
       await memory.database.query({ text: "delete from search_indexes" }); // there is none that others could go on with
     }
-  }, 60_000);
+  }, 120_000);
 
   test("that cannot drop the old index says so and keeps its record, with which it is dropped later, whichever store serves then", async () => {
     const query: Database["query"] = (statement) =>
