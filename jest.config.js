@@ -10,8 +10,8 @@ export default {
   moduleNameMapper: { "^fast-check$": "<rootDir>/test/support/fast-check.ts" },
   globalSetup: "<rootDir>/test/support/global-setup.ts",
   globalTeardown: "<rootDir>/test/support/global-teardown.ts",
-  // On a busy machine tests take ten times as long as on a quiet one.
-  testTimeout: 120_000,
+  // Nothing depends on it: on a busy machine tests take ten times as long as on a quiet one.
+  testTimeout: 300_000,
   // With --coverage, as in .ci/run: what the tests run of the nodes, file by file. Less than 90 % fails.
   collectCoverageFrom: ["nodes/**/*.ts"],
   coverageReporters: ["text"],

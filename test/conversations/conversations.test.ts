@@ -66,7 +66,7 @@ beforeAll(async () => {
   await Promise.all(degraded.slice(0, -1).map(hold));
   await Promise.all(degraded.slice(-1).map(hold)); // brings it back
   await place.close();
-}, 120_000);
+});
 
 describe.each([...new Set(conversations.map(({ group }) => group))])("whole conversations: %s", (group) => {
   test.each(conversations.filter((one) => one.group === group).map((one) => [one.title, one] as const))("%s", (_title, conversation) =>

@@ -39,7 +39,7 @@ describe("the conversation graph in process", () => {
     });
     const talk = opened.makeTalk(opened.makeGraph({ database, knowledge }));
     expect(await talk.say("Hello!")).toMatchObject({ status: "done", content: { answer: "Hi there." } });
-  }, 20_000);
+  });
 
   test("with a knowledge base that does not exist gives an error that names it, asks no model and leaves the conversation free", async () => {
     const talk = opened.makeTalk();

@@ -78,7 +78,7 @@ describe("the statements of a turn with every layer", () => {
     const { conversationId, names } = await opened.say("What was it about the table in Lisbon?", "tuesday");
     before = names;
     behind = await opened.settle(conversationId);
-  }, 60_000);
+  });
 
   test("before and with its answer", () => {
     expect(before).toEqual([

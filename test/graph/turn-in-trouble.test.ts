@@ -109,7 +109,7 @@ describe("a turn", () => {
       expect(await talk.isFree()).toBe(false);
       expect(await turn.ended).toMatchObject({ status: "done", content: { completed: true } });
       expect((await talk.stored()).map(({ content }) => content)).toEqual(["Hello!", "Hi there."]);
-    }, 30_000);
+    });
   });
 
   describe("and the summary job that it makes due", () => {

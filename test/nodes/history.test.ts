@@ -214,7 +214,7 @@ describe("beginTurn", () => {
         expect(await undone.promise).toMatchObject(key ? failed : { tenantId, userId, turnId, conversationId: BEGUN.conversationId });
       };
       await Promise.all([refuse(undefined), refuse(key)]);
-    }, 15_000);
+    });
   });
 });
 

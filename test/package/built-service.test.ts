@@ -2,7 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
-import { afterEach, expect, jest, test } from "@jest/globals";
+import { afterEach, expect, test } from "@jest/globals";
 import { DOCX, PDF, pdfOf, sampleDocx, wordParagraph } from "../memory/parsing/sample-documents.ts";
 import { ODT, PPTX, sampleOdt, samplePptx, sampleXlsx, sheetRow, XLSX } from "../memory/parsing/sample-office-files.ts";
 import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
@@ -23,8 +23,6 @@ const documents: readonly (readonly [string, string | Buffer])[] = [
 ];
 
 // It reads every type of document, on a busy machine, too.
-jest.setTimeout(180_000);
-
 let folder: string;
 afterEach(async () => {
   await killServiceProcesses();

@@ -80,5 +80,5 @@ describe("the image", () => {
     expect(await ended).toEqual([0, null]);
     expect(listApp()).toEqual(before);
     expect(readdirSync(image.place("/data"))).toContain("postgres");
-  }, 120_000);
+  });
 });

@@ -5,7 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { pack, type Packed } from "./pack.ts";
 import { plainEnvironment, serve } from "./plain-environment.ts";
 import { freePort } from "../servers/postgres-server.ts";
@@ -16,8 +16,6 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 const plain = plainEnvironment();
 /** The Node that runs the tests comes first, as the caller's. */
 const env = { ...plain, PATH: `${path.dirname(process.execPath)}${path.delimiter}${plain["PATH"] ?? ""}` };
-/** Milliseconds that one test may take on a busy machine; most take a few seconds. */
-jest.setTimeout(180_000);
 const OFFLINE_FIRST = ["--prefer-offline", "--no-audit", "--no-fund"];
 /** The other Node that can run the package; the tests themselves run on 24. */
 const NODE_22 = "22.14.0";
@@ -188,7 +186,7 @@ describe("the package, installed in an empty project", () => {
     const before = installed();
     const { child, output, isUp } = await serveFrom(["npx", "conversation-graph"], env);
     child.kill("SIGTERM");
-    await waitUntil("the service stopping behind npx", () => output().includes('"stopped"'), 60_000);
+    await waitUntil("the service stopping behind npx", () => output().includes('"stopped"'));
     await waitUntil("nothing answering any more", async () => !(await isUp()));
     expect(existsSync(path.join(project, ".data/postgres"))).toBe(true);
     expect(installed()).toEqual(before);

@@ -28,7 +28,7 @@ export async function serve(
   const ended = once(child, "close");
   let printed = "";
   for (const stream of [child.stdout, child.stderr]) stream?.on("data", (bytes: Buffer) => (printed += bytes.toString()));
-  await waitUntil("the service being up", isUp, 60_000).catch((cause: unknown) => {
+  await waitUntil("the service being up", isUp).catch((cause: unknown) => {
     child.kill("SIGKILL");
     throw new Error(`The service said: ${printed}`, { cause });
   });

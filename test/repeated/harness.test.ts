@@ -8,7 +8,7 @@ beforeAll(async () => {
   model = await startModelServer();
   const service = await thisService("this service", model.url, { DATA_DIR: "memory://", ENABLE_EPISODIC_MEMORY: "false" });
   contenders.push(service, rawFetch(model.url), chatOpenAI(model.url), oneNode(model.url));
-}, 120_000);
+});
 afterAll(async () => {
   for (const contender of contenders) await contender.close();
   await model.close();
@@ -20,4 +20,4 @@ test("each contender of the bench turn gets twenty whole answers in a row, and t
     await contender.settle?.();
   }
   expect(model.seen.length).toBeGreaterThanOrEqual(20 * contenders.length);
-}, 120_000);
+});

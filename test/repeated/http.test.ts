@@ -48,4 +48,4 @@ test("the service is opened, used in every way over HTTP and closed twenty times
     process.off("warning", warn);
     await drop();
   }
-}, 120_000);
+});

@@ -1,14 +1,12 @@
 import { execFile } from "node:child_process";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { describe, expect, jest, test } from "@jest/globals";
+import { describe, expect, test } from "@jest/globals";
 import { createDataFolder } from "../servers/data-folder.ts";
 import { createRealDatabase } from "../support/databases/databases.ts";
 
 const run = promisify(execFile);
 const LOOP = fileURLToPath(new URL("./package-loop.ts", import.meta.url));
-
-jest.setTimeout(120_000);
 
 interface Look {
   resources: string[];

@@ -99,7 +99,7 @@ describe("npm run export and npm run restore", () => {
       await back.remove();
       await real.drop();
     }
-  }, 180_000);
+  });
 
   test("export one moment of a Postgres on which a service runs and turns go on", async () => {
     const real = await createRealDatabase();

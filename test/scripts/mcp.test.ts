@@ -52,7 +52,7 @@ describe("npx conversation-graph mcp", () => {
       await Promise.all(open.splice(0).map((client) => client.close()));
       await remove();
     }
-  }, 120_000);
+  });
 
   test("asks the service at --url with --key, and tells what that refuses", async () => {
     await putJson(`${service.url}/api/v1/users/ada/core-memory/goals`, { content: "To fly." }, bearer("a-long-enough-key"));

@@ -20,12 +20,12 @@ describeUnless(await whyNoMilvus(), "npm run reindex on a real Postgres and Milv
     const run = await database.transaction(async (transaction) => {
       await transaction.query({ text: "lock table messages in access exclusive mode" });
       const started = runScript("reindex", [], environment);
-      await waitUntil("it waits for the messages", async () => (await database.query({ text: WAITING })).length > 0, 60_000);
+      await waitUntil("it waits for the messages", async () => (await database.query({ text: WAITING })).length > 0);
       await sleep(SLOW_MS);
       return { started };
     });
     expect(await run.started).toMatchObject({ code: 0, stdout: expect.stringContaining("2 episodes indexed") as unknown });
-  }, 120_000);
+  });
 
   test("-- --drop-old drops what is left where it can, and names what is left where it cannot", async () => {
     const { database, environment, store } = servers;
@@ -42,5 +42,5 @@ describeUnless(await whyNoMilvus(), "npm run reindex on a real Postgres and Milv
     expect(await runScript("reindex", ["--drop-old"], environment)).toMatchObject({ code: 0, stderr: "" });
     expect(await store.listIndexes()).not.toContain(name);
     expect(await database.query({ text: "select name from search_indexes where state <> 'current'" })).toEqual([]);
-  }, 120_000);
+  });
 });

@@ -56,7 +56,7 @@ export async function startStudio(environment: Record<string, string> = {}) {
     if (child.exitCode === null && child.signalCode === null) await exited;
   };
 
-  await waitUntil("Studio answers /ok", async () => (await fetch(`${url}/ok`).catch(() => undefined))?.ok === true, 90_000).catch(
+  await waitUntil("Studio answers /ok", async () => (await fetch(`${url}/ok`).catch(() => undefined))?.ok === true).catch(
     async (error: unknown) => {
       await stop();
       throw new Error(`Studio did not start: ${printed.slice(-2000)}`, { cause: error });

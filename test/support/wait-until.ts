@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 export async function waitUntil<Found>(
   what: string,
   look: () => Found | Promise<Found>,
-  timeoutMs = 15_000,
+  timeoutMs = 120_000,
 ): Promise<Exclude<Found, false | null | undefined>> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
@@ -22,7 +22,7 @@ export const succeeds = (work: Promise<unknown>): Promise<boolean> =>
   );
 
 /** Waits for one step of a long test; one that hangs fails with its name and what `tell` says, long before the whole test would. */
-export async function within<Result>(name: string, result: Promise<Result>, tell: () => string, timeoutMs = 45_000): Promise<Result> {
+export async function within<Result>(name: string, result: Promise<Result>, tell: () => string, timeoutMs = 120_000): Promise<Result> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Error(`${name}: not within ${timeoutMs} ms; ${tell()}`)), timeoutMs);
   return Promise.race([result, late]).finally(() => clearTimeout(timer));

@@ -48,5 +48,5 @@ describePage("an answer that broke off with its process", startService, (on) => 
     await tested.follow(/Will you hold/);
     await tested.answer.getByText("I do.").waitFor();
     expect(await tested.page.locator("article").count()).toBe(2);
-  }, 90_000);
+  });
 });

@@ -52,7 +52,7 @@ describePage("documents on the page", startOfflineService, (on) => {
     await tested.press(t.remove, ferries);
     await tested.press(t.remove, page.getByRole("dialog"));
     await ferries.waitFor({ state: "detached" });
-  }, 180_000);
+  });
 
   test("on a phone nothing is cut off, in Chinese", async () => {
     const tested = await on.open({

@@ -129,6 +129,5 @@ describePage("every view", startService, (on) => {
       await look("service, with the model tried");
       expect(found).toEqual(Object.fromEntries(Object.keys(found).map((view) => [view, []])));
     },
-    240_000,
   );
 });

@@ -99,7 +99,7 @@ describePage("long and shared conversations on the page", startModelService, (on
     const other = await on.open({ at: `/#/chat/${far}/${await oldestOf(far)}` });
     await other.page.getByText(texts.chat.farBack).waitFor();
     expect(await articles(other.page)).toBe(4_000);
-  }, 120_000);
+  });
 
   test("an answer to what another device asked is followed and can be stopped; its end is there without a reload", async () => {
     const seen = on.model.seen.length;

@@ -242,5 +242,5 @@ describePage("questions on the page", startService, (on) => {
       .getByText(t.answered(t.options["allow_once"] ?? ""))
       .waitFor();
     await page.getByRole("button", { name: t.bell(0) }).waitFor();
-  }, 120_000);
+  });
 });

@@ -56,7 +56,7 @@ describePage(
         await tested.say("I live in Lisbon.");
         await tested.settled();
         const sections = () => coreMemoryApi(on.url).contents(on.user);
-        await waitUntil("Lisbon is remembered", async () => JSON.stringify(await sections()).includes("Lisbon"), 60_000);
+        await waitUntil("Lisbon is remembered", async () => JSON.stringify(await sections()).includes("Lisbon"));
         await tested.say("Where do I live?");
         await tested.settled();
         await answer.getByText("Lisbon").first().waitFor();

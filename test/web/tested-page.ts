@@ -151,7 +151,7 @@ export function describePage<Service extends PageService>(
         return page;
       };
       return { ...service, browser, user: "", open, close: () => browser.close().finally(() => service.close()) };
-    }, 120_000);
+    });
     beforeEach(() => void (on.user = `user-${++users}`));
     afterEach(async () => {
       const opened = pages;

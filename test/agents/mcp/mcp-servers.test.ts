@@ -22,14 +22,14 @@ describe("a server that behaves oddly, as a process", () => {
       expect(output).toContain("[secret]");
       expect(output).not.toContain(SECRET);
     }
-  }, 60_000);
+  });
 
   test("has nothing of the service's environment", async () => {
     process.env["OPENAI_API_KEY_OF_THE_SERVICE"] = "sk-of-the-service";
     const { tools } = await list(open({ odd }));
     expect((await run(tools, "mcp__odd__reveal")).output).not.toContain("sk-of-the-service");
     delete process.env["OPENAI_API_KEY_OF_THE_SERVICE"];
-  }, 60_000);
+  });
 
   test.each(["die", "flood"])(
     "that ends in the middle of the call %s: the call has failed, the others too, and the next one finds it anew",
@@ -41,7 +41,6 @@ describe("a server that behaves oddly, as a process", () => {
         expect({ ok, output }).toEqual({ ok: false, output: expect.stringContaining("not known whether") as unknown });
       expect((await run((await list(servers)).tools, "mcp__odd__echo", { text: "again" })).output).toBe("again");
     },
-    60_000,
   );
 
   test("that hangs: the call ends at its deadline, and others go on meanwhile", async () => {
@@ -49,7 +48,7 @@ describe("a server that behaves oddly, as a process", () => {
     const hanging = run(tools, "mcp__odd__hang", {}, { timeoutMs: 1_500 });
     expect((await run(tools, "mcp__odd__echo", { text: "meanwhile" })).output).toBe("meanwhile");
     expect(await hanging).toMatchObject({ ok: false, output: expect.stringContaining("tool_timeout") as unknown });
-  }, 60_000);
+  });
 
   test("that changes its tools is asked for them again", async () => {
     const servers = open({ odd });
@@ -57,7 +56,7 @@ describe("a server that behaves oddly, as a process", () => {
     expect(before.names).not.toContain("mcp__odd__grown");
     await run(before.tools, "mcp__odd__grow");
     await waitUntil("the new tool", async () => (await list(servers)).names.includes("mcp__odd__grown"));
-  }, 60_000);
+  });
 
   test("is believed that a tool only reads with TRUST_MCP_HINTS alone", async () => {
     const hints = async (trust: boolean) => {
@@ -66,7 +65,7 @@ describe("a server that behaves oddly, as a process", () => {
     };
     expect(await hints(false)).toEqual([]);
     expect(await hints(true)).toEqual(["mcp__odd__echo"]);
-  }, 60_000);
+  });
 });
 
 describe("a server over HTTP", () => {
@@ -147,15 +146,11 @@ describe("a server over HTTP", () => {
       /MCP server "odd" /,
     ],
     ["an address where nothing listens", HttpSpec.parse({ url: `http://127.0.0.1:${deadPort}/mcp` }), /ECONNREFUSED/],
-  ])(
-    "or program that cannot be used is named, with why: %s",
-    async (_what, spec, says) => {
-      const { missing, tools } = await list(open({ odd: spec }, { answerMs: 5_000 }));
-      expect(tools).toEqual([]);
-      expect(missing).toEqual([expect.stringMatching(says) as unknown]);
-    },
-    30_000,
-  );
+  ])("or program that cannot be used is named, with why: %s", async (_what, spec, says) => {
+    const { missing, tools } = await list(open({ odd: spec }, { answerMs: 5_000 }));
+    expect(tools).toEqual([]);
+    expect(missing).toEqual([expect.stringMatching(says) as unknown]);
+  });
 
   test("of a tenant is reached at public addresses only", async () => {
     const server = await openOdd();

@@ -13,7 +13,7 @@ describe("the official servers", () => {
     expect((await run(tools, "mcp__everything__get-sum", { a: 2, b: 3 })).output).toMatch(/\b5\b/);
     const wrong = await run(tools, "mcp__everything__get-sum", { a: "two" });
     expect(wrong).toMatchObject({ ok: false, output: expect.stringContaining("invalid_arguments") as unknown });
-  }, 60_000);
+  });
 
   test("server-everything: its picture comes beside the words, with a mark in its place", async () => {
     const { tools } = await list(open({ everything: packaged("server-everything") }, { answerMs: 50_000 }));
@@ -22,7 +22,7 @@ describe("the official servers", () => {
     expect(pictures).toMatchObject([
       { url: expect.stringMatching(/^data:image\/png;base64,/) as unknown, file: { mediaType: "image/png" } },
     ]);
-  }, 60_000);
+  });
 
   test("server-filesystem: it reads in its folder and nowhere else", async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), "mcp-files-"));
@@ -32,7 +32,7 @@ describe("the official servers", () => {
     const read = (file: string) => run(tools, "mcp__files__read_text_file", { path: file });
     expect(await read(path.join(folder, "note.txt"))).toMatchObject({ ok: true, output: expect.stringContaining("noon") as unknown });
     expect(await read("/etc/passwd")).toMatchObject({ ok: false, output: expect.stringContaining("tool_failed") as unknown });
-  }, 60_000);
+  });
 
   test("server-memory: what one call writes the next one reads", async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), "mcp-memory-"));
@@ -42,5 +42,5 @@ describe("the official servers", () => {
     const entities = [{ name: "Ada", entityType: "person", observations: ["sails"] }];
     expect((await run(tools, "mcp__graph__create_entities", { entities })).ok).toBe(true);
     expect((await run(tools, "mcp__graph__read_graph")).output).toContain("sails");
-  }, 60_000);
+  });
 });

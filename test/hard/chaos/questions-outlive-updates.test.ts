@@ -1,4 +1,4 @@
-import { afterAll, expect, jest, test } from "@jest/globals";
+import { afterAll, expect, test } from "@jest/globals";
 import { killServiceProcesses, startServiceProcess } from "../../servers/service-process.ts";
 import { contentOf, tokenText } from "../../support/clients/event-client.ts";
 import { useTestPostgres } from "../../support/databases/databases.ts";
@@ -6,7 +6,6 @@ import { askingClient, callOf, statuses } from "../../support/services/asking-ag
 import { useModelServer } from "../../support/services/use-model-server.ts";
 import { makeNextVersion } from "./version-tree.ts";
 
-jest.setTimeout(120_000);
 const database = useTestPostgres();
 const model = useModelServer();
 afterAll(killServiceProcesses);

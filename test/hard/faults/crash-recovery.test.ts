@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { messagesOf, postJson } from "../../support/clients/api-client.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
@@ -8,7 +8,6 @@ import { killServiceProcesses, startServiceProcess, type ServiceProcess } from "
 import { within } from "../../support/wait-until.ts";
 
 const KILLS = 3;
-jest.setTimeout(240_000);
 /** Longer than any of these tests. */
 const LONG_LEASE_MS = 2_400_000;
 

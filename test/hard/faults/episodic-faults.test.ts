@@ -1,4 +1,4 @@
-import { beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { FACTS } from "./fault-stage.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
@@ -11,8 +11,6 @@ import { waitUntil } from "../../support/wait-until.ts";
 
 const READ_TIMEOUT_MS = 1_000;
 const EMBEDDING_TIMEOUT_MS = 8_000;
-
-jest.setTimeout(120_000);
 
 describe("turns while the embedder is in trouble", () => {
   const embedder = useOpened(startEmbeddingServer);
@@ -43,7 +41,7 @@ describe("turns while the embedder is in trouble", () => {
     const { conversation_id: imported } = await running.bring(user, FACTS);
     expect(await running.settle(imported)).toMatchObject({ settled: true });
     const isWhole = async () => (await running.episodes(user, { query: "director" })).json.degraded.length === 0;
-    await waitUntil("the circuit is closed after the trouble of the test before", isWhole, 30_000);
+    await waitUntil("the circuit is closed after the trouble of the test before", isWhole);
 
     embedder.answer(script);
     const during = await running.say(user, "Which director do I like? I wear a purple hat.", "during");

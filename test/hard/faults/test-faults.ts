@@ -1,4 +1,4 @@
-import { afterEach, expect, jest, test } from "@jest/globals";
+import { afterEach, expect, test } from "@jest/globals";
 import type { JobKind } from "../../../stores/jobs/job.ts";
 import { callApi, listConversations, listMessages } from "../../support/clients/api-client.ts";
 import { FAULTS, MATRIX, WAYS, type Cell, type Dependency, type Fault } from "./fault-matrix.ts";
@@ -9,8 +9,6 @@ import { freePort } from "../../servers/postgres-server.ts";
 import { describeUnless } from "../../support/describe-unless.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-
-jest.setTimeout(280_000);
 
 const question = (word: string): string => `Which director do I like? I wear a ${word} hat.`;
 /** Words that only a server knows, and what the layers between would say. */
@@ -87,7 +85,7 @@ async function expectReadiness(stage: FaultStage, down: Cell["down"] | "" = ""):
     const isDown = Object.entries(json.dependencies).filter(([, state]) => state === "down");
     return status === expected && isDown.map(([name]) => name).join() === down;
   };
-  await waitUntil(`/readyz answers ${expected}, and down is "${down}"`, isSo, 20_000);
+  await waitUntil(`/readyz answers ${expected}, and down is "${down}"`, isSo);
 }
 
 function expectOutcome(cell: Cell, during: SeenTurn): void {

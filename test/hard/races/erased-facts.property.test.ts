@@ -63,5 +63,5 @@ describe("facts that are taught, put into other words and languages, merged, mov
       }),
       { numRuns: Number(process.env["FACT_RUNS"] ?? 40), endOnFailure: process.env["FACT_SHRINK"] === undefined, examples: FOUND },
     );
-  }, 300_000);
+  });
 });

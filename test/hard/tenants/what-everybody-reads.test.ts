@@ -63,7 +63,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
         expect({ ...seen, secrets: secretsIn(text) }).toEqual({ ...seen, status: 200, secrets });
       }
     }
-  }, 300_000);
+  });
 
   test("what holds nothing of anybody holds nothing of anybody", async () => {
     for (const route of HOLDS_NOBODYS) {
@@ -79,7 +79,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
       const address = `${stage.url}/api/v1/users/${encodeURIComponent(asking.userId)}/episodes?${query.toString()}`;
       expect((await callApi<object>(address, { headers: asking.headers })).json).toMatchObject({ episodes: [] });
     }
-  }, 120_000);
+  });
 
   test("the place in another's list is only a place: behind it there is one's own or nothing", async () => {
     const lists = (person: Person) => [
@@ -103,7 +103,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
         expect(text).not.toContain(victim.turn.conversation_id);
       }
     }
-  }, 120_000);
+  });
 
   test("a foreign id is like one that never was, on every route that takes one, and nothing changes", async () => {
     const before = fingerprints(await readOwnedRows(stage.database));
@@ -135,7 +135,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
       }
     }
     expect(fingerprints(await readOwnedRows(stage.database))).toEqual(before);
-  }, 300_000);
+  });
 
   test("the knowledge of another tenant cannot be named, read, changed or deleted", async () => {
     const before = fingerprints(await readOwnedRows(stage.database));
@@ -161,7 +161,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
       expect((await postJson(`${stage.url}/api/v1/knowledge/only-acme/documents`, document, headers)).status).toBe(404);
     }
     expect(fingerprints(await readOwnedRows(stage.database))).toEqual(before);
-  }, 120_000);
+  });
 
   test("the agent of another tenant cannot be named, read or deleted, and its skill neither", async () => {
     const before = fingerprints(await readOwnedRows(stage.database));
@@ -179,7 +179,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
         expect((await callApi(`${stage.url}/api/v1/${path}`, { method, headers })).status).toBe(404);
     }
     expect(fingerprints(await readOwnedRows(stage.database))).toEqual(before);
-  }, 120_000);
+  });
 
   test("each row in Postgres belongs to whoever said what is in it", async () => {
     const owners = new Map(stage.people.map((person) => [person.secret, [person.tenantId, person.userId]]));
@@ -201,7 +201,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
       const texts = rows.filter(({ table, text }) => table === "messages" && secretsIn(text).includes(person.secret));
       expect(texts.length).toBeGreaterThanOrEqual(3);
     }
-  }, 120_000);
+  });
 
   test("each entity in Milvus, and what the index has of it in Postgres, has the key that is derived from its owner", async () => {
     const keys = new Map(stage.people.map(({ secret, tenantId, userId }) => [secret, ownerKey(tenantId, userId)]));
@@ -215,7 +215,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     }
     expect([...found.keys()].toSorted()).toEqual([...keys.keys()].toSorted());
     for (const { secret } of stage.people) expect({ secret, episodes: found.get(secret) }).toEqual({ secret, episodes: 2 });
-  }, 120_000);
+  });
 
   test("erasing one leaves every row and entity of those who look like it", async () => {
     const [erased, ...others] = [adaOf("acme"), ...stage.people.filter((person) => person !== adaOf("acme"))];
@@ -232,5 +232,5 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     expect(await leftOf(erased)).toEqual([]);
     expect((await rowsOf()).filter((row) => !isErased(row))).toEqual(before.rows.filter((row) => !isErased(row)));
     expect(await Promise.all(others.slice(0, 14).map(leftOf))).toEqual(before.others);
-  }, 300_000);
+  });
 });

@@ -60,7 +60,7 @@ describe("a rebuild of the index", () => {
     const stopping = new AbortController();
     const interrupted = rebuild({ signal: stopping.signal });
     interrupted.catch(() => undefined);
-    await waitUntil("the new one serves", async () => (await records())[old] === "leaving", 60_000);
+    await waitUntil("the new one serves", async () => (await records())[old] === "leaving");
     expect(await dropRetiredIndexes({ database: memory.database, store })).toMatchObject([{ name: old, isInUse: true }]);
     stopping.abort();
     await expect(interrupted).rejects.toThrow();
@@ -68,14 +68,14 @@ describe("a rebuild of the index", () => {
 
     expect(await rebuild()).toEqual({ episodes: 2 * TURNS, resumed: false, left: [] });
     expect(await theOnly()).not.toBe(old);
-  }, 120_000);
+  });
 
   test("waits for other processes only where there may be one that goes on with the old index", async () => {
     for (const isAlone of [true, false]) {
       expect(await rebuild({ isAlone, oldNameUnusedMs: LONGER_THAN_THE_TEST_MS })).toMatchObject({ episodes: 2 * TURNS, left: [] });
       await memory.database.query({ text: "delete from search_indexes" }); // there is none that others could go on with
     }
-  }, 120_000);
+  });
 
   test("that cannot drop the old index says so and keeps its record, with which it is dropped later, whichever store serves then", async () => {
     const query: Database["query"] = (statement) =>
@@ -90,14 +90,14 @@ describe("a rebuild of the index", () => {
 
     expect(await dropRetiredIndexes({ database: memory.database, store: null, isAlone: true })).toEqual([]);
     expect(await theOnly()).not.toBe(old);
-  }, 120_000);
+  });
 
   test("leaves out what an erase takes that has marked before the rebuild and commits after it has read", async () => {
     const mark = `insert into erase_markers (id, owner_key, episode_id, erased_at)
       select gen_random_uuid(), $1, id, clock_timestamp() - interval '2 seconds' from messages where role = 'user' order by id limit 1`;
     await memory.database.query({ text: mark, values: [ownerKey("tenant", "ada")] });
     expect(await rebuild({ isAlone: true })).toMatchObject({ episodes: 2 * TURNS - 1 });
-  }, 60_000);
+  });
 
   test("adds up what it has written and needs no index that can count", async () => {
     const count = (): Promise<never> =>
@@ -109,14 +109,14 @@ describe("a rebuild of the index", () => {
     expect(seen).toEqual(seen.map(([done]) => [done, 2 * TURNS]).toSorted(([one = 0], [other = 0]) => one - other));
     expect(seen.length).toBeGreaterThan(4);
     expect(seen.at(-1)).toEqual([2 * TURNS, 2 * TURNS]);
-  }, 120_000);
+  });
 
   test("beside another of the same configuration is the same rebuild: both end with one whole index that serves", async () => {
     expect(await Promise.all([rebuild(), rebuild()])).toMatchObject([{ left: [] }, { left: [] }]);
     const name = await theOnly();
     const [row] = await memory.database.query<{ count: number }>({ text: `select count(*)::int as count from search."${name}"` });
     expect(row?.count).toBe(2 * TURNS);
-  }, 120_000);
+  });
 
   test("that another one with another configuration has given up changes nothing, and leaves nothing that is not known", async () => {
     const embedPassages = async (texts: readonly string[]): Promise<number[][]> => {
@@ -130,7 +130,7 @@ describe("a rebuild of the index", () => {
     expect((await store.listIndexes()).filter((name) => name.startsWith("episodes_")).toSorted()).toEqual(
       [old, ...Object.keys(others)].toSorted(),
     );
-  }, 120_000);
+  });
 });
 
 const PLACE = { tenantId: "tenant", prefix: "travel" };
@@ -172,4 +172,4 @@ test("a rebuild for another embedder takes the documents along, leaves out what 
   expect(await (await rebuilt.index.chunks.open(await rebuilt.index.name())).count()).toBe(1);
   await expect(openEpisodicMemory({ database, store, embedder: SMALL })).rejects.toMatchObject({ code: "invalid_configuration" });
   await database.close();
-}, 60_000);
+});

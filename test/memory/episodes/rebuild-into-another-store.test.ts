@@ -26,7 +26,7 @@ function describeBothWays(): void {
     await memory.remember(exchanges(["I keep bees.", "How nice."], ["I live in Porto.", "Good."]), OWNER);
     await memory.index.chunks.open(await memory.index.name());
     await milvus.openIndex(definitionOf("episodes_of_another_service"));
-  }, 120_000);
+  });
   afterAll(async () => {
     await milvus.close();
     await memory.close();
@@ -55,7 +55,7 @@ function describeBothWays(): void {
     const name = await serving();
     expect(await postgres.listIndexes()).toEqual([chunkIndexName(name), name, "episodes_of_another_service"]);
     expect(await held()).toEqual({ [`search.${name}`]: 2, [`${milvus.description}: ${name}`]: 2 });
-  }, 120_000);
+  });
 
   test("out of a Milvus that is not configured any more names what remains there, which the audit sees; it is dropped once that Milvus can be reached", async () => {
     const old = await serving();
@@ -78,7 +78,7 @@ function describeBothWays(): void {
     });
     await expect(stale.upsert([late])).rejects.toThrow("does not exist");
     expect(await milvus.listIndexes()).toEqual(["episodes_of_another_service"]);
-  }, 120_000);
+  });
 }
 
 const missing = await whyNoMilvus();

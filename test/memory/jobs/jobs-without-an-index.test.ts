@@ -43,7 +43,7 @@ describe("jobs in a process whose index is switched off", () => {
     jobs = await runMemoryJobs({ database, summaryModel: null, episodicMemory, pollMs: 200, onRun: (run) => runs.push(run) });
   }
   const firstRun = () => waitUntil("a job has run", () => runs[0]);
-  const done = () => waitUntil("a job is done", () => runs.some(({ outcome }) => outcome === "done"), 30_000);
+  const done = () => waitUntil("a job is done", () => runs.some(({ outcome }) => outcome === "done"));
   const counts = () => makeJobOverview(database).count(null);
 
   /** A conversation of two turns, and its index job. */
@@ -97,7 +97,7 @@ describe("jobs in a process whose index is switched off", () => {
       expect(await firstRun()).toMatchObject({ kind: "ingest", outcome: "failed", error: { code: "index_unavailable" } });
       expect(await status()).toBe("pending");
       await runWith(await openMemory());
-      await waitUntil("it is indexed", async () => (await status()) === "indexed", 30_000);
+      await waitUntil("it is indexed", async () => (await status()) === "indexed");
     });
 
     test("ends with its document", async () => {

@@ -21,7 +21,7 @@ const openMemory = async (database: Database): Promise<EpisodicMemory> =>
 /** Runs jobs until none is left. */
 async function doJobs(database: Database, episodicMemory: EpisodicMemory): Promise<void> {
   const jobs = await runMemoryJobs({ database, summaryModel: null, episodicMemory });
-  await waitUntil("there is no job", async () => (await database.query({ text: "select from pgboss.job" })).length === 0, 30_000);
+  await waitUntil("there is no job", async () => (await database.query({ text: "select from pgboss.job" })).length === 0);
   await jobs.stop();
 }
 

@@ -1,13 +1,11 @@
 import { readdir, readFile } from "node:fs/promises";
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
 import { generateDialogues } from "../../../benchmarks/support/dialogues/generate-dialogues.ts";
 import { openRecallSet, ownerOf } from "../../../benchmarks/support/recall/open-set.ts";
 import { type Place, PGLITE, PLACES } from "../../../benchmarks/support/recall/places.ts";
 import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 import type { MessageToImport } from "../../../stores/postgres/conversations/plan-import.ts";
 import { splitSentences } from "../../../text/split-sentences.ts";
-
-jest.setTimeout(300_000);
 
 const DECISIONS = new URL("../../../docs/decisions/", import.meta.url);
 const QUESTIONS = 120;

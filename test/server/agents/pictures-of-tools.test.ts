@@ -53,7 +53,7 @@ test("the model sees the picture of an MCP tool behind the results, and later tu
   await ask("looker", "What was it?", "look");
   expect(JSON.stringify(sent())).toContain("[picture 图片]");
   expect(JSON.stringify(sent())).not.toContain("image_url");
-}, 60_000);
+});
 
 test("the picture of a call that somebody allows is shown, too", async () => {
   await makeAgent("asker", { tools: ["camera"], permissions: [{ tool: "camera", action: "ask" }] });

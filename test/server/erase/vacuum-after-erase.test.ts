@@ -44,7 +44,7 @@ describe("an embedded service that was told something and then to erase it", () 
     expect(await filesHolding(running.folder, "Zwiebelkeptstadt")).not.toEqual([]);
     const { json } = await running.episodes("kept", { query: "Minka" });
     expect({ found: json.episodes.length, degraded: json.degraded }).toEqual({ found: 1, degraded: [] });
-  }, 240_000);
+  });
 
   test("keeps nothing of an erased exchange in any file, and the others of its conversation", async () => {
     await say("ada", "I live in Zwiebelkeptstadt.");
@@ -53,5 +53,5 @@ describe("an embedded service that was told something and then to erase it", () 
     await erase(`users/ada/episodes/${asked?.id ?? ""}`);
     await untilGone("Zwiebelgone");
     expect(await filesHolding(running.folder, "Zwiebelkeptstadt")).not.toEqual([]);
-  }, 240_000);
+  });
 });

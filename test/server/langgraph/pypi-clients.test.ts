@@ -64,14 +64,10 @@ describeUnless(missing, "LangGraph's clients of PyPI, as they are", () => {
     ["RemoteGraph is a node of another graph that remembers", "remote", ["Hi there.", 4]],
     ["an interrupt passes through it to the graph around it, and back", "interrupt", ["permission", "Ordered."]],
   ];
-  test.each(STORIES)(
-    "%s",
-    async (_what, story, expected) => {
-      if (story.endsWith("errors")) running.model.answer({ status: 500 });
-      if (story === "interrupt") askingClient(running).follow([callOf("order", { item: "tea" })], "Ordered.");
-      const { stdout } = await promisify(execFile)(python, [PROGRAM, `${running.url}/langgraph`, story]);
-      expect(JSON.parse(stdout)).toEqual(expected);
-    },
-    60_000,
-  );
+  test.each(STORIES)("%s", async (_what, story, expected) => {
+    if (story.endsWith("errors")) running.model.answer({ status: 500 });
+    if (story === "interrupt") askingClient(running).follow([callOf("order", { item: "tea" })], "Ordered.");
+    const { stdout } = await promisify(execFile)(python, [PROGRAM, `${running.url}/langgraph`, story]);
+    expect(JSON.parse(stdout)).toEqual(expected);
+  });
 });

@@ -76,7 +76,7 @@ describe("a user's memory over MCP, with the official client", () => {
     const client = await connectAs(user);
     expect(await call(client, "remember", { content })).toEqual({ text: expect.stringMatching(/^Remembered/) as unknown, isError: false });
     expect((await call(client, "remember", { content })).text).toBe("That is remembered already.");
-    await waitUntil("it is recalled", async () => (await call(client, "recall", { query })).text.includes(word), 60_000);
+    await waitUntil("it is recalled", async () => (await call(client, "recall", { query })).text.includes(word));
     const [conversation] = await listConversations(service.url, user, WRITE);
     expect(conversation).toMatchObject({ session_id: "mcp", message_count: 1 });
     expect((await callApi(`${service.url}/api/v1/users/${user}`, { method: "DELETE", headers: WRITE })).status).toBe(200);
@@ -133,7 +133,7 @@ describe("a user's memory over MCP, with the official client", () => {
     );
     const client = await connectAs(aUser());
     const found = async () => (await call(client, "knowledge_search", { query: "When does the ferry leave?", kb: "ferries" })).text;
-    await waitUntil("the document is indexed", async () => (await found()).includes("Suomenlinna"), 60_000);
+    await waitUntil("the document is indexed", async () => (await found()).includes("Suomenlinna"));
     const other = await connectAs(aUser(), bearer("key-of-other"));
     expect(await call(other, "knowledge_search", { query: "ferry", kb: "ferries" })).toMatchObject({ isError: true });
     expect((await call(other, "knowledge_search", { query: "ferry" })).text).toBe("Nothing was found.");

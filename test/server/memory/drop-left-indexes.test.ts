@@ -53,7 +53,7 @@ describe("a service that starts", () => {
     expect(await store.listIndexes()).toEqual(["chunks_building", "episodes_building", "episodes_of_nobody"]);
     await episodes.close();
     expect(errors).toEqual([]);
-  }, 60_000);
+  });
 
   test("and stops again at once leaves what is still in use to the next one, without complaint", async () => {
     await addIndex("episodes_a_moment_ago", 0);
@@ -74,5 +74,5 @@ describe("a service that starts", () => {
     expect(await store.listIndexes()).toEqual([]);
     await second.close();
     expect(errors).toEqual([]);
-  }, 60_000);
+  });
 });

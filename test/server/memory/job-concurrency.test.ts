@@ -18,4 +18,4 @@ test("JOB_CONCURRENCY jobs of a process are at work at a time, the others wait f
   expect(running.memoryRequests()).toHaveLength(2);
   over.resolve();
   await waitUntil("the others have had their place", () => running.memoryRequests().length === USERS.length);
-}, 60_000);
+});

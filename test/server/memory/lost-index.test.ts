@@ -68,7 +68,7 @@ test("data that was brought here without its index is told as degraded, by every
   });
   expect(found.degraded).toEqual([]);
   expect(found.episodes.map(({ user_message }) => user_message)).toContain("My boat is called Calypso");
-}, 120_000);
+});
 
 test("a user is erased although the index is lost", async () => {
   const folder = await prepare((statement, name) => statement(`truncate search."${name}"`));
@@ -76,7 +76,7 @@ test("a user is erased although the index is lost", async () => {
   expect((await find(service, "Calypso")).degraded).toEqual(["episodic"]);
   expect((await callApi(`${service.url}/api/v1/users/ada`, { method: "DELETE" })).status).toBe(200);
   expect(await find(service, "Calypso")).toEqual({ episodes: [], degraded: [] });
-}, 60_000);
+});
 
 test("an index whose one exchange was erased is not taken for a lost one", async () => {
   const { folder, remove } = await createDataFolder();
@@ -91,4 +91,4 @@ test("an index whose one exchange was erased is not taken for a lost one", async
   const { conversation_id } = await say(service, "My cat is called Minka");
   expect((await settle(service, conversation_id)).json.settled).toBe(true);
   expect((await find(service, "Minka")).episodes).toHaveLength(1);
-}, 60_000);
+});

@@ -20,7 +20,7 @@ describe("a search of one's own messages", () => {
     conversationId = (await running.bring("ada", importedTurns(FILMS))).conversation_id;
     await running.bring("bob", importedTurns([["A film of Bergman about the museum", "Yes."]]));
     await running.settle(conversationId);
-  }, 60_000);
+  });
 
   const find = (query: Record<string, string>, user = "ada") =>
     callApi<Found>(`${running.url}/api/v1/users/${user}/messages?${new URLSearchParams(query).toString()}`);

@@ -62,6 +62,6 @@ describe("the metrics of faults", () => {
       expect(errors).not.toEqual([]);
     }
     await proxy.restore();
-    await waitUntil("the queue is readable", async () => (await readMetrics(running.url)).samples.get(READABLE) === 1, 30_000);
+    await waitUntil("the queue is readable", async () => (await readMetrics(running.url)).samples.get(READABLE) === 1);
   });
 });

@@ -89,7 +89,7 @@ async function expectReadOnly(service: TestService): Promise<void> {
     await expectReadOnly(service);
     await disk.empty();
     await untilReady(service);
-  }, 60_000);
+  });
 
   test("says of a DATA_DIR without room for the next file of the database that it is read-only", async () => {
     const disk = await mountSmallDisk(200);
@@ -103,7 +103,7 @@ async function expectReadOnly(service: TestService): Promise<void> {
     expect(await freeBytes()).toBeLessThan(16 * 1024 * 1024);
     await disk.empty();
     expect(await service.get("/readyz")).toMatchObject(READY);
-  }, 60_000);
+  });
 });
 
 describe("/readyz", () => {
@@ -166,7 +166,7 @@ describe("/readyz", () => {
     const asked = server.seen.length;
     await service.get("/readyz");
     expect(server.seen).toHaveLength(asked);
-  }, 30_000);
+  });
 
   test("does not ask for a model's server when the offline model answers", async () => {
     expect((await (await open()).get("/readyz")).json).toEqual(READY.json);

@@ -33,4 +33,4 @@ test("studio.ts opens one store for a process, loaded anew or not, gives each re
     child.kill("SIGKILL");
     await remove();
   }
-}, 60_000);
+});

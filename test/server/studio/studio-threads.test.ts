@@ -23,7 +23,7 @@ describe("a thread in Studio", () => {
   let studio: StudioProcess;
   beforeAll(async () => {
     studio = await startStudio({ DATABASE_URL: database.url, ENABLE_EPISODIC_MEMORY: "false" });
-  }, 120_000);
+  });
   afterAll(() => studio.stop());
 
   const countConnections = async (): Promise<number> => {
@@ -48,5 +48,5 @@ describe("a thread in Studio", () => {
     // A pool of ten, and those that listen for jobs and turns.
     expect(await countConnections()).toBeLessThanOrEqual(Math.max(connections, 13));
     expect(studio.memory()).toBeLessThan(megabytes + 200);
-  }, 120_000);
+  });
 });

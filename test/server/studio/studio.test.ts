@@ -30,7 +30,7 @@ describe("npm run studio", () => {
       EMBEDDING_MODEL: "built-in",
       ENABLE_CORE_MEMORY: "false",
     });
-  }, 120_000);
+  });
   afterAll(async () => {
     await studio.stop();
     await model.close();
@@ -69,7 +69,7 @@ describe("npm run studio", () => {
     const { values } = await thread.state();
     expect(new Set(answer.map(({ id }) => id))).toEqual(new Set([values["answerMessageId"]]));
     expect(values.messages.map(({ id }) => id)).toEqual([values["currentMessageId"], values["answerMessageId"]]);
-  }, 30_000);
+  });
 
   test("keeps what was said when a run is cancelled, and leaves the thread free for the next message", async () => {
     const thread = await studio.createThread();
@@ -81,7 +81,7 @@ describe("npm run studio", () => {
     await waitUntil("the run has ended", async () => (await thread.state()).next.length === 0);
     expect((await thread.state()).values).toMatchObject({ partialAnswer: true, error: { code: "turn_cancelled" } });
     expect(textsOf(await thread.run(human("three"))).slice(-2)).toEqual(["three", "re: three and so on"]);
-  }, 60_000);
+  });
 
   test("takes a run from an earlier point of a thread as one more turn at the end, and the thread shows the conversation as it is", async () => {
     const thread = await studio.createThread();
@@ -92,7 +92,7 @@ describe("npm run studio", () => {
     expect(forked.conversationId).toBe(first.conversationId);
     expect(forked.messages.slice(0, 4)).toEqual(second.messages);
     expect(textsOf(forked).slice(4)).toEqual(["other", "re: other and so on"]);
-  }, 60_000);
+  });
 
   test("leaves the state of a thread alone in runs without one", async () => {
     const thread = await studio.createThread();
@@ -102,10 +102,10 @@ describe("npm run studio", () => {
     ]);
     expect(others.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200]);
     expect((await thread.state()).values.messages).toEqual(kept.messages);
-  }, 60_000);
+  });
 
   test("fails a run without a message with what to send", async () => {
     const thread = await studio.createThread();
     await expect(thread.run({ messages: [] })).rejects.toThrow("message: is missing; send a string");
-  }, 30_000);
+  });
 });

@@ -45,7 +45,7 @@ describe("QUESTION_WEBHOOK_URL", () => {
   test("is told of a question, signed, also when it fails twice before, and the turn waits for none of it", async () => {
     failures = 2;
     const { question, turn_id, conversation_id } = await client.untilWaiting("asks", { message: "Order something secret." });
-    await waitUntil("it is told", () => received.length === 3, 30_000);
+    await waitUntil("it is told", () => received.length === 3);
     expect(new Set(received.map(({ body }) => body)).size).toBe(1);
     for (const { headers, body } of received) {
       const [id, timestamp] = [headers["webhook-id"], headers["webhook-timestamp"]];
@@ -74,7 +74,7 @@ describe("QUESTION_WEBHOOK_URL", () => {
     await client.answer(waiting, { answer: "deny" });
     expect(statuses(await client.rest(waiting)).at(-1)).toBe("done");
     const jobs = async () => (await callApi<{ jobs: { kind: string }[] }>(`${service.url}/api/v1/jobs`)).text.includes("tell_question");
-    await waitUntil("the job has ended", async () => !(await jobs()), 30_000);
+    await waitUntil("the job has ended", async () => !(await jobs()));
     failures = 0;
     expect(received.every(({ body }) => body.includes(waiting.turn_id))).toBe(true);
     expect(received.some(({ body }) => body.includes(atCaller.turn_id))).toBe(false);

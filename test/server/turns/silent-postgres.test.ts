@@ -50,7 +50,7 @@ describe("a turn whose acknowledgement is lost between the service and Postgres"
     expect(answerOf(lost)).toBe("Hi.");
     expect(contentOf((await send(headers)).events, "done")).toEqual(contentOf(lost.events, "done"));
     expect(await stored()).toEqual(["hello", "Hi."]);
-  }, 60_000);
+  });
 
   test("as it begins, with Postgres away for long behind it, is refused, and goes on with the stored message when its key comes again", async () => {
     const headers = { "idempotency-key": uuidv7() };
@@ -60,7 +60,7 @@ describe("a turn whose acknowledgement is lost between the service and Postgres"
     await proxy.restore();
     expect(answerOf(await send(headers))).toBe("Hi.");
     expect(await stored()).toEqual(["hello", "Hi."]);
-  }, 60_000);
+  });
 
   test("as it begins, with Postgres away for long behind it and no key, is refused and taken back: sent again it is there once", async () => {
     expect(await loseBegin({}, () => proxy.refuse())).toMatchObject(UNAVAILABLE);
@@ -68,7 +68,7 @@ describe("a turn whose acknowledgement is lost between the service and Postgres"
     await waitUntil("nothing of it is stored", async () => (await stored()).length === 0);
     expect(answerOf(await send())).toBe("Hi.");
     expect(await stored()).toEqual(["hello", "Hi."]);
-  }, 60_000);
+  });
 });
 
 describe("a turn that another process asks to stop, and that does not hear of it", () => {

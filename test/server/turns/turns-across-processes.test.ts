@@ -207,5 +207,5 @@ describe("a turn of another process on the same Postgres", () => {
     ]);
     there = await startAnother();
     expect(contentOf((await send(there.url)).events, "done").message_id).toBe(again.message_id);
-  }, 60_000);
+  });
 });

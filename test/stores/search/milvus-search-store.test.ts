@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { ownerKey } from "../../../stores/search/index-keys.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
@@ -12,8 +12,6 @@ import { describeUnless } from "../../support/describe-unless.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { succeeds, waitUntil } from "../../support/wait-until.ts";
 import { ANNA, definitionOf, DIMENSIONS, direction, sampleDocument, sampleId } from "./sample-document.ts";
-
-jest.setTimeout(120_000);
 
 const OWNERS = Array.from({ length: 40 }, (_, number) => ownerKey("acme", `user-${number}`));
 const PATIENT_MS = 30_000;

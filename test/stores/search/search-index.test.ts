@@ -160,5 +160,5 @@ function describeEquality(): void {
       }
     }
     for (const other of others) expect(await other.fetch(ANNA, [sampleId(5)])).toEqual(await first.fetch(ANNA, [sampleId(5)]));
-  }, 180_000);
+  });
 }

@@ -39,7 +39,7 @@ export function makeKnowledgeClient(url: string, headers: Record<string, string>
         const all = await list(kb);
         return all.every(({ status }) => status !== "pending") && all;
       };
-      return waitUntil(`the documents of ${kb} are read`, look, 60_000);
+      return waitUntil(`the documents of ${kb} are read`, look);
     },
   };
 }

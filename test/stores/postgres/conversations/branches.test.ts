@@ -51,7 +51,7 @@ describeStores("branches", (stores) => {
     await expect(begin({ ...session, editOf: next.messageId })).rejects.toMatchObject({ code: "invalid_request" });
     expect(await idsOf(owned)).toEqual(before);
     await complete({ ...session, editOf: last.messageId });
-  }, 30_000);
+  });
 
   describe("refuse", () => {
     const wrong = "00000000-0000-4000-8000-000000000000";

@@ -113,7 +113,7 @@ describe("migrate on an empty database", () => {
     over.resolve();
     await expect(holding).rejects.toThrow("taken back");
     expect(await migrating).toEqual(await migrationNames());
-  }, 60_000);
+  });
 
   test("tries again when it and somebody else wait for each other, and is the one that gives way", async () => {
     const [database, other, third] = await openEmpty(3);
@@ -130,7 +130,7 @@ describe("migrate on an empty database", () => {
     const migrating = migrate(database);
     await expect(holding).rejects.toThrow("taken back");
     expect(await migrating).toEqual(await migrationNames());
-  }, 60_000);
+  });
 
   test("lets the version before start beside a migration that names its newest one, and no version before that", async () => {
     const [database] = await openEmpty(1);

@@ -84,7 +84,7 @@ describe(`statements over conversations of ${LENGTH} messages among others on re
     const others = await Promise.all(Array.from({ length: OTHERS }, () => storeConversation(database, { count: LENGTH_OF_OTHERS })));
     short = others[0] as OwnedConversation;
     await database.query({ text: "analyze" });
-  }, 120_000);
+  });
 
   /** The statements of this work that read messages, as the stores send them. */
   async function statementsOf(work: (recorded: Database) => Promise<unknown>): Promise<Statement[]> {
