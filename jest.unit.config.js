@@ -7,9 +7,16 @@ const { globalSetup: _setUp, globalTeardown: _tearDown, ...settings } = everythi
 /** What the global set-up makes, and servers that a test starts itself. */
 const OF_THE_SETUP =
   /TEST_SERVER_URL|TEST_SNAPSHOT|"\.\.\/\.\.\/dist\/|IN_MEMORY|"memory:|openEmbeddedPostgres|PGlite|start(?:Milvus|Postgres)/;
-const SLOW = ["hard", "repeated", "benchmarks", "web", "memory/parsing/hostile-documents.test.ts", "package/examples.test.ts"].map(
-  (name) => `test/${name}`,
-);
+const SLOW = [
+  "hard",
+  "repeated",
+  "benchmarks",
+  "web",
+  "package/examples",
+  "agents/mcp/official",
+  "agents/tools/web-fetch",
+  "memory/parsing",
+].map((name) => `test/${name}`);
 
 /** Whether a test, or a file of the tests or benchmarks that it imports, needs what is started for all of them. */
 function needsSetup(file, seen = new Set()) {
@@ -23,5 +30,5 @@ function needsSetup(file, seen = new Set()) {
 
 const tests = globSync("test/**/*.test.ts").filter((file) => !SLOW.some((slow) => file.startsWith(slow)));
 
-/** The tests that start no server and no database: what `npm run check` runs, in seconds. */
-export default { ...settings, testMatch: tests.filter((file) => !needsSetup(file)).map((file) => `<rootDir>/${file}`) };
+/** The tests that start no server and no database: what `npm run check` runs, in seconds. They wait less than others, so fewer run at once. */
+export default { ...settings, maxWorkers: 3, testMatch: tests.filter((file) => !needsSetup(file)).map((file) => `<rootDir>/${file}`) };
