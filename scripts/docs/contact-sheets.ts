@@ -104,6 +104,12 @@ const viewsOf = (talked: Talked, inTalk = `/#/chat/${talked.conversation}`): Rec
 
 type Taken = Record<keyof typeof SIZES, string>;
 
+/** Until nothing moves and nothing is loading any more. */
+async function settle(page: Page, { loading }: { loading: string }): Promise<void> {
+  await page.waitForTimeout(SETTLED_MS);
+  for (const note of await page.getByText(loading, { exact: true }).all()) await note.waitFor({ state: "hidden" });
+}
+
 async function take(
   browser: Browser,
   url: string,
@@ -116,10 +122,10 @@ async function take(
   try {
     if (view.user !== null) await page.addInitScript(`localStorage.setItem("conversation-graph.user", ${JSON.stringify(USER)})`);
     await page.goto(new URL(view.at, url).href);
-    await page.waitForTimeout(SETTLED_MS);
+    await settle(page, LANGUAGES[locale]);
     if (view.open) {
       await view.open(page, LANGUAGES[locale]);
-      await page.waitForTimeout(SETTLED_MS);
+      await settle(page, LANGUAGES[locale]);
     }
     return (await page.screenshot({ type: "png" })).toString("base64");
   } finally {
