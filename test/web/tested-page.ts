@@ -11,7 +11,7 @@ import { describeUnless } from "../support/describe-unless.ts";
 import { useOpened } from "../support/use-opened.ts";
 
 /** The browser shares its machine with everything else that is tested. */
-const PATIENCE_MS = 30_000;
+const PATIENCE_MS = 120_000;
 const missing = await whyNoBrowser();
 
 /** The page's texts in English. */
