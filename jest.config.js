@@ -10,7 +10,7 @@ export default {
   moduleNameMapper: { "^fast-check$": "<rootDir>/test/support/fast-check.ts" },
   globalSetup: "<rootDir>/test/support/global-setup.ts",
   globalTeardown: "<rootDir>/test/support/global-teardown.ts",
-  // Nothing depends on it: on a busy machine tests take ten times as long as on a quiet one.
+  // Only a test that hangs reaches it: on a busy machine tests take ten times as long as on a quiet one.
   testTimeout: 300_000,
   // With --coverage, as in .ci/run: what the tests run of the nodes, file by file. Less than 90 % fails.
   collectCoverageFrom: ["nodes/**/*.ts"],

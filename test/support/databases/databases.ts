@@ -32,6 +32,7 @@ export async function createRealDatabase(template = TEMPLATE_DATABASE): Promise<
 export const createEmptyDatabase = () => createRealDatabase("template0");
 
 export async function openTestEmbedded(): Promise<Database> {
+  required("TEST_SNAPSHOT"); // without it the folder would be empty
   const { folder, remove } = await createDataFolder();
   const database = await openEmbeddedPostgres(folder);
   return { ...database, close: () => database.close().then(remove) };
