@@ -104,10 +104,12 @@ const viewsOf = (talked: Talked, inTalk = `/#/chat/${talked.conversation}`): Rec
 
 type Taken = Record<keyof typeof SIZES, string>;
 
-/** Until nothing moves and nothing is loading any more. */
+/** Until nothing moves and nothing is loading any more; what is behind a dialog may load, as it does until there is a key. */
 async function settle(page: Page, { loading }: { loading: string }): Promise<void> {
   await page.waitForTimeout(SETTLED_MS);
-  for (const note of await page.getByText(loading, { exact: true }).all()) await note.waitFor({ state: "hidden" });
+  const dialog = page.locator("dialog[open]").last();
+  const shown = (await dialog.isVisible()) ? dialog : page;
+  for (const note of await shown.getByText(loading, { exact: true }).all()) await note.waitFor({ state: "hidden" });
 }
 
 async function take(

@@ -29,7 +29,9 @@ export function answer(body: ChatRequestBody): ModelScript {
     };
     return isFirst ? { toolCalls: [{ name: "core_memory_update", arguments: update }] } : { tokens: ["Nothing to do."] };
   }
-  if (lastMessage(body).includes("buy the tickets")) {
+  // What was recalled stands before the question and can name tickets as well: only an agent that has the tool calls it.
+  const hasTool = (name: string): boolean => body.tools?.some((tool) => tool.function.name === name) ?? false;
+  if (hasTool("ask_decision") && lastMessage(body).includes("buy the tickets")) {
     const options = [
       { label: "The 18:40", description: "regional, bicycles travel free", is_recommended: true },
       { label: "The 19:15", description: "intercity, 5 € for a bicycle" },
@@ -39,7 +41,8 @@ export function answer(body: ChatRequestBody): ModelScript {
     return { toolCalls: [{ name: "ask_decision", arguments: decision }] };
   }
   if (body.messages.at(-1)?.role === "tool") return { tokens: ["Four tickets cost ", "**21.60 €**."] };
-  if (lastMessage(body).includes("four tickets")) return { toolCalls: [{ name: "calculate", arguments: { expression: "4 * 5.40" } }] };
+  if (hasTool("calculate") && lastMessage(body).includes("four tickets"))
+    return { toolCalls: [{ name: "calculate", arguments: { expression: "4 * 5.40" } }] };
   // The last message of a prompt may begin with what was recalled: the question stands at its end.
   const [question = ""] = Object.keys(ANSWERS).toSorted(
     (one, other) => lastMessage(body).lastIndexOf(other) - lastMessage(body).lastIndexOf(one),

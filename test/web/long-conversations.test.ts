@@ -47,6 +47,23 @@ describePage("long and shared conversations on the page", startModelService, (on
     expect(lists).toHaveLength(2);
   });
 
+  test("the newest message stays in sight when the room for messages shrinks, as under a phone's keyboard", async () => {
+    await importMany(30);
+    const tested = await on.open();
+    const { page } = tested;
+    await tested.follow(/number 0/);
+    const newest = page.getByText("number 29", { exact: true });
+    await newest.waitFor();
+    const belowTheEnd = (): Promise<number> =>
+      page.evaluate(
+        "(({ scrollHeight, scrollTop, clientHeight }) => scrollHeight - scrollTop - clientHeight)(document.querySelector('.thread'))",
+      );
+    await waitUntil("the end is shown", async () => (await belowTheEnd()) < 2);
+    const { width, height } = page.viewportSize() ?? { width: 0, height: 0 };
+    await page.setViewportSize({ width, height: height - 300 });
+    await waitUntil("the end is shown again", async () => (await belowTheEnd()) < 2);
+  });
+
   test("earlier ones come too when somebody scrolls up to the first, until there are none", async () => {
     await importMany(230);
     const tested = await on.open();

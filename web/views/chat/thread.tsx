@@ -98,10 +98,12 @@ export function Thread() {
     if (scroller.current?.querySelector("article")) scroller.current.scrollTop = scroller.current.scrollHeight;
   }, []);
   useEffect(() => {
-    if (!inner.current) return undefined;
-    const growing = new ResizeObserver(() => follows.current && toEnd());
-    growing.observe(inner.current);
-    return () => growing.disconnect();
+    if (!inner.current || !scroller.current) return undefined;
+    // The messages grow; the room for them shrinks too, under the context gauge and a phone's keyboard.
+    const resized = new ResizeObserver(() => follows.current && toEnd());
+    resized.observe(inner.current);
+    resized.observe(scroller.current);
+    return () => resized.disconnect();
   }, []);
   function showEarlier(takesFocus: boolean): void {
     if (conversationId.value === null) return;
