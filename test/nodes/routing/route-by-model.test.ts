@@ -68,6 +68,21 @@ describe("the router model", () => {
     expect(errors.map((error) => error.code)).toEqual([code]);
   });
 
+  test("leaves a question without its answer to no base though one is near, or to the nearest that keywords name", async () => {
+    const bases = [
+      { prefix: "rent", description: "Rules about flats, landlords and notice periods", keywords: ["flat"] },
+      { prefix: "work", description: "Rules about overtime, salary and holidays", keywords: ["salary"] },
+    ];
+    const [ask, askWithoutModel] = [server.url, undefined].map((routerUrl) => makeRouter({ bases, embedder, routerUrl }));
+    const doubtful = "What rules are there about the notice board and holidays of the cook?";
+    server.answer({ status: 400 });
+    expect((await askWithoutModel?.(doubtful))?.decision).toMatchObject({ kb_prefix: "rent", method: "embedding" });
+    expect((await ask?.(doubtful))?.decision).toMatchObject({ kb_prefix: "general", method: "default" });
+    const named = "Is a flat or a garage part of the salary in Rome?";
+    expect((await ask?.(named))?.decision).toMatchObject({ kb_prefix: "rent", method: "embedding" });
+    expect(server.seen).toHaveLength(2);
+  });
+
   test.each<[string, ModelScript]>([
     ["says nothing", { firstTokenMs: 60_000 }],
     ["goes on and on", { tokens: Array.from({ length: 1_000 }, () => "word "), betweenMs: 20 }],

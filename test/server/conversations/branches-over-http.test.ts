@@ -86,6 +86,8 @@ test("a version is switched to by its message: to the branch that was shown last
   expect(await contents(id)).toEqual(["Name a dark colour", "Brown."]);
   expect((await switchTo(green.message_id)).status).toBe(200);
   expect(await contents(id)).toEqual(["Name a dark colour", "Green."]);
+  expect((await switchTo(edited)).status).toBe(200);
+  expect(await contents(id)).toEqual(["Name a dark colour", "Green."]);
   expect((await switchTo(original)).status).toBe(200);
   expect((await switchTo(uuidv7())).status).toBe(404);
   for (const body of [{}, { branch_id: id, message_id: original }])

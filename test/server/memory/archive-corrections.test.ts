@@ -124,6 +124,18 @@ describe("an archived memory that the memory agent corrects or deletes", () => {
     for (const word of ["Albatross", "Minerva"]) await expectNowhere(word);
   });
 
+  test("is named as a search's best result until it is erased, whatever else is", async () => {
+    await sayThen(UPDATE);
+    const bestResult = async () => (await operations()).find(({ operation }) => operation === "archival_search")?.top_result;
+    expect(await bestResult()).toMatchObject({ id: memoryId });
+    const { conversation_id: other } = await running.say(user, "Something else.", "third");
+    await running.settle(other);
+    await erase(`conversations/${other}`);
+    expect(await bestResult()).toMatchObject({ id: memoryId });
+    await erase(`conversations/${told}`);
+    expect(await bestResult()).toBeNull();
+  });
+
   test("that was deleted is not quoted any more when what it came from is erased", async () => {
     await sayThen(DELETE);
     await erase(`conversations/${told}`);
