@@ -11,9 +11,12 @@ import { cancelTurn, getTurn, streamTurn } from "../../support/clients/turn-clie
 
 const WORDS = Array.from({ length: 10 }, (_, index) => `word${index} `);
 
+/** Longer than a busy machine holds a process up: a turn whose lease ends loses its conversation to one that waits. */
+const TURN_LEASE_MS = "10000";
+
 const database = useTestPostgres();
-const here = useOpened(() => openServiceWithModel({ DATABASE_URL: database.url, TURN_LEASE_MS: "2000" }));
-const startAnother = () => startServiceProcess({ DATABASE_URL: database.url, OPENAI_BASE_URL: here.model.url, TURN_LEASE_MS: "2000" });
+const here = useOpened(() => openServiceWithModel({ DATABASE_URL: database.url, TURN_LEASE_MS }));
+const startAnother = () => startServiceProcess({ DATABASE_URL: database.url, OPENAI_BASE_URL: here.model.url, TURN_LEASE_MS });
 let there: ServiceProcess;
 beforeAll(async () => {
   there = await startAnother();
