@@ -28,7 +28,7 @@ const WHOLE = `What is my dog called? | Where does my sister live and what does 
   | Is it possible to cancel my gym contract? | What time is it? | Is there a pharmacy near my home?
   | What was that film we watched last summer in Rome? | What did I do on that Monday in May? | Hello | 我上次看的那部电影叫什么 | 这个周末我有什么安排
   | what is photosynthesis | how many litres are in a gallon | is aspirin ok for dogs | Where was the Treaty of Tordesillas signed?
-  | Why did Marta leave her job? | 苹果树几年能结果 | 《南京条约》的主要内容是什么 | 从上海怎么去黄山 | 我喜欢哪些音乐
+  | Does the museum have a comedy poster? | Why did Marta leave her job? | 苹果树几年能结果 | 《南京条约》的主要内容是什么 | 从上海怎么去黄山 | 我喜欢哪些音乐
   | 我的钥匙呢？ | 公司那边的会议是几点 | 我还有其他爱好吗 | 我可以问这个问题吗`;
 
 /** What is added to the question; empty when it stays as it is. */
