@@ -42,10 +42,7 @@ export function Welcome() {
           {isOffline ? (
             <>
               <p class="quiet small">{t.connectExplain}</p>
-              <pre
-                class="small"
-                tabIndex={0}
-              >{`OPENAI_API_KEY=…\n# ${t.orLocal}\nOPENAI_BASE_URL=http://127.0.0.1:11434/v1\nCHAT_MODEL=qwen3:8b`}</pre>
+              <pre class="small">{`OPENAI_API_KEY=…\n# ${t.orLocal}\nOPENAI_BASE_URL=http://127.0.0.1:11434/v1\nCHAT_MODEL=qwen3:8b`}</pre>
             </>
           ) : (
             <p class="quiet small" dir="auto">
