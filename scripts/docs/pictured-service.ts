@@ -120,6 +120,10 @@ export async function talkBefore(url: string): Promise<Talked> {
     title: "Bicycles on trains",
     text: "# Bicycles on trains\n\nBicycles travel free on regional trains. On intercity trains they need a reservation and cost 5 €.",
   });
+  await send("/knowledge/trains/documents", {
+    title: "Tickets",
+    text: "# Tickets\n\nA ticket for a regional train is bought at the station. A place for a bicycle on an intercity train is booked with the ticket.",
+  });
   await send("/agents/traveller", { description: "Books tickets", tools: ["ask_decision"], keywords: ["tickets"] }, "PUT");
   const adding = { description: "Adds up", tools: ["calculate"], permissions: [{ tool: "calculate", action: "ask" }] };
   await send("/agents/accountant", adding, "PUT");

@@ -43,6 +43,11 @@ describePage("documents on the page", startOfflineService, (on) => {
     const first = page.getByRole("region", { name: t.search }).locator("[data-passage]").first();
     await first.getByText("leaves at noon").waitFor();
     expect(await first.innerText()).toContain(t.rank(1));
+    expect(await first.innerText()).not.toContain(t.score(""));
+    await page.getByLabel(t.question).fill("When does the ferry leave, and what does a hotel night cost?");
+    await tested.press(t.go);
+    const second = page.getByRole("region", { name: t.search }).locator("[data-passage]").nth(1);
+    await second.getByText(/^score -?\d/).waitFor();
     expect(await findingsOn(page)).toEqual([]);
     await page.getByRole("link", { name: texts.views.chat }).click();
     await tested.say("When does the ferry leave?");

@@ -19,7 +19,8 @@ function Found({ found: { passages, degraded } }: { found: FoundPassages }) {
                 {heading}
               </span>
               <span class="badge">{t.rank(index + 1)}</span>
-              <span class="quiet small">{t.score(showNumber(score, 3))}</span>
+              {/* It compares the passages of one answer: one alone has nothing to be compared with. */}
+              {passages.length > 1 && <span class="quiet small">{t.score(showNumber(score, 3))}</span>}
             </p>
             <blockquote class="as-written" dir="auto">
               {text}
