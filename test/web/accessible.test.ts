@@ -20,10 +20,18 @@ describePage("the page for everybody", startService, (on) => {
     await tested.press(texts.chat.inspect, tested.answer);
     await page.locator(".operation").first().waitFor();
     found["chat"] = await findingsOn(page);
+    const dialog = page.getByRole("dialog");
     await tested.press(texts.conversations.import);
+    await dialog.waitFor();
     found["import"] = await findingsOn(page);
     await page.keyboard.press("Escape");
+    const script = Promise.withResolvers<void>();
+    await page.route("**/settings-dialog-*.js", (route) => script.promise.then(() => route.continue()));
     await tested.press(texts.settings.open);
+    await page.getByText(texts.loading, { exact: true }).waitFor();
+    found["settings that load"] = await findingsOn(page);
+    script.resolve();
+    await dialog.waitFor();
     found["settings"] = await findingsOn(page);
     await page.keyboard.press("Escape");
     for (const tab of ["core", "episodes", "changes", "jobs", "erase"] as const) {

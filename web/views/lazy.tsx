@@ -17,7 +17,12 @@ export function lazy<Props extends object>(load: () => Promise<ComponentType<Pro
       );
     }, []);
     if (Shown) return <Shown {...props} />;
-    if (!isLost) return <p class="quiet loading">{texts.value.loading}</p>;
+    if (!isLost)
+      return (
+        <p class="quiet loading" role="status">
+          {texts.value.loading}
+        </p>
+      );
     // Offline, or the service has a newer page.
     return (
       <div class="note error" role="alert">

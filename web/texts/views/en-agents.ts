@@ -1,7 +1,12 @@
 /** Agents, skills and MCP servers, in English. */
 export const enAgents = {
   title: "Agents",
-  explain: "Who answers, and with which tools. Everyone who uses this service shares them. The service checks your input as you type.",
+  explain: {
+    agents: "Who answers, and with which tools.",
+    skills: "Instructions for a kind of task. An agent with skills loads one when a task fits.",
+    servers: "Services whose tools agents may use.",
+  },
+  shared: "Everyone who uses this service shares them. The service checks your input as you type.",
   tabs: { agents: "Agents", skills: "Skills", servers: "MCP servers" },
   fresh: { agents: "New agent", skills: "New skill", servers: "New MCP server" },
   none: { agents: "No agents yet.", skills: "No skills yet.", servers: "No MCP servers yet." },

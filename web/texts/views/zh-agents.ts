@@ -3,7 +3,12 @@ import type { enAgents } from "./en-agents.ts";
 /** Agents, skills and MCP servers, in Chinese. */
 export const zhAgents: typeof enAgents = {
   title: "智能体",
-  explain: "由谁回答、可用哪些工具。此服务的所有人共用。输入时服务会随时检查。",
+  explain: {
+    agents: "由谁回答、可用哪些工具。",
+    skills: "某一类任务的说明。带技能的智能体在任务合适时加载。",
+    servers: "智能体可使用其工具的服务。",
+  },
+  shared: "此服务的所有人共用。输入时服务会随时检查。",
   tabs: { agents: "智能体", skills: "技能", servers: "MCP 服务器" },
   fresh: { agents: "新建智能体", skills: "新建技能", servers: "新建 MCP 服务器" },
   none: { agents: "还没有智能体。", skills: "还没有技能。", servers: "还没有 MCP 服务器。" },

@@ -22,7 +22,9 @@ export function AgentsView() {
       <div class="page-inner">
         <h1>{t.title}</h1>
         <ViewLinks label={t.title} class="tabs" names={NAMES} addressOf={addressOf} titleOf={(name) => t.tabs[name]} shown={tab} />
-        <p class="quiet">{t.explain}</p>
+        <p class="quiet">
+          {t.explain[tab]} {t.shared}
+        </p>
         <Shown key={tab} />
       </div>
     </div>
