@@ -23,7 +23,7 @@ describe("a model that keeps nothing of a plain fact", () => {
     return {
       told,
       read: async (message: string) => {
-        const memory = workingMemory({ sections: [PROFILE] });
+        const memory = workingMemory({ sections: [PROFILE], allowed: ["profile", "preferences"] });
         await decide({ memory, turns: [turnToRead(message)], sections: ["profile", "preferences"], newestIn: new Map() }, signal);
         return memory.contents()["profile"];
       },
@@ -53,6 +53,7 @@ describe("a model that keeps nothing of a plain fact", () => {
     ["says nothing", said("nothing")],
     ["forgets the other lines", said("core_memory_update", "profile", "Lives in Porto.")],
     ["writes something else", said("core_memory_update", "profile", "Name: Ada\nA German Shepherd")],
+    ["writes into another section", said("core_memory_update", "preferences", "A German Shepherd")],
     ["writes no JSON", { tokens: ["Sterbe, hmm"] }],
   ])("and then %s leaves it to the rules, which is said", async (_what, script) => {
     server.answerInTurn(DONE, DONE, script);
