@@ -208,7 +208,12 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
     onError(error, "listening for jobs"),
   );
   const poll = setInterval(fill, pollMs);
-  const heartbeat = setInterval(() => void touch().catch((error: unknown) => onError(error, "keeping jobs")), TOUCH_MS);
+  let touching: Promise<void> | null = null;
+  const heartbeat = setInterval(() => {
+    touching ??= touch()
+      .catch((error: unknown) => onError(error, "keeping jobs"))
+      .finally(() => (touching = null));
+  }, TOUCH_MS);
   fill();
 
   return {
@@ -222,6 +227,7 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
       for (const { claim } of atWork.values()) claim.abort(new AppError("shutting_down", "The process that ran the job stopped."));
       await allEnded;
       clearInterval(heartbeat);
+      await touching; // the database may be closed next
     },
   };
 }

@@ -119,7 +119,9 @@ export async function openGraph(
   const mcp = await openMcp(config, stores.database, mcpOptions);
   opening.defer(() => mcp.close());
   const agents = await openAgents(config, { stores, models, memory, mcp, extras, onUnmet });
-  const { learned, counts } = await openMeasures(stores.database, (error) => onError(error, "keeping what a model's server has shown"));
+  const measures = await openMeasures(stores.database, (error) => onError(error, "keeping what a model's server has shown"));
+  opening.defer(() => measures.close());
+  const { learned, counts } = measures;
   const facts = openModelFacts(config, { list: models.list, learned, onAssumed: onModelAssumed });
   opening.defer(() => facts.close());
   const meter = makeUsageMeter({

@@ -81,7 +81,11 @@ function assertPriced(config: Config, facts: ModelFactsSource, chosen: readonly 
 /** What servers have shown. What cannot be stored is learned again by the next process. */
 export async function openMeasures(database: Database, onError: (error: AppError) => void) {
   const stored = await readModelMeasures<CountedPrompts>(database);
-  const inBackground = (saving: Promise<void>): void => void saving.catch((error: unknown) => onError(toAppError(error)));
+  let saved: Promise<unknown> = Promise.resolve();
+  function inBackground(saving: Promise<void>): void {
+    const ended = saving.catch((error: unknown) => onError(toAppError(error)));
+    saved = saved.then(() => ended);
+  }
   const contexts = stored.flatMap(({ model, tokens, at }) => (tokens === null || at === null ? [] : [{ model, tokens, at }]));
   return {
     learned: makeLearnedContexts({ stored: contexts, save: (learned) => inBackground(saveLearnedContext(database, learned)) }),
@@ -89,6 +93,8 @@ export async function openMeasures(database: Database, onError: (error: AppError
       stored: stored.flatMap(({ model, counted }) => (counted === null ? [] : [{ model, counted }])),
       save: (model, counted) => inBackground(saveCounted(database, model, counted)),
     }),
+    /** Resolves when nothing is being stored. */
+    close: async (): Promise<void> => void (await saved),
   };
 }
 

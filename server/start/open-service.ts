@@ -168,7 +168,7 @@ export async function openApp(
   });
   const drain = async (): Promise<void> => {
     stopping = true;
-    waiting.stop();
+    await waiting.stop();
     await registry.drain(config.SHUTDOWN_GRACE_MS);
   };
   opening.defer(drain);

@@ -27,7 +27,7 @@ export type WaitingTurns = ReturnType<typeof makeWaitingTurns>;
 export function makeWaitingTurns({ questions, turns, leaseMs, goOn, onError }: WaitingTurnsParts) {
   let timer: NodeJS.Timeout | undefined;
   let dueAt = Infinity;
-  let isLooking = false;
+  let looking: Promise<void> | null = null;
   let isStopped = false;
   let going = 0;
 
@@ -46,7 +46,6 @@ export function makeWaitingTurns({ questions, turns, leaseMs, goOn, onError }: W
 
   async function look(): Promise<void> {
     dueAt = Infinity;
-    isLooking = true;
     try {
       const free = MOST_AT_ONCE - going;
       const taken = free > 0 ? await questions.takeDue(free, leaseMs) : [];
@@ -56,16 +55,20 @@ export function makeWaitingTurns({ questions, turns, leaseMs, goOn, onError }: W
     } catch (error) {
       onError(error);
       lookIn(RETRY_MS);
-    } finally {
-      isLooking = false;
-      if (dueAt < Infinity) schedule();
     }
+  }
+
+  function startLooking(): void {
+    looking = look().finally(() => {
+      looking = null;
+      if (dueAt < Infinity) schedule();
+    });
   }
 
   function schedule(): void {
     clearTimeout(timer);
-    if (isStopped || isLooking) return;
-    timer = setTimeout(() => void look(), Math.max(LEAST_PAUSE_MS, dueAt - performance.now())).unref();
+    if (isStopped || looking) return;
+    timer = setTimeout(startLooking, Math.max(LEAST_PAUSE_MS, dueAt - performance.now())).unref();
   }
 
   function lookIn(milliseconds: number): void {
@@ -78,9 +81,11 @@ export function makeWaitingTurns({ questions, turns, leaseMs, goOn, onError }: W
   return {
     /** Something may be due in so many milliseconds. */
     lookIn,
-    stop(): void {
+    /** Resolves when no look is under way; the turns that it took go on. */
+    async stop(): Promise<void> {
       isStopped = true;
       clearTimeout(timer);
+      await looking;
     },
   };
 }

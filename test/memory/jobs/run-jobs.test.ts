@@ -215,6 +215,22 @@ describeOnBothDatabases("running jobs", (open) => {
       await claimOnly(jobs.queue);
     });
 
+    test("waits for the word that its jobs are still at work", async () => {
+      await add(1);
+      const [touching, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+      const touch: JobQueue["touch"] = async (claimed) => {
+        touching.resolve();
+        await gate.promise;
+        return [...claimed];
+      };
+      const runner = await start({ ...jobs.queue, touch }, { step: () => touching.promise });
+      await ran(runner, 1);
+      const stopped = runner.stop();
+      expect(await Promise.race([stopped, sleep(100, "not yet")])).toBe("not yet");
+      gate.resolve();
+      await stopped;
+    });
+
     test("takes no job any more", async () => {
       const runner = await start(jobs.queue, {}, { pollMs: 10 });
       await runner.stop();
