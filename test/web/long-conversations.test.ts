@@ -47,7 +47,7 @@ describePage("long and shared conversations on the page", startModelService, (on
     expect(lists).toHaveLength(2);
   });
 
-  test("the newest message stays in sight when the room for messages shrinks, as under a phone's keyboard", async () => {
+  test("the newest message stays in sight when the room for messages shrinks, as under a phone's keyboard, unless another one is pressed", async () => {
     await importMany(30);
     const tested = await on.open();
     const { page } = tested;
@@ -62,6 +62,12 @@ describePage("long and shared conversations on the page", startModelService, (on
     const { width, height } = page.viewportSize() ?? { width: 0, height: 0 };
     await page.setViewportSize({ width, height: height - 300 });
     await waitUntil("the end is shown again", async () => (await belowTheEnd()) < 2);
+    await page.evaluate("document.querySelector('.thread').scrollTop = 0"); // as assistive technology does
+    await page.locator(".thread").getByText("number 0", { exact: true }).hover();
+    await page.mouse.down();
+    await page.setViewportSize({ width, height });
+    await page.waitForTimeout(300);
+    expect(await belowTheEnd()).toBeGreaterThan(200);
   });
 
   test("earlier ones come too when somebody scrolls up to the first, until there are none", async () => {

@@ -82,7 +82,6 @@ export function Thread() {
   const follows = useRef(true);
   const lastTop = useRef(0);
   const movedAt = useRef(-BY_HAND_MS);
-  const onMove = (): void => void (movedAt.current = performance.now());
   const [isAway, setIsAway] = useState(false);
   const kept = useRef<KeptPlace | null>(null);
   const arrivedAt = useRef<unknown>(null);
@@ -112,10 +111,19 @@ export function Thread() {
       kept.current = inner.current && placeOfFirst(inner.current, takesFocus);
     });
   }
+  function isAtEnd(): boolean {
+    const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = scroller.current ?? {};
+    return scrollHeight - scrollTop - clientHeight < NEAR_END;
+  }
+  /** What assistive technology has scrolled to stays where it is once it is pressed. */
+  function onMove(): void {
+    movedAt.current = performance.now();
+    if (!isAtEnd()) follows.current = false;
+  }
   /** Only the user stops following; browsers scroll too, when the height of a message was guessed wrong. */
   function onScroll(): void {
-    const { scrollTop = 0, scrollHeight = 0, clientHeight = 0 } = scroller.current ?? {};
-    const isNearEnd = scrollHeight - scrollTop - clientHeight < NEAR_END;
+    const { scrollTop = 0 } = scroller.current ?? {};
+    const isNearEnd = isAtEnd();
     if (isNearEnd) follows.current = true;
     else if (scrollTop < lastTop.current && performance.now() - movedAt.current < BY_HAND_MS) {
       follows.current = false;
