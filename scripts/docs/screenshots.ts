@@ -39,7 +39,7 @@ async function takeAll(browser: Browser, url: string, { conversation, asking }: 
   await light.getByRole("button", { name: "History: Profile" }).click();
   await shoot(light, "memory-light");
   await light.goto(`${url}/#/documents/trains`);
-  await light.locator("[data-document]").waitFor();
+  await light.locator("[data-document]").first().waitFor();
   await light.getByLabel("A question, as in chat").fill("May I take a bicycle?");
   await light.keyboard.press("Enter");
   await light.locator("[data-passage]").first().waitFor();
