@@ -58,7 +58,7 @@ describe("a key that two processes were sent while its conversation was busy", (
     const { model, both } = running;
     const lock = await holdConversations(running.databaseUrl);
     const sent = both.map((service) => ask(service, "hello"));
-    await lock.untilSomebodyWaits();
+    await lock.untilATurnWaits();
     await sleep(200); // both, as a rule; else the second one finds the key at once
     await lock.release();
     await model.untilAsked();

@@ -35,7 +35,7 @@ describe("a turn whose acknowledgement is lost between the service and Postgres"
     // The look for the key is answered still; what follows is not.
     const lock = await holdConversations(database.url);
     const lost = send(headers);
-    await lock.untilSomebodyWaits();
+    await lock.untilATurnWaits();
     proxy.loseReplies();
     await lock.release();
     await waitUntil("the stored message", async () => (await stored()).length === 1);
