@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
+import type { RunningTurn } from "../../../graph/start-turn.ts";
 import { makeWaitingTurns } from "../../../server/turns/waiting-turns.ts";
 import type { ResumedTurn } from "../../../turn/resumed-turn.ts";
 
@@ -24,7 +25,7 @@ test("a stop waits for the look at waiting turns that is under way, whose turns 
     leaseMs: 1_000,
     async goOn(resumed) {
       wentOn.push(resumed);
-      return { ended: Promise.resolve() } as unknown as ReturnType<Parameters<typeof makeWaitingTurns>[0]["goOn"]>;
+      return { ended: Promise.resolve() } as unknown as RunningTurn;
     },
     onError: (error) => errors.push(error),
   });
