@@ -1,6 +1,6 @@
 import { spawn } from "node:child_process";
 import type { ChatRequestBody, ModelScript } from "../../test/servers/model-server.ts";
-import { freePort } from "../../test/servers/postgres-server.ts";
+import { freePort } from "../../test/servers/free-port.ts";
 
 /** Whose page it is. */
 export const USER = "ada";

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { ConnectionError, postForEvents, type Post } from "../../models/post-for-events.ts";
 import { startHttpServer } from "../servers/http-server.ts";
-import { freePort } from "../servers/postgres-server.ts";
+import { freePort } from "../servers/free-port.ts";
 import { useOpened } from "../support/use-opened.ts";
 import { waitUntil } from "../support/wait-until.ts";
 

@@ -5,7 +5,7 @@ import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 import { streamAnswer, type AnswerRequest, type ModelAnswer, wholeAnswer } from "../../models/stream-answer.ts";
 import { NOOP_OBSERVER } from "../../observe/observer.ts";
 import type { ModelScript } from "../servers/model-server.ts";
-import { freePort } from "../servers/postgres-server.ts";
+import { freePort } from "../servers/free-port.ts";
 import { PATIENT, useModelServer } from "../support/services/use-model-server.ts";
 import { WAYS_TO_STREAM } from "../support/services/ways-to-stream.ts";
 import { waitUntil } from "../support/wait-until.ts";

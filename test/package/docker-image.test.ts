@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { listContext, readImageSteps } from "./image-file.ts";
 import { serve } from "./plain-environment.ts";
 import { makeImageRoot, WITHOUT_RIGHTS, type ImageRoot } from "./image-root.ts";
-import { freePort } from "../servers/postgres-server.ts";
+import { freePort } from "../servers/free-port.ts";
 import { succeeds } from "../support/wait-until.ts";
 
 const run = promisify(execFile);

@@ -8,7 +8,7 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { pack, type Packed } from "./pack.ts";
 import { plainEnvironment, serve } from "./plain-environment.ts";
-import { freePort } from "../servers/postgres-server.ts";
+import { freePort } from "../servers/free-port.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const run = promisify(execFile);

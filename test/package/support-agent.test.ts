@@ -5,7 +5,7 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { freePort } from "../servers/postgres-server.ts";
+import { freePort } from "../servers/free-port.ts";
 import { startModelServer } from "../servers/model-server.ts";
 import { contentOf, postTurn, type EventStreamResponse } from "../support/clients/event-client.ts";
 import { waitUntil } from "../support/wait-until.ts";

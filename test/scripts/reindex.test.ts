@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { createDataFolder } from "../servers/data-folder.ts";
 import { startEmbeddingServer } from "../servers/embedding-server.ts";
 import { BIN, startFile } from "../support/run-script.ts";
-import { freePort } from "../servers/postgres-server.ts";
+import { freePort } from "../servers/free-port.ts";
 import { openTestService } from "../support/services/service.ts";
 import { killServiceProcesses, spawnService, startServiceProcess } from "../servers/service-process.ts";
 import { conversationApi, importedTurns, type ShownEpisode } from "../support/services/service-with-episodes.ts";

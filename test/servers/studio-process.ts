@@ -1,7 +1,7 @@
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { freePort } from "./postgres-server.ts";
+import { freePort } from "./free-port.ts";
 import { NO_LIMITS } from "./service-process.ts";
 import { waitUntil } from "../support/wait-until.ts";
 

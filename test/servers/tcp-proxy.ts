@@ -1,4 +1,5 @@
-import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { freePort } from "./free-port.ts";
 
 export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
@@ -12,9 +13,8 @@ type Mode =
 const BEFORE_RESET_MS = 50;
 const HEAD_OF_REQUEST = /^(GET|POST) /;
 
-async function listen(server: Server, port: number): Promise<number> {
+async function listen(server: Server, port: number): Promise<void> {
   await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, "127.0.0.1", resolve));
-  return (server.address() as AddressInfo).port;
 }
 
 /**
@@ -73,7 +73,8 @@ export async function startTcpProxy(targetUrl: string, { only }: { only?: string
     await closed;
   };
 
-  const port = await listen(server, 0);
+  const port = await freePort();
+  await listen(server, port);
   const url = new URL(targetUrl);
   url.host = `127.0.0.1:${port}`;
   return {

@@ -23,4 +23,4 @@ const service = await openService(settings, {
     asks: { description: "Asks before it orders", tools: ["order"] },
   },
 });
-createServer(service.app).listen(Number(port), "127.0.0.1");
+createServer(service.app).listen(Number(port), "127.0.0.1", () => console.log(`listening on ${port}`));

@@ -6,7 +6,8 @@ import { promisify } from "node:util";
 import pg from "pg";
 import { waitUntil } from "../support/wait-until.ts";
 import { removeOrphans } from "./orphans.ts";
-import { freePort, type PostgresServer } from "./postgres-server.ts";
+import { freePort } from "./free-port.ts";
+import type { PostgresServer } from "./postgres-server.ts";
 import { pythonEnvironment, pythonOf } from "./python-environment.ts";
 import { testFolder } from "./test-folder.ts";
 

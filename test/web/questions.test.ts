@@ -4,7 +4,7 @@ import { QUESTION_CHANNEL } from "../../stores/postgres/agents/question-store.ts
 import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { zh } from "../../web/texts/zh.ts";
 import { startModelServer } from "../servers/model-server.ts";
-import { freePort } from "../servers/postgres-server.ts";
+import { freePort } from "../servers/free-port.ts";
 import { killServiceProcesses, type ServiceProcess, startServiceProcess } from "../servers/service-process.ts";
 import { createRealDatabase } from "../support/databases/databases.ts";
 import { askingClient, callOf } from "../support/services/asking-agent.ts";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { startModelServer } from "../servers/model-server.ts";
-import { freePort } from "../servers/postgres-server.ts";
+import { freePort } from "../servers/free-port.ts";
 import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
 import { listConversations, listMessages } from "../support/clients/api-client.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { HttpSpec, StdioSpec } from "../../../agents/mcp/mcp-server.ts";
 import { makeMcpServers } from "../../../agents/mcp/mcp-servers.ts";
 import { makePublicFetch } from "../../../agents/web/public-fetch.ts";
-import { freePort } from "../../servers/postgres-server.ts";
+import { freePort } from "../../servers/free-port.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 import { list, odd, open, opened, openOdd, run, SECRET } from "./open-mcp-servers.ts";
 

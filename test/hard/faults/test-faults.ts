@@ -5,7 +5,7 @@ import { FAULTS, MATRIX, WAYS, type Cell, type Dependency, type Fault } from "./
 import { newWord, openFaultStage, USER, type FaultStage, type SeenTurn } from "./fault-stage.ts";
 import { whyNoMilvus } from "../../servers/milvus-server.ts";
 import { spawnService, startServiceProcess } from "../../servers/service-process.ts";
-import { freePort } from "../../servers/postgres-server.ts";
+import { freePort } from "../../servers/free-port.ts";
 import { describeUnless } from "../../support/describe-unless.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { waitUntil } from "../../support/wait-until.ts";

@@ -10,7 +10,7 @@ import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { useTestPostgres } from "../../support/databases/databases.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { openTestService, useTestService } from "../../support/services/service.ts";
-import { freePort } from "../../servers/postgres-server.ts";
+import { freePort } from "../../servers/free-port.ts";
 import { calls, useAgentService } from "../agents/agent-service.ts";
 
 const SECRETS_KEY = "a key of more than thirty-two characters";

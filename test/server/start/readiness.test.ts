@@ -11,7 +11,8 @@ import { readMetrics } from "../../support/clients/read-metrics.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { startEmbeddingServer } from "../../servers/embedding-server.ts";
 import { startModelServer } from "../../servers/model-server.ts";
-import { freePort, startPostgresServer } from "../../servers/postgres-server.ts";
+import { freePort } from "../../servers/free-port.ts";
+import { startPostgresServer } from "../../servers/postgres-server.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 

@@ -4,7 +4,7 @@ import path from "node:path";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { createDataFolder } from "../../servers/data-folder.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
-import { freePort } from "../../servers/postgres-server.ts";
+import { freePort } from "../../servers/free-port.ts";
 import { killServiceProcesses, spawnService, startServiceProcess } from "../../servers/service-process.ts";
 
 /** A stack trace, or the name of a class of errors. */

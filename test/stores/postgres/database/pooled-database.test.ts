@@ -4,7 +4,7 @@ import type { Queryable } from "../../../../stores/postgres/database/database.ts
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { openTestPostgres, useTestPostgres } from "../../../support/databases/databases.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
-import { freePort } from "../../../servers/postgres-server.ts";
+import { freePort } from "../../../servers/free-port.ts";
 import { useOpened } from "../../../support/use-opened.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
 
