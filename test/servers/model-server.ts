@@ -131,7 +131,7 @@ interface ModelServerOptions {
 
 const notFound = (_request: IncomingMessage, response: ServerResponse): unknown => response.writeHead(404).end("{}");
 
-export async function startModelServer({ port = 0, keepSeen = true, other = notFound }: ModelServerOptions = {}) {
+export async function startModelServer({ port, keepSeen = true, other = notFound }: ModelServerOptions = {}) {
   let choose: (body: ChatRequestBody) => ModelScript = () => ({});
   const seen: SeenRequest[] = [];
   const server = await startHttpServer((request, response) => {
