@@ -106,7 +106,7 @@ describe("a service that is killed with kill -9", () => {
 
   test("leaves a conversation that is busy for another process until the lease is over, and no longer", async () => {
     place = await onRealPostgres();
-    const leaseMs = 3_000;
+    const leaseMs = 10_000;
     const [survivor, killed] = await Promise.all([start(leaseMs), start(leaseMs)]);
     await killInTurn(killed);
     expect((await postJson(`${survivor.url}/api/v1/chat`, ask("held", "too early"))).status).toBe(409);
