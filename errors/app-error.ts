@@ -6,6 +6,8 @@ export interface ErrorContent {
   message: string;
   /** The same request may succeed when it is sent again. */
   retryable: boolean;
+  /** Seconds until it may; only where they are known. */
+  retry_after_seconds?: number | undefined;
 }
 
 /** A wrong field of a request or setting, and how to mend it. */
@@ -37,7 +39,7 @@ export class AppError extends Error {
     options: {
       cause?: unknown;
       details?: readonly Problem[];
-      retryAfterSeconds?: number;
+      retryAfterSeconds?: number | undefined;
       retryable?: boolean;
       serverWords?: string | undefined;
     } = {},
@@ -56,8 +58,14 @@ export class AppError extends Error {
     return new AppError("invalid_request", [...named, ...more].join("; "), { details: problems });
   }
 
+  /** The error of a turn, to be thrown outside of it. */
+  static fromContent({ code, message, retryable, retry_after_seconds: retryAfterSeconds }: ErrorContent): AppError {
+    return new AppError(code, message, { retryable, retryAfterSeconds });
+  }
+
   toContent(): ErrorContent {
-    return { code: this.code, message: this.message, retryable: this.retryable };
+    const { code, message, retryable, retryAfterSeconds } = this;
+    return { code, message, retryable, ...(retryAfterSeconds === undefined ? {} : { retry_after_seconds: retryAfterSeconds }) };
   }
 }
 

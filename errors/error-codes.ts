@@ -45,6 +45,7 @@ export const ERROR_CODES = {
   model_stalled: { retryable: true },
   model_interrupted: { retryable: true },
   model_incomplete: { retryable: true },
+  model_filtered: { retryable: false },
   model_out_of_tokens: { retryable: false },
   model_bad_response: { retryable: true },
   model_malformed: { retryable: true },

@@ -146,7 +146,7 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
 
   return async function previewPrompt(request, signal) {
     const state = await reading.invoke(request, { context: { signal } });
-    if (state.error) throw new AppError(state.error.code, state.error.message);
+    if (state.error) throw AppError.fromContent(state.error);
     const { name: model } = firstChoice(chooseModels({ model: null, agent: state.agent }));
     const limit = limits.of(model);
     const about = { routeDecision: state.routeDecision, agent: state.agent?.name ?? ASSISTANT, limit };

@@ -5,12 +5,14 @@ export interface AnswerTimeouts {
   firstTokenMs: number;
   /** Between two tokens. */
   idleMs: number;
+  /** A server that says that it is still there may take so long instead. Default 300,000. */
+  queueMs?: number;
 }
 
-export const DEFAULT_TIMEOUTS: Readonly<AnswerTimeouts> = { firstTokenMs: 30_000, idleMs: 30_000 };
+export const DEFAULT_TIMEOUTS: Readonly<Required<AnswerTimeouts>> = { firstTokenMs: 30_000, idleMs: 30_000, queueMs: 300_000 };
 
 /** The signal aborts with AppError `model_first_token_timeout` or `model_stalled`, and when `cancelled` does, with its reason. */
-export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, cancelled: AbortSignal | undefined) {
+export function startAnswerDeadlines({ firstTokenMs, idleMs, queueMs = DEFAULT_TIMEOUTS.queueMs }: AnswerTimeouts, cancelled: AbortSignal | undefined) {
   const controller = new AbortController();
   const abortAfter = (ms: number, code: "model_first_token_timeout" | "model_stalled", message: string): NodeJS.Timeout =>
     setTimeout(() => controller.abort(new AppError(code, message)), ms);
@@ -18,11 +20,18 @@ export function startAnswerDeadlines({ firstTokenMs, idleMs }: AnswerTimeouts, c
   const stalled = `The chat model stopped in the middle of its answer for ${idleMs} ms. Try again, or raise MODEL_IDLE_TIMEOUT_MS.`;
   const firstToken = abortAfter(firstTokenMs, "model_first_token_timeout", silent);
   let idle: NodeJS.Timeout | undefined;
+  let lastToken = performance.now();
   return {
     signal: cancelled ? AbortSignal.any([cancelled, controller.signal]) : controller.signal,
     tokenCame: (): void => {
+      lastToken = performance.now();
       clearTimeout(firstToken);
       idle = idle?.refresh() ?? abortAfter(idleMs, "model_stalled", stalled);
+    },
+    /** The server says that it is still there. */
+    isAlive: (): void => {
+      const waited = performance.now() - lastToken;
+      if (waited + (idle ? idleMs : firstTokenMs) <= queueMs) (idle ?? firstToken).refresh();
     },
     clear: (): void => {
       clearTimeout(firstToken);

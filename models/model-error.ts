@@ -7,41 +7,7 @@ import type { ModelPurpose } from "../observe/observer.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
 import { hasPictures } from "./pictured-message.ts";
 import { type AnsweredError, answeredError, bodyText, serverWords } from "./server-words.ts";
-
-/** HTTP statuses of requests that may succeed a moment later. */
-const TRANSIENT_STATUS = new Set([408, 409, 425, 500, 502, 503, 504]);
-
-/** What servers say, whatever their status: LiteLLM has 400 for a used-up budget. The first that fits holds. */
-const REASONS: readonly [code: ErrorCode, said: RegExp][] = [
-  [
-    "model_quota",
-    /insufficient_quota|exceeded your current quota|budget_?exceeded|budget has been exceeded|exceeded ?budget|crossed budget|billing_hard_limit|insufficient (?:balance|credits?|funds)/i,
-  ],
-  [
-    "context_too_long",
-    /context_length_exceeded|exceed_context_size|ContextWindowExceeded|maximum context length|context length is only|maximum model length|exceeds? (?:the )?(?:available |maximum |model's )?context (?:size|window|length|limit)|context size has been exceeded|prompt is too long|exceeds? the (?:configured|maximum) (?:limit|number) of (?:\d+ )?tokens|request too large|longer than the model's context length|exceeded model token limit|input length should be|prompt (?:is )?too long|input is too long|`inputs` tokens \+ `max_new_tokens` must be|loaded with context length of only/i,
-  ],
-  [
-    "model_not_found",
-    /model_not_found|model_access_denied|invalid model name|not have access to (?:the )?model|\bmodel\b[^{}]{0,100}(?:does not exist|not found)/i,
-  ],
-  ["model_rate_limited", /rate_limit|rate limit reached|RateLimitError/i],
-  ["model_unauthorized", /invalid_api_key|(?:incorrect|invalid) api key|authentication_error/i],
-];
-
-const REASON_OF_STATUS: Readonly<Record<number, ErrorCode>> = { 401: "model_unauthorized", 402: "model_quota", 429: "model_rate_limited" };
-
-/** Within a stream some servers (llama.cpp, OpenRouter) have the status as a number in `error.code`; 0 for others. */
-function codeOf({ error }: AnsweredError): number {
-  const { code } = (error ?? {}) as { code?: unknown };
-  return typeof code === "number" ? code : 0;
-}
-
-function reasonOf(answered: AnsweredError): ErrorCode | undefined {
-  const said = bodyText(answered);
-  const status = answered.status ?? codeOf(answered);
-  return REASONS.find(([, words]) => words.test(said))?.[0] ?? REASON_OF_STATUS[status];
-}
+import { isOverload, reasonOf, statusOf } from "./wire/failure-reason.ts";
 
 function isConnectionTrouble(error: unknown): boolean {
   return withCauses(error).some((cause) => {
@@ -102,7 +68,7 @@ const REFUSED_STATUS: ReadonlySet<number> = new Set([400, 404, 415, 422, 500, 50
 
 /** What a server has against the pictures of a prompt; null without any, and for another reason. */
 function reasonOfPictures(answered: AnsweredError, prompt: readonly BaseMessage[]): "model_cannot_see" | "picture" | null {
-  if (!hasPictures(prompt) || !REFUSED_STATUS.has(answered.status ?? codeOf(answered))) return null;
+  if (!hasPictures(prompt) || !REFUSED_STATUS.has(statusOf(answered))) return null;
   const said = bodyText(answered);
   if (WRONG_PICTURE.test(said)) return "picture";
   return BLIND.test(said) ? "model_cannot_see" : null;
@@ -110,7 +76,7 @@ function reasonOfPictures(answered: AnsweredError, prompt: readonly BaseMessage[
 
 /** The option of the turn that a server names in its refusal. */
 function refusedOption(answered: AnsweredError, options: ModelOptions | undefined): string | null {
-  const status = answered.status ?? codeOf(answered);
+  const status = statusOf(answered);
   if (options === undefined || (status !== 400 && status !== 422)) return null;
   const { param } = (answered.error ?? {}) as { param?: unknown };
   const said = bodyText(answered);
@@ -119,7 +85,27 @@ function refusedOption(answered: AnsweredError, options: ModelOptions | undefine
   return names.find((name) => isNamed(name) || (name === "max_tokens" && isNamed("max_completion_tokens"))) ?? null;
 }
 
-/** What failed and what to do, for people; the server's own words are for the log. */
+const isPage = ({ error, message }: AnsweredError): boolean => error === undefined && /^\s*</.test(message);
+
+const saying = (said: string | undefined): string => (said ? ` and says "${said}"` : "");
+
+/** Fields of requests that a server may name in its refusal. */
+const FIELDS = ["messages", "tools", "tool_choice", "response_format", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed"];
+const MORE_FIELDS = ["stream", "stream_options", "parallel_tool_calls", "presence_penalty", "frequency_penalty", "reasoning_effort"];
+
+function aboutFields(answered: AnsweredError): string {
+  const words = bodyText(answered);
+  const named = [...FIELDS, ...MORE_FIELDS].filter((name) => new RegExp(`(?<!\\w)${name}(?!\\w)`).test(words));
+  return named.length === 0 ? "" : `It may be about ${named.join(", ")}. `;
+}
+
+/** Of a server that said when it wants to be asked again. */
+function retryAfterOf(cause: unknown): { retryAfterSeconds: number } | undefined {
+  const seconds = withCauses(cause).flatMap((one) => ("retryAfterSeconds" in one ? [one.retryAfterSeconds] : [])).find((one) => typeof one === "number");
+  return seconds === undefined ? undefined : { retryAfterSeconds: seconds };
+}
+
+/** What failed and what to do, for people. The words of a server are quoted when nobody else can say what is wrong; the log has all. */
 export function toModelError(cause: unknown, { purpose, model, modelOptions, streaming, prompt }: FailedCall): AppError {
   if (cause instanceof AppError) return cause;
   const settings = settingsOf(purpose, model);
@@ -132,7 +118,7 @@ export function toModelError(cause: unknown, { purpose, model, modelOptions, str
       prompt.map(({ text }) => text),
     );
   const failed = (code: ErrorCode, what: string, subject = `The ${who} model's server`): AppError =>
-    new AppError(code, `${subject} ${what}`, { cause, serverWords: said });
+    new AppError(code, `${subject} ${what}`, { cause, serverWords: said, ...retryAfterOf(cause) });
 
   switch (answered && reasonOf(answered)) {
     case "context_too_long":
@@ -148,6 +134,8 @@ export function toModelError(cause: unknown, { purpose, model, modelOptions, str
       return failed("model_unauthorized", `does not accept the key. Check ${settings.key}.`);
     case "model_rate_limited":
       return failed("model_rate_limited", "limits requests at the moment. Try again in a while.");
+    case "model_unavailable":
+      return failed("model_unavailable", "is overloaded. Try again in a while.");
   }
   const ofPictures = answered ? reasonOfPictures(answered, prompt) : null;
   if (ofPictures === "model_cannot_see") return failed("model_cannot_see", "takes no pictures. Send words alone, or choose another model.");
@@ -159,14 +147,16 @@ export function toModelError(cause: unknown, { purpose, model, modelOptions, str
   const option = answered ? refusedOption(answered, modelOptions) : null;
   if (option !== null)
     return failed("model_parameter_refused", `refuses ${option} as the request has it. Leave it out, change it, or choose another model.`);
-  const status = answered?.status;
-  if (status !== undefined && TRANSIENT_STATUS.has(status))
-    return failed("model_unavailable", `answered with status ${status}. Try again in a while.`);
-  if (status !== undefined && status >= 400)
-    return failed(
-      "model_refused",
-      `refused the request with status ${status}. Check ${settings.key}, ${settings.url} and ${settings.model}.`,
-    );
+  if (answered && !streaming) {
+    const status = statusOf(answered);
+    if (isOverload(status)) return failed("model_unavailable", `answered with status ${status}. Try again in a while.`);
+    if (isPage(answered))
+      return failed("model_refused", `answered with a page and status ${status}: a proxy may stand before it. Check ${settings.url}.`);
+    if (status === 401 || status === 403)
+      return failed("model_refused", `refused the request with status ${status}. Check ${settings.key}, ${settings.url} and ${settings.model}.`);
+    if (status >= 400)
+      return failed("model_refused", `refused the request with status ${status}${saying(said)}. ${aboutFields(answered)}Check ${settings.url} and ${settings.model}.`);
+  }
   if (isConnectionTrouble(cause)) {
     if (!streaming) return failed("model_unavailable", `cannot be reached. Check ${settings.url}, or try again in a while.`);
     return failed("model_interrupted", "broke in the middle of the answer. Try again.", `The connection to the ${who} model`);

@@ -1,23 +1,33 @@
-import { ChatOpenAI } from "@langchain/openai";
+import type { ChatOpenAI } from "@langchain/openai";
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { ASSUMED_CONTEXT } from "./facts/model-facts.ts";
 import { promptBudget } from "./facts/prompt-budget.ts";
-import { StreamedCompletions } from "./streamed-completions.ts";
+import type { Amendment } from "./wire/amendments.ts";
+import type { Dialects } from "./wire/dialects.ts";
+import type { Gateway } from "./wire/server-address.ts";
+import { ServerChatModel } from "./wire/server-completions.ts";
 
 /** A model and its server. */
-export interface OpenAIChatModelOptions {
+export interface OpenAIChatModelOptions extends Gateway {
   model: string;
   /** Default: none, as local servers need none. */
   apiKey?: string | undefined;
-  /** Up to `/v1`. Default: OPENAI_API_BASE or OPENAI_BASE_URL, else OpenAI's server. */
+  /** Up to `/v1`. Default: OpenAI's server. */
   baseUrl?: string | undefined;
   /** The longest answer. Default: what its server sets. */
   maxTokens?: number | undefined;
   temperature?: number | undefined;
+  /** Where what its server teaches is kept. Default: in the model. */
+  dialects?: Dialects | undefined;
+  /** What its server is known to need. Default: nothing. */
+  amendments?: readonly Amendment[] | undefined;
 }
 
+const OPENAI_URL = "https://api.openai.com/v1";
+
 /** Makes a chat model behind a server of OpenAI's completions protocol, without retries of its own. */
-export function createOpenAIChatModel({ model, apiKey, baseUrl, maxTokens, temperature }: OpenAIChatModelOptions): ChatOpenAI {
+export function createOpenAIChatModel(options: OpenAIChatModelOptions): ChatOpenAI {
+  const { model, apiKey, baseUrl = OPENAI_URL, maxTokens, temperature, ...server } = options;
   const fields = {
     model,
     apiKey: apiKey ?? "none",
@@ -26,10 +36,8 @@ export function createOpenAIChatModel({ model, apiKey, baseUrl, maxTokens, tempe
     useResponsesApi: false,
     ...(maxTokens === undefined ? {} : { maxTokens }),
     ...(temperature === undefined ? {} : { temperature }),
-    // The SDK would log frames that it cannot parse.
-    configuration: { logLevel: "off" as const, ...(baseUrl === undefined ? {} : { baseURL: baseUrl }) },
   };
-  return new ChatOpenAI({ ...fields, completions: new StreamedCompletions(fields) });
+  return new ServerChatModel(fields, { ...server, url: baseUrl, apiKey });
 }
 
 /** The most tokens of an answer; 0 when it is not bound. */

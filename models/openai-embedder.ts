@@ -1,9 +1,13 @@
-import { OpenAIClient } from "@langchain/openai";
 import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import type { Embedder } from "./embedder.ts";
 import { startDeadline } from "./deadlines.ts";
+import { postForEvents } from "./post-for-events.ts";
 import { answeredError, serverWords } from "./server-words.ts";
+import { findAmendment, findBatch } from "./wire/amendments.ts";
+import { amendmentsOf, type Dialects, learnedBatch, type Lesson, makeDialects } from "./wire/dialects.ts";
+import { type Gateway, serverHeaders, serverName, serverUrl, withV1 } from "./wire/server-address.ts";
+import { readFailure, ServerFailure } from "./wire/server-failure.ts";
 
 /** A wrong request, as opposed to a busy or failing server. llama.cpp answers 501 unless it was started with `--embeddings`. */
 const isRefusal = (status: number): boolean => (status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status)) || status === 501;
@@ -18,7 +22,9 @@ function toEmbedderError(cause: unknown, sent: readonly string[]): AppError {
       : isRefusal(status)
         ? `The embedding model's server refused the request with status ${status}. Check EMBEDDING_MODEL, EMBEDDING_DIMENSIONS, EMBEDDING_BASE_URL and EMBEDDING_API_KEY, or set EMBEDDING_MODEL=built-in, which needs no server.`
         : `The embedding model's server answered with status ${status}. Try again in a while.`;
-  return new AppError("embedder_unavailable", message, { cause, serverWords: answered && serverWords(answered, sent) });
+  const said = answered && serverWords(answered, sent);
+  const says = status !== undefined && isRefusal(status) && said ? ` It says "${said}".` : "";
+  return new AppError("embedder_unavailable", `${message}${says}`, { cause, serverWords: said });
 }
 
 function badAnswer(what: string): AppError {
@@ -31,7 +37,14 @@ function normalised(vector: number[]): number[] {
   return vector.map((value) => value / length);
 }
 
-const Embeddings = z.object({ data: z.array(z.object({ index: z.number().nullish(), embedding: z.array(z.number()).min(1) })) });
+/** Numbers, or the base64 of 32-bit floats in little-endian order, which OpenAI sends when it is asked to, and others unasked. */
+const Vector = z.union([z.array(z.number()), z.string().transform(fromBase64)]).refine(({ length }) => length > 0);
+const Embeddings = z.object({ data: z.array(z.object({ index: z.unknown(), embedding: Vector })) });
+
+function fromBase64(text: string): number[] {
+  const bytes = Buffer.from(text, "base64");
+  return Array.from({ length: Math.floor(bytes.length / 4) }, (_, place) => bytes.readFloatLE(place * 4));
+}
 
 /** The vectors in the order of the texts, at length 1. Throws AppError `embedder_unavailable` unless there are `count` alike. */
 function readEmbeddings(answer: unknown, count: number): number[][] {
@@ -39,13 +52,14 @@ function readEmbeddings(answer: unknown, count: number): number[][] {
   if (!parsed.success) throw badAnswer("sent something that is not an answer to an embedding request");
   const { data } = parsed.data;
   if (data.length !== count) throw badAnswer(`sent ${data.length} vectors for ${count} texts`);
-  // Servers that leave the index out answer in order.
-  const byIndex = new Map(data.map(({ index, embedding }, position) => [index ?? position, embedding]));
-  return Array.from({ length: count }, (_, index) => {
-    const vector = byIndex.get(index);
-    if (!vector) throw badAnswer("numbered its vectors wrongly");
-    if (vector.length !== byIndex.get(0)?.length) throw badAnswer("sent vectors of different lengths");
-    return normalised(vector);
+  // Servers that leave the index out, or number all alike, answer in order.
+  const places = data.map(({ index }) => (typeof index === "string" && index !== "" ? Number(index) : index));
+  const isNumbered = new Set(places).size === count && places.every((place) => Number.isInteger(place) && Number(place) < count);
+  const inOrder = isNumbered ? data.map((_, place) => data[places.indexOf(place)]) : data;
+  return inOrder.map((one) => {
+    if (!one) throw badAnswer("numbered its vectors wrongly");
+    if (one.embedding.length !== inOrder[0]?.embedding.length) throw badAnswer("sent vectors of different lengths");
+    return normalised(one.embedding);
   });
 }
 
@@ -70,7 +84,7 @@ export function truncateForEmbedding(text: string): string {
 }
 
 /** An embedding model, its server and the prefixes of its texts. */
-export interface OpenAIEmbedderOptions {
+export interface OpenAIEmbedderOptions extends Gateway {
   /** Default: OpenAI's server. */
   baseUrl?: string | undefined;
   apiKey?: string | undefined;
@@ -85,7 +99,11 @@ export interface OpenAIEmbedderOptions {
   dimensions?: number | undefined;
   /** Not sent. Default: those of OpenAI's models, else one request asks. */
   knownDimensions?: number | undefined;
-  /** Milliseconds for one request of up to 64 texts. */
+  /** The most texts of one request. Default: 64, and fewer when the server has refused so many. */
+  batch?: number | undefined;
+  /** Where what the server teaches is kept. Default: in the embedder. */
+  dialects?: Dialects | undefined;
+  /** Milliseconds for one request. */
   timeoutMs: number;
 }
 
@@ -95,6 +113,7 @@ const DIMENSIONS: Readonly<Record<string, number>> = {
   "text-embedding-ada-002": 1536,
 };
 const TEXTS_PER_REQUEST = 64;
+const MOST_AMENDMENTS = 3;
 /** A model without a graphics card reads about 2,000 words a second. */
 const CHARACTERS_PER_REQUEST = 20_000;
 
@@ -104,13 +123,13 @@ const VECTOR_WEIGHT_OF_E5 = 0.625;
 const MIN_SIMILARITY_OF_E5 = 0.86;
 const IS_E5 = /(?:^|[^a-z0-9])e5(?:[^a-z0-9]|$)/i;
 
-function inRequests(texts: readonly string[]): string[][] {
+function inRequests(texts: readonly string[], most: number): string[][] {
   const requests: string[][] = [];
   let characters = 0;
   for (const text of texts) {
     const last = requests.at(-1);
     characters += text.length;
-    if (last !== undefined && last.length < TEXTS_PER_REQUEST && characters <= CHARACTERS_PER_REQUEST) {
+    if (last !== undefined && last.length < most && characters <= CHARACTERS_PER_REQUEST) {
       last.push(text);
     } else {
       requests.push([text]);
@@ -125,20 +144,60 @@ function inRequests(texts: readonly string[]): string[][] {
  * reason.
  */
 export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promise<Embedder> {
-  const { baseUrl = "https://api.openai.com/v1", apiKey = "none", model, timeoutMs } = options;
+  const { baseUrl = "https://api.openai.com/v1", apiKey, model, timeoutMs } = options;
   const { questionModel = model, questionPrefix = "", passagePrefix = "" } = options;
-  const client = new OpenAIClient({ baseURL: baseUrl, apiKey, maxRetries: 0, timeout: timeoutMs, logLevel: "off" });
   const asked = options.dimensions === undefined ? {} : { dimensions: options.dimensions };
+  const { dialects = makeDialects() } = options;
+  const served = { server: serverName(baseUrl), model };
+  const most = (): number => Math.min(options.batch ?? Infinity, learnedBatch(dialects.of(served)) ?? options.batch ?? TEXTS_PER_REQUEST);
 
-  async function request(ofModel: string, input: string[], signal: AbortSignal | undefined): Promise<number[][]> {
-    signal?.throwIfAborted();
-    using deadline = startDeadline(timeoutMs, signal); // the client's own ends with the headers
+  /** Asks once, as the server is known to want it. Throws ServerFailure, or what the connection throws. */
+  async function attempt(body: Record<string, unknown>, url: URL, signal: AbortSignal): Promise<unknown> {
+    const headers = serverHeaders(url, apiKey, options);
+    const answer = await postForEvents({ url, headers, body: JSON.stringify(body), signal });
+    if (answer.status < 200 || answer.status > 299) throw await readFailure(answer);
+    const text = await answer.text();
     try {
-      const answer = await client.embeddings.create(
-        { model: ofModel, input, encoding_format: "float", ...asked },
-        { signal: deadline.signal },
-      );
-      return readEmbeddings(answer, input.length);
+      return JSON.parse(text);
+    } catch {
+      throw badAnswer("sent something that is not an answer to an embedding request");
+    }
+  }
+
+  /** Amends a request that is refused, at most three times, and remembers what helped. A batch that is too large is divided. */
+  async function ask(ofModel: string, input: readonly string[], signal: AbortSignal): Promise<number[][]> {
+    const tried: { what: Lesson; words: string }[] = [];
+    for (;;) {
+      const known = [...dialects.of(served), ...tried];
+      const amendments = amendmentsOf([], known);
+      const size = Math.min(learnedBatch(known) ?? Infinity, input.length);
+      const texts = input.slice(0, size);
+      const body = {
+        ...{ model: ofModel, input: texts },
+        ...(amendments.has("no_encoding_format") ? {} : { encoding_format: "float" }),
+        ...(amendments.has("no_dimensions") ? {} : asked),
+      };
+      const plain = serverUrl(baseUrl, "/embeddings");
+      try {
+        const vectors = readEmbeddings(await attempt(body, amendments.has("v1_path") ? withV1(plain) : plain, signal), texts.length);
+        for (const { what, words } of tried) dialects.learn(served, what, words);
+        return size < input.length ? [...vectors, ...(await ask(ofModel, input.slice(size), signal))] : vectors;
+      } catch (error) {
+        if (!(error instanceof ServerFailure)) throw error;
+        const batch = findBatch(error, texts.length);
+        const what = batch === null ? findAmendment(error, { body, url: plain, asked: new Set(["dimensions"]) }) : (`batch_of_${batch}` as const);
+        const isKnown = what === null || known.some((one) => one.what === what);
+        if (isKnown || (batch === null && tried.filter((one) => !one.what.startsWith("batch_of_")).length === MOST_AMENDMENTS)) throw error;
+        tried.push({ what, words: serverWords(error, input) });
+      }
+    }
+  }
+
+  async function request(ofModel: string, input: readonly string[], signal: AbortSignal | undefined): Promise<number[][]> {
+    signal?.throwIfAborted();
+    using deadline = startDeadline(timeoutMs, signal);
+    try {
+      return await ask(ofModel, input, deadline.signal);
     } catch (error) {
       signal?.throwIfAborted();
       throw toEmbedderError(error, input);
@@ -167,7 +226,10 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
     },
     async embedPassages(texts, signal) {
       const vectors: number[][] = [];
-      for (const input of inRequests(texts.map((text) => passagePrefix + truncateForEmbedding(text)))) {
+      for (const input of inRequests(
+        texts.map((text) => passagePrefix + truncateForEmbedding(text)),
+        most(),
+      )) {
         vectors.push(...checked(await request(model, input, signal)));
       }
       return vectors;

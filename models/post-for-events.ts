@@ -1,9 +1,9 @@
-import { createParser, type EventSourceMessage } from "eventsource-parser";
+import { createParser } from "eventsource-parser";
 import http, { type IncomingMessage } from "node:http";
 import https from "node:https";
 import { pipeline, type Readable } from "node:stream";
 import { text } from "node:stream/consumers";
-import { constants, createUnzip } from "node:zlib";
+import { constants, createBrotliDecompress, createUnzip } from "node:zlib";
 
 export interface Post {
   url: URL;
@@ -16,12 +16,22 @@ export interface Post {
   connectMs?: number | undefined;
 }
 
+/** An event of a server. */
+export interface ServerEvent {
+  event?: string | undefined;
+  data: string;
+  /** A comment, by which a server says that it is still there. */
+  isComment?: boolean;
+  /** The body is one JSON value, and no events. */
+  isWhole?: boolean;
+}
+
 export interface PostAnswer {
   status: number;
   headers: Headers;
   text: () => Promise<string>;
-  /** Server-sent events as they come, up to `[DONE]`. Throws ConnectionError, or the signal's reason. */
-  events: () => AsyncGenerator<EventSourceMessage, void>;
+  /** Server-sent events and comments as they come, up to `[DONE]`; a whole JSON body is one event. Throws ConnectionError, or the signal's reason. */
+  events: () => AsyncGenerator<ServerEvent, void>;
 }
 
 /** What went wrong below HTTP is its `cause`. */
@@ -102,24 +112,41 @@ function toAnswer(response: IncomingMessage, signal: AbortSignal | undefined): P
 
 /** Some proxies compress unasked. */
 function decoded(response: IncomingMessage): Readable {
-  if (!/^(?:gzip|deflate)$/.test(response.headers["content-encoding"] ?? "")) return response;
-  const flush = constants.Z_SYNC_FLUSH; // each event at once
-  return pipeline(response, createUnzip({ flush, finishFlush: flush }), () => undefined);
+  const encoding = response.headers["content-encoding"]?.trim().toLowerCase() ?? "";
+  const decompress = encoding === "br" ? brotli() : /^(?:x-)?(?:gzip|deflate)$/.test(encoding) ? unzip() : null;
+  return decompress ? pipeline(response, decompress, () => undefined) : response;
 }
 
-async function* readEvents(body: Readable, signal: AbortSignal | undefined): AsyncGenerator<EventSourceMessage, void> {
-  const events: EventSourceMessage[] = [];
-  const parser = createParser({ onEvent: (event) => void events.push(event) });
+// Each event at once.
+const unzip = () => createUnzip({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH });
+const brotli = () => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH });
+
+async function* readEvents(body: Readable, signal: AbortSignal | undefined): AsyncGenerator<ServerEvent, void> {
+  const events: ServerEvent[] = [];
+  const parser = createParser({
+    onEvent: ({ event, data }) => void events.push({ event, data }),
+    onComment: () => void events.push({ data: "", isComment: true }),
+  });
   let isWhole = false;
+  let json: string | null = null;
+  let hasBegun = false;
   try {
     for await (const part of body.iterator({ destroyOnReturn: false })) {
-      parser.feed(part as string);
+      const text = part as string;
+      if (!hasBegun && text.trim() !== "") {
+        hasBegun = true;
+        if (/^[\s\uFEFF]*[{[]/.test(text)) json = "";
+      }
+      if (json === null) parser.feed(text);
+      else json += text;
       for (const event of events.splice(0)) {
         isWhole = event.data === "[DONE]";
-        if (isWhole) return;
         yield event;
+        if (isWhole) return;
       }
     }
+    parser.feed("\n\n"); // an event without a blank line behind it
+    yield* json === null ? events : [{ data: json, isWhole: true }];
   } catch (error) {
     throw toError(error, signal);
   } finally {

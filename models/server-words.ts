@@ -4,7 +4,7 @@ import { withCauses } from "../errors/with-causes.ts";
 export interface AnsweredError extends Error {
   error: unknown;
   /** Undefined for an error within a stream. */
-  status?: number;
+  status?: number | undefined;
 }
 
 /** The SDK's error of what a server answered, which LangChain may have wrapped. Undefined for an error without an answer. */

@@ -1,6 +1,6 @@
 import type { Callbacks } from "@langchain/core/callbacks/manager";
 import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_models/chat_models";
-import { AIMessageChunk, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
+import type { BaseMessage, UsageMetadata } from "@langchain/core/messages";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors/app-error.ts";
 import { type ModelPurpose, NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
@@ -11,7 +11,11 @@ import { abortableItems, type AnswerTimeouts, startAnswerDeadlines } from "./dea
 import { modelName } from "./model-name.ts";
 import { pictureTokensIn } from "./pictured-message.ts";
 import { settingsOf, toModelError } from "./model-error.ts";
-import { type AskedCall, makeCallCollector, streamChunks } from "./stream-chunks.ts";
+import { answeredError } from "./server-words.ts";
+import { streamDeltas } from "./stream-deltas.ts";
+import type { Echo } from "../turn/echo.ts";
+import { type AskedCall, makeCallCollector } from "./wire/collect-calls.ts";
+import { type Finish, isKnownFinish } from "./wire/delta.ts";
 
 /** The observer of a model's calls, and their purpose. */
 export interface ModelCallObserver {
@@ -61,61 +65,26 @@ function incomplete(purpose: ModelPurpose, model: BaseChatModel, hasChunks: bool
 }
 
 /** A model may spend all of its bound on thoughts, which are not shown, or on a call that it does not finish. */
-function empty(purpose: string, cut: ModelAnswer["cut"], [unfinished]: readonly AskedCall[]): AppError {
-  if (cut === null) return new AppError("model_incomplete", `The ${purpose} model gave an empty answer. Try again.`);
-  const where = unfinished ? `in the middle of its call of "${unfinished.name}"` : "before its first word";
+function empty(purpose: string, finish: Finish, hasThought: boolean, [unfinished]: readonly AskedCall[]): AppError {
+  if (finish === "whole" && !hasThought) return new AppError("model_incomplete", `The ${purpose} model gave an empty answer. Try again.`);
+  const where = unfinished ? `in the middle of its call of "${unfinished.name}"` : hasThought ? "in its thoughts" : "before its first word";
   const fix = "Raise MAX_ANSWER_TOKENS, or the request's max_tokens.";
   return new AppError("model_out_of_tokens", `The ${purpose} model used up its tokens ${where}. ${fix}`);
 }
 
-export interface WholeAnswerRequest {
-  model: BaseChatModel;
-  /** The model with its tools. */
-  bound: Pick<BaseChatModel, "stream">;
-  prompt: BaseMessage[];
-  signal: AbortSignal;
-  watched: ModelCallObserver;
-  onChunk?: () => void;
+/** How an answer ended that is not whole. */
+function brokenOff(purpose: string, finish: Finish, word: string): AppError | null {
+  if (finish === "filtered")
+    return new AppError("model_filtered", `The ${purpose} model's server declined to answer: its filter ended the answer (${word}). Put it in other words.`);
+  return finish === "failed" ? new AppError("model_interrupted", `The ${purpose} model's server broke off its answer (${word}). Try again.`) : null;
 }
 
-/**
- * One whole answer with its tool calls, streamed so that it can be given up in the middle. One that loops is cut off, without calls. Throws
- * AppError.
- */
-export function wholeAnswer({ model, bound, prompt, signal, watched, onChunk }: WholeAnswerRequest): Promise<AIMessageChunk> {
-  async function* stream(): AsyncGenerator<AIMessageChunk, void> {
-    yield* await bound.stream(prompt, { signal, tags: ["nostream"] }); // Studio would show its words as the answer's
-  }
-  return observeCall(watched, model, prompt, async (learn) => {
-    const loops = makeLoopDetector();
-    let whole: AIMessageChunk | undefined;
-    let written = "";
-    try {
-      for await (const chunk of abortableItems(stream(), signal)) {
-        onChunk?.();
-        whole = whole?.concat(chunk) ?? chunk;
-        written += chunk.text + (chunk.tool_call_chunks ?? []).map(({ args }) => args ?? "").join("");
-        if (!loops(written)) continue;
-        whole = new AIMessageChunk({ content: written, response_metadata: { finish_reason: "length" } });
-        break;
-      }
-    } catch (error) {
-      throw toModelError(signal.aborted ? signal.reason : error, {
-        purpose: watched.purpose,
-        model,
-        streaming: whole !== undefined,
-        prompt,
-      });
-    }
-    // LangChain closes the braces of arguments that were cut: half an answer would be read as a whole one.
-    if (!whole?.response_metadata["finish_reason"]) throw incomplete(watched.purpose, model, whole !== undefined);
-    learn({ answer: whole.text + JSON.stringify(whole.tool_calls), usage: whole.usage_metadata });
-    return whole;
-  });
-}
-
-/** Pause before the one retry, in milliseconds. */
+/** Pause before the one retry, in milliseconds, when the server does not say how long. */
 const RETRY_DELAY_MS = 250;
+/** The longest pause that a server is granted. */
+const MOST_RETRY_DELAY_MS = 20_000;
+/** The same when another model can answer. */
+const SHORT_RETRY_DELAY_MS = 1_000;
 /** For models that never stop: about 100 times a long answer. */
 const MAX_ANSWER_CHARACTERS = 1_000_000;
 
@@ -133,8 +102,10 @@ export interface AnswerRequest {
   tools?: BindToolsInput[] | undefined;
   /** What the turn asks of it. Default: as the model is made. */
   modelOptions?: ModelOptions | undefined;
-  /** Whether it is asked again when its server fails at once. Default true. */
-  retries?: boolean | undefined;
+  /** How long it is waited for a second try when its server fails at once. `short`: another model can answer. Default `long`. */
+  patience?: "none" | "short" | "long" | undefined;
+  /** An answer may be empty. Default false. */
+  mayBeEmpty?: boolean | undefined;
   onToken: (token: string) => void;
   onThought?: ((thought: string) => void) | undefined;
 }
@@ -149,40 +120,74 @@ export interface ModelAnswer {
   error: AppError | null;
   /** `length`: the bound of answers or the model's context ended it. */
   cut: "length" | null;
+  /** What its server wants back with it. Undefined: nothing. */
+  echo?: Echo | undefined;
+  /** It says that it does not answer. */
+  refused?: true;
 }
 
-async function attemptAnswer(request: AnswerRequest, purpose: ModelPurpose): Promise<ModelAnswer> {
-  const { model, prompt, timeouts, signal, callbacks, messageId, tools, modelOptions, onToken, onThought } = request;
+async function attemptAnswer(request: AnswerRequest, { purpose, observer }: ModelCallObserver): Promise<ModelAnswer> {
+  const { model, prompt, timeouts, signal, callbacks, messageId, tools, modelOptions, onToken, onThought, mayBeEmpty = false } = request;
   const answer: ModelAnswer = { text: "", toolCalls: [], usage: undefined, error: null, cut: null };
   const calls = makeCallCollector();
   const deadlines = startAnswerDeadlines(timeouts, signal);
   const loops = purpose === "chat" ? () => false : makeLoopDetector();
-  let finishReason: unknown;
-  let hasChunks = false;
+  let ended: { finish: Finish; word: string } | null = null;
+  let written = ""; // of a task, with its calls
+  let hasThought = false;
+  let hasDeltas = false;
   try {
-    const chunks = streamChunks(model, prompt, { signal: deadlines.signal, tools, modelOptions, callbacks, messageId });
-    for await (const chunk of abortableItems(chunks, deadlines.signal)) {
-      hasChunks = true;
-      if (chunk.thought !== undefined || chunk.toolCalls?.length) deadlines.tokenCame();
-      if (chunk.thought !== undefined) onThought?.(chunk.thought);
-      chunk.toolCalls?.forEach(calls.add);
-      const token = chunk.text.replaceAll("\0", "\uFFFD"); // Postgres cannot store NUL, and what is streamed is what is stored
-      if (token) {
-        deadlines.tokenCame();
-        answer.text += token;
-        onToken(token);
-        if (answer.text.length > MAX_ANSWER_CHARACTERS) break;
+    const deltas = streamDeltas(model, prompt, { signal: deadlines.signal, tools, modelOptions, callbacks, messageId });
+    for await (const delta of abortableItems(deltas, deadlines.signal)) {
+      hasDeltas = true;
+      switch (delta.type) {
+        case "text": {
+          const token = delta.text.replaceAll("\0", "\uFFFD"); // Postgres cannot store NUL, and what is streamed is what is stored
+          deadlines.tokenCame();
+          answer.text += token;
+          written += token;
+          if (delta.refused) answer.refused = true;
+          onToken(token);
+          break;
+        }
+        case "thought":
+          deadlines.tokenCame();
+          hasThought ||= delta.text.trim() !== "";
+          onThought?.(delta.text);
+          break;
+        case "retract":
+          onThought?.(answer.text);
+          hasThought = true;
+          answer.text = "";
+          break;
+        case "call":
+          deadlines.tokenCame();
+          calls.add(delta);
+          written += delta.arguments;
+          break;
+        case "usage":
+          answer.usage = delta.usage;
+          break;
+        case "echo":
+          answer.echo = calls.named(delta.echo);
+          break;
+        case "alive":
+          deadlines.isAlive();
+          break;
+        case "finish":
+          ended = delta;
+          if (!isKnownFinish(delta.word)) observer.tell({ happened: "finish_unknown", purpose });
       }
-      answer.usage = chunk.usage ?? answer.usage;
-      finishReason = chunk.finishReason ?? finishReason;
-      if (!loops(answer.text)) continue;
-      finishReason = "length";
+      if (answer.text.length > MAX_ANSWER_CHARACTERS) break;
+      if (!loops(written)) continue;
+      ended = { finish: "cut", word: "length" };
       break;
     }
-    if (finishReason === "length") answer.cut = "length";
-    else if (finishReason) answer.toolCalls = calls.collected(); // a call that was cut off is none
-    if (!finishReason) answer.error = incomplete(purpose, model, hasChunks);
-    else if (!answer.text && answer.toolCalls.length === 0) answer.error = empty(purpose, answer.cut, calls.collected());
+    if (ended?.finish === "cut") answer.cut = "length";
+    else if (ended?.finish === "whole") answer.toolCalls = calls.collected(); // a call that was cut off is none
+    const isEmpty = !answer.text && answer.toolCalls.length === 0;
+    if (!ended) answer.error = incomplete(purpose, model, hasDeltas);
+    else answer.error = brokenOff(purpose, ended.finish, ended.word) ?? (isEmpty && !(mayBeEmpty && ended.finish === "whole") ? empty(purpose, ended.finish, hasThought, calls.collected()) : null);
   } catch (error) {
     // The SDK reports an abort in words of its own.
     const thrown: unknown = deadlines.signal.aborted ? deadlines.signal.reason : error;
@@ -202,25 +207,39 @@ function observedAttempt(request: AnswerRequest): Promise<ModelAnswer> {
       firstTokenMs ??= performance.now() - began;
       request.onToken(token);
     };
-    const answer = await attemptAnswer({ ...request, onToken }, watched.purpose);
-    learn({ answer: answer.text, usage: answer.usage, firstTokenMs, outcome: answer.error?.code });
+    const answer = await attemptAnswer({ ...request, onToken }, watched);
+    learn({ answer: answer.text + answer.toolCalls.map((call) => call.arguments).join(""), usage: answer.usage, firstTokenMs, outcome: answer.error?.code });
     return answer;
   });
 }
 
+/** Failures after which the same request may succeed at once, or when its server says. */
+const TRIED_AGAIN: ReadonlySet<string> = new Set(["model_unavailable", "model_incomplete", "model_rate_limited"]);
+
+/** Milliseconds until the second try; null: there is none. */
+function retryDelay({ patience = "long", timeouts }: AnswerRequest, { error, text, toolCalls, cut }: ModelAnswer): number | null {
+  if (patience === "none" || text !== "" || toolCalls.length > 0 || cut !== null || !error || !TRIED_AGAIN.has(error.code)) return null;
+  const { retryAfterSeconds: seconds } = error;
+  if (patience === "short" && !answeredError(error.cause)) return null; // it may take as long again to find out that nobody is there
+  const delay = seconds === undefined ? RETRY_DELAY_MS : seconds * 1_000;
+  return delay <= (patience === "short" ? SHORT_RETRY_DELAY_MS : Math.min(MOST_RETRY_DELAY_MS, timeouts.firstTokenMs)) ? delay : null;
+}
+
 /**
- * Streams a model's answer to `onToken`. Never throws: a failure is in `error`. Retries once when the server failed before the first token.
+ * Streams a model's answer to `onToken`. Never throws: a failure is in `error`. Tries once more when the server failed before the first
+ * token, after the time that the server names, unless that is longer than the first token may take.
  */
 export async function streamAnswer(request: AnswerRequest): Promise<ModelAnswer> {
   const first = await observedAttempt(request);
-  if (
-    request.retries === false ||
-    first.text !== "" ||
-    first.toolCalls.length > 0 ||
-    first.cut !== null ||
-    (first.error?.code !== "model_unavailable" && first.error?.code !== "model_incomplete")
-  )
-    return first;
-  await sleep(RETRY_DELAY_MS, undefined, { signal: request.signal }).catch(() => undefined);
+  const delay = retryDelay(request, first);
+  if (delay === null) return first;
+  await sleep(delay, undefined, { signal: request.signal }).catch(() => undefined);
   return observedAttempt(request);
+}
+
+/** One whole answer, which may be empty. One that loops is cut off. Throws AppError. */
+export async function wholeAnswer(request: Omit<AnswerRequest, "onToken" | "patience" | "mayBeEmpty">): Promise<ModelAnswer> {
+  const answer = await streamAnswer({ ...request, onToken: () => undefined, patience: "none", mayBeEmpty: true });
+  if (answer.error) throw answer.error;
+  return answer;
 }

@@ -140,10 +140,10 @@ export function makeGenerateRag(parts: GenerateRagParts): Node {
     const choices = chooseModels({ model: state.requestedModel, agent: state.agent });
     const held = { tenantId, userId, conversationId, turnId };
     const { prompt, answer, limit, answeredBy } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, (signal) => {
-      const ask = (model: BaseChatModel, prompt: TurnPrompt, maxTokens: number | undefined, retries: boolean): Promise<ModelAnswer> =>
+      const ask = (model: BaseChatModel, prompt: TurnPrompt, maxTokens: number | undefined, patience: "short" | "long"): Promise<ModelAnswer> =>
         formedAnswer({
           model,
-          retries,
+          patience,
           prompt: prompt.messages,
           modelOptions: boundedOptions(state.modelOptions, maxTokens),
           timeouts,
@@ -174,7 +174,7 @@ export function makeGenerateRag(parts: GenerateRagParts): Node {
           askWithinLimit({
             ...{ ...within, model: name },
             assemble: (budget) => assemble(budget, name),
-            ask: (prompt, maxTokens) => ask(model, prompt, maxTokens, isLast),
+            ask: (prompt, maxTokens) => ask(model, prompt, maxTokens, isLast ? "long" : "short"),
           }),
         runtime.context?.onError,
       );

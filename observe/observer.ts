@@ -39,6 +39,8 @@ export type Happening =
   | { happened: "unused_erased"; conversations: number; messages: number }
   /** A call of a tool failed inside the service. */
   | { happened: "tool_broke"; tool: string; error: AppError }
+  /** A model's server ended an answer in a word that nobody knows; it was taken for a whole one. */
+  | { happened: "finish_unknown"; purpose: ModelPurpose }
   /** A model's summary, or what it made of a plain fact, was not taken: what is built in stood in. */
   | { happened: "model_unfit"; purpose: "summary" | "memory"; problem: string };
 

@@ -139,7 +139,12 @@ export const Cost = z
   .describe("In US dollars. Null when the model's prices are unknown, or its server counted no tokens.");
 export type Cost = z.infer<typeof Cost>;
 
-export const TurnError = z.object({ code: z.enum(Object.keys(ERROR_CODES) as ErrorCode[]), message: z.string(), retryable: z.boolean() });
+export const TurnError = z.object({
+  code: z.enum(Object.keys(ERROR_CODES) as ErrorCode[]),
+  message: z.string(),
+  retryable: z.boolean().describe("The same request may succeed when it is sent again."),
+  retry_after_seconds: z.int().optional().describe("Seconds until it may, counted from the error. Missing when nobody knows them."),
+});
 
 export const Layer = z.enum(["summary", "core_memory", "episodic", "knowledge"]);
 export type Layer = z.infer<typeof Layer>;

@@ -1,7 +1,9 @@
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { type AIMessageChunk, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
+import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { AppError } from "../../errors/app-error.ts";
 import { linesOf } from "../../stores/postgres/memory/section-versions.ts";
+import type { ModelAnswer } from "../../models/stream-answer.ts";
+import type { ModelOptions } from "../../turn/model-options.ts";
 import { parseJsonObject } from "../../text/json-object.ts";
 import { compareWithFact } from "./compare-with-fact.ts";
 import { readToolCalls } from "./read-tool-calls.ts";
@@ -10,10 +12,12 @@ import { isRefusal } from "./run-tool-calls.ts";
 import type { DecidedSection } from "./section-drafts.ts";
 import { type ToolCall, toolDefinitions } from "./tool-schemas.ts";
 
-export type AskModel = (bound: Pick<BaseChatModel, "stream">, prompt: BaseMessage[]) => Promise<AIMessageChunk>;
+export type AskModel = (
+  prompt: BaseMessage[],
+  options: { tools?: BindToolsInput[]; modelOptions?: ModelOptions },
+) => Promise<ModelAnswer>;
 
 export interface AskAgainParts {
-  model: BaseChatModel;
   ask: AskModel;
   /** The prompt without the model's first answer. */
   prompt: readonly BaseMessage[];
@@ -29,13 +33,13 @@ const NOTHING_TOOL = {
 const DEMAND = `Answer with one JSON object and nothing else: {"choice": "${UPDATE}", "section": …, "content": the whole new content of that section}, or {"choice": "${NOTHING}", "section": "", "content": ""}.`;
 
 /** A demanded tool call. Servers whose template knows no tools ignore the demand. */
-function askForCall({ model, ask, prompt, sections }: AskAgainParts): Promise<AIMessageChunk> {
+function askForCall({ ask, prompt, sections }: AskAgainParts): Promise<ModelAnswer> {
   const tools = [...toolDefinitions(sections), NOTHING_TOOL];
-  return ask(model.bindTools?.(tools, { tool_choice: "required" }) ?? model, [...prompt]);
+  return ask([...prompt], { tools, modelOptions: { tool_choice: "required" } });
 }
 
 /** JSON of a demanded form, which llama.cpp, Ollama and vLLM enforce by a grammar. */
-function askForJson({ model, ask, prompt, sections }: AskAgainParts): Promise<AIMessageChunk> {
+function askForJson({ ask, prompt, sections }: AskAgainParts): Promise<ModelAnswer> {
   const text = { type: "string" };
   const properties = {
     choice: { type: "string", enum: [UPDATE, NOTHING] },
@@ -43,9 +47,9 @@ function askForJson({ model, ask, prompt, sections }: AskAgainParts): Promise<AI
     content: text,
   };
   const schema = { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
-  const form = { response_format: { type: "json_schema", json_schema: { name: "core_memory", strict: true, schema } } };
+  const modelOptions: ModelOptions = { response_format: { type: "json_schema", json_schema: { name: "core_memory", strict: true, schema } } };
   const last = new HumanMessage(`${prompt.at(-1)?.text ?? ""}\n\n${DEMAND}`); // some templates take no two user messages in a row
-  return ask(model.withConfig(form as object), [...prompt.slice(0, -1), last]);
+  return ask([...prompt.slice(0, -1), last], { modelOptions });
 }
 
 function callInJson(text: string): ToolCall[] {

@@ -1,14 +1,15 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AIMessage, type AIMessageChunk, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { AppError } from "../../errors/app-error.ts";
-import { type AnswerTimeouts, startAnswerDeadlines } from "../../models/deadlines.ts";
+import { assistantMessage } from "../../models/assistant-message.ts";
+import type { AnswerTimeouts } from "../../models/deadlines.ts";
 import { wholeAnswer } from "../../models/stream-answer.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { fence } from "../../text/fence.ts";
 import { WISHES } from "../../turn/state.ts";
 import { estimateTokens, shortenQuoted } from "../../text/tokens.ts";
 import { isRefusal } from "./run-tool-calls.ts";
-import { type IdentifiedCall, readToolCalls } from "./read-tool-calls.ts";
+import { readToolCalls } from "./read-tool-calls.ts";
 import { SECTION_CHARACTERS, type ToolCall, toolDefinitions } from "./tool-schemas.ts";
 import { askAgain, type AskModel } from "./ask-again.ts";
 import { findUnkeptFacts } from "./decide-by-rules.ts";
@@ -80,22 +81,18 @@ export function makeDecideWithModel({ model, timeouts, readingTokens, observer =
       throw new AppError("invalid_configuration", "The memory model cannot call tools. Set MEMORY_MODEL to one that can.");
     const { shown, hidden } = sectionsThatFit(memory.contents(), readingTokens);
     const writable = sections.filter((section) => !hidden.includes(section));
-    const bound = model.bindTools(toolDefinitions(writable));
+    const tools = toolDefinitions(writable);
     const prompt = agentPrompt({ contents: shown, newestIn, sections: writable, turns, messageTokens: maxMessageTokens(readingTokens) });
-    const ask: AskModel = (asking, messages) => {
-      const deadlines = startAnswerDeadlines(timeouts, signal);
-      const watched = { observer, purpose: "memory" as const };
-      const asked = { model, bound: asking, prompt: messages, signal: deadlines.signal, watched, onChunk: deadlines.tokenCame };
-      return wholeAnswer(asked).finally(deadlines.clear);
-    };
-    const again = { model, ask, prompt: [...prompt], sections: writable };
+    const ask: AskModel = (messages, { tools, modelOptions }) =>
+      wholeAnswer({ ...{ model, tools, modelOptions, timeouts, signal }, prompt: messages, watched: { observer, purpose: "memory" } });
+    const again = { ask, prompt: [...prompt], sections: writable };
     const before = memory.contents();
     let isKept = false;
     for (let round = 0; round < MAX_ROUNDS; round++) {
-      const answer = await ask(bound, prompt);
+      const answer = await ask(prompt, { tools });
       const calls = readToolCalls(answer);
       if (calls.length === 0) break;
-      prompt.push(toCallMessage(answer, calls));
+      prompt.push(assistantMessage({ text: answer.text, calls, echo: answer.echo ?? null }));
       for (const [position, call] of calls.entries()) {
         const content = refusalOf(call, position, hidden) ?? (await memory.call(call, turns));
         isKept ||= call.name !== "archival_search" && !isRefusal(content);
@@ -124,15 +121,4 @@ function refusalOf(call: ToolCall, position: number, hidden: readonly string[]):
   const { section } = (call.arguments ?? {}) as { section?: unknown };
   const isHidden = hidden.some((name) => name === section);
   return isHidden ? `Refused: the section "${String(section)}" is too long to be changed.` : null;
-}
-
-/** The answer as it goes back to the model. A server refuses a tool's answer whose call is missing. */
-function toCallMessage(answer: AIMessageChunk, calls: readonly IdentifiedCall[]): AIMessage {
-  return new AIMessage({
-    content: answer.text,
-    tool_calls: calls.map(({ id, name, arguments: given }) => {
-      const args = typeof given === "object" && given !== null ? (given as Record<string, unknown>) : {};
-      return { id, name, args, type: "tool_call" as const };
-    }),
-  });
 }

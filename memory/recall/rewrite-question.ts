@@ -1,6 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { HumanMessage, SystemMessage } from "@langchain/core/messages";
-import { startDeadline } from "../../models/deadlines.ts";
+import { DEFAULT_TIMEOUTS, startDeadline } from "../../models/deadlines.ts";
 import { wholeAnswer } from "../../models/stream-answer.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { fence } from "../../text/fence.ts";
@@ -36,7 +36,7 @@ export function makeRewriteQuestion(
       new SystemMessage(INSTRUCTIONS),
       new HumanMessage(fence("conversation", [...talk, { label: "question:", text: question }])),
     ];
-    const ask = () => wholeAnswer({ model, bound: model, prompt, signal, watched: { observer, purpose: "memory" } });
+    const ask = () => wholeAnswer({ model, prompt, signal, timeouts: DEFAULT_TIMEOUTS, watched: { observer, purpose: "memory" } });
     const written = await circuit(ask, signal).then(
       ({ text }) => storableText(text).trim(),
       () => "",

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { startDeadline } from "../deadlines.ts";
+import { type Amendment, AMENDMENTS } from "../wire/amendments.ts";
 import { findKnownModel } from "./find-known-model.ts";
 import { type LearnedContexts, makeLearnedContexts } from "./learned-contexts.ts";
 
@@ -20,6 +21,7 @@ export const ModelProfile = z.strictObject({
   max_output_tokens: tokens.optional(),
   prices: ModelPrices.optional(),
   capabilities: z.array(z.string()).optional(),
+  amendments: z.array(z.enum(Object.keys(AMENDMENTS) as Amendment[], `must be some of ${Object.keys(AMENDMENTS).join(", ")}`)).optional(),
 });
 export type ModelProfile = z.infer<typeof ModelProfile>;
 

@@ -1,6 +1,7 @@
 import { formedAnswer } from "../../models/formed-answer.ts";
 import { askInTurn, firstChoice } from "../../models/model-choice.ts";
-import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
+import { assistantMessage } from "../../models/assistant-message.ts";
 import { offeredTool } from "../../agents/offered-tool.ts";
 import { stepQuestion } from "../../agents/questions.ts";
 import type { AgentTool } from "../../agents/tool.ts";
@@ -21,12 +22,11 @@ import { addUsage } from "./agent-progress.ts";
 import { makeShowPictures } from "./pictures-of-results.ts";
 import { agentLoop, type AgentRun, recursionLimit } from "./agent-loop.ts";
 import { fitLoop, toolTokens } from "./fit-loop.ts";
-import { toArguments } from "./window-with-steps.ts";
 
 /** The step of an answer; `output` is what the model said before its calls. */
 export function modelStep({ progress }: AgentTurn, agent: Agent, answer: ModelAnswer, output?: string): NewStep {
   const about = { seq: progress.steps + 1, agent: agent.name, kind: "model" as const, name: [...progress.models].at(-1) ?? "" };
-  return { ...about, output, tokens: answer.usage?.output_tokens ?? estimateTokens(answer.text), ms: millisecondsSince(progress.askedAt) };
+  return { ...about, output, echo: answer.echo, tokens: answer.usage?.output_tokens ?? estimateTokens(answer.text), ms: millisecondsSince(progress.askedAt) };
 }
 
 export interface AgentAnswers {
@@ -123,7 +123,7 @@ export async function runAgent(
             ask: (fitting, maxTokens) =>
               formedAnswer({
                 model,
-                retries: isLast,
+                patience: isLast ? "long" : "short",
                 modelOptions: boundedOptions(modelOptions, maxTokens),
                 prompt: fitting.messages,
                 tools: withTools ? tools.map(offeredTool) : undefined,
@@ -152,10 +152,8 @@ export async function runAgent(
       const free = limits.max_tool_calls - called;
       called += asked.length;
       const { results, pictures, question, end } = await calls.ofAnswer(asked, thought, free);
-      const said = new AIMessage({
-        content: answer.text,
-        tool_calls: asked.map((call) => ({ id: call.id, name: call.name, args: toArguments(shownArguments(call)) })),
-      });
+      const shown = asked.map((call) => ({ ...call, arguments: shownArguments(call) }));
+      const said = assistantMessage({ text: answer.text, calls: shown, echo: answer.echo ?? null });
       return { messages: [said, ...results, ...showPictures(pictures)], question, end };
     },
   };

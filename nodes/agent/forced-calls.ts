@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { AgentTool } from "../../agents/tool.ts";
 import { formedAnswer } from "../../models/formed-answer.ts";
 import { type AnswerRequest, type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
-import type { AskedCall } from "../../models/stream-chunks.ts";
+import type { AskedCall } from "../../models/wire/collect-calls.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { CallerTool } from "../../turn/caller-tools.ts";
 import { emit } from "../../turn/context.ts";
@@ -14,7 +14,7 @@ import type { AgentTurn } from "./agent-turn.ts";
 import { askWithinLimit } from "../prompt/ask-within-limit.ts";
 import { askInTurn } from "../../models/model-choice.ts";
 import { tokensOfMessages, toolTokens } from "./fit-loop.ts";
-import { shownArguments } from "../../text/tool-arguments.ts";
+import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
 
 const schemaOf = ({ function: { parameters } }: CallerTool) => parameters ?? { type: "object", properties: {} };
 
@@ -49,7 +49,8 @@ export async function askForCalls(request: AnswerRequest, agentTools: readonly A
   delete modelOptions.response_format;
   const silent = { ...request, onToken: () => undefined };
   const first = await streamAnswer({ ...silent, tools, modelOptions: { ...modelOptions, tool_choice: "required" } });
-  if (first.error || first.cut || first.toolCalls.length > 0) return first;
+  const hasCalls = first.toolCalls.length > 0 && first.toolCalls.every((call) => parseArguments(call.arguments) !== null);
+  if (first.error || first.cut || hasCalls) return first;
   const name = tools.length === 1 ? tools[0]?.function.name : "call";
   const response_format = { type: "json_schema" as const, json_schema: { name: name ?? "call", schema: callSchema(tools), strict: true } };
   const second = await formedAnswer({ ...silent, tools: undefined, modelOptions: { ...modelOptions, response_format, stream: false } });
@@ -89,7 +90,7 @@ export async function callAsForced(
         },
         ask: ({ messages }, maxTokens) =>
           askForCalls(
-            { ...shared, modelOptions: boundedOptions(modelOptions, maxTokens), model, retries: isLast, prompt: messages },
+            { ...shared, modelOptions: boundedOptions(modelOptions, maxTokens), model, patience: isLast ? "long" : "short", prompt: messages },
             tools,
           ),
       }),

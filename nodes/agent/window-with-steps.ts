@@ -1,6 +1,8 @@
-import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { fitSteps, type TurnSteps } from "../../agents/prune-steps.ts";
+import { assistantMessage } from "../../models/assistant-message.ts";
 import { fence } from "../../text/fence.ts";
+import type { Echo } from "../../turn/echo.ts";
 import type { StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
 
 /** What a call says whose process died. */
@@ -15,25 +17,17 @@ export function toolMessage(callId: string, name: string, output: string): ToolM
   return new ToolMessage({ tool_call_id: callId, name, content: fence("tool_output", [{ text: output }]) });
 }
 
-/** Arguments as LangChain's messages have them. */
-export function toArguments(given: unknown): Record<string, unknown> {
-  return typeof given === "object" && given !== null && !Array.isArray(given) ? (given as Record<string, unknown>) : { text: given };
-}
-
 /** A model's answer with its calls, and the results, as the model saw them. */
 function toMessages({ steps }: TurnSteps): BaseMessage[] {
-  const rounds: { text: string; calls: TurnSteps["steps"][number][] }[] = [];
+  const rounds: { text: string; echo: Echo | null; calls: TurnSteps["steps"][number][] }[] = [];
   for (const step of steps) {
-    if (step.kind === "model") rounds.push({ text: step.output ?? "", calls: [] });
+    if (step.kind === "model") rounds.push({ text: step.output ?? "", echo: step.echo, calls: [] });
     else if (step.callId !== null) rounds.at(-1)?.calls.push(step);
   }
   return rounds
     .filter(({ calls }) => calls.length > 0)
-    .flatMap(({ text, calls }) => [
-      new AIMessage({
-        content: text,
-        tool_calls: calls.map(({ callId, name, arguments: given }) => ({ id: callId ?? "", name, args: toArguments(given) })),
-      }),
+    .flatMap(({ text, echo, calls }) => [
+      assistantMessage({ text, echo, calls: calls.map(({ callId, name, arguments: given }) => ({ id: callId ?? "", name, arguments: given })) }),
       ...calls.map(({ callId, name, output, endedAt }) => {
         return toolMessage(callId ?? "", name, endedAt === null ? INTERRUPTED : (output ?? ""));
       }),

@@ -1,15 +1,16 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { HumanMessage, SystemMessage, type AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { parseJsonObject } from "../../text/json-object.ts";
 import { AppError } from "../../errors/app-error.ts";
 import { makeCircuitBreaker } from "../../memory/recall/circuit-breaker.ts";
-import { startDeadline } from "../../models/deadlines.ts";
-import { wholeAnswer } from "../../models/stream-answer.ts";
+import { DEFAULT_TIMEOUTS, startDeadline } from "../../models/deadlines.ts";
+import { type ModelAnswer, wholeAnswer } from "../../models/stream-answer.ts";
 import type { Observer } from "../../observe/observer.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { fence, type FencedPiece } from "../../text/fence.ts";
 import { storableText } from "../../text/storable-text.ts";
+import { parseArguments } from "../../text/tool-arguments.ts";
 import { shortenQuoted, shortenText } from "../../text/tokens.ts";
 import { ASSISTANT } from "../../turn/agent.ts";
 import { GENERAL } from "./route-by-words.ts";
@@ -85,8 +86,8 @@ function routerPrompt(message: string, { instructions, tag }: Choice, bases: rea
   ];
 }
 
-function readAnswer({ tool_calls = [], text }: AIMessageChunk, schema: ReturnType<typeof answerSchema>): RouterAnswer | undefined {
-  const calls = tool_calls.filter(({ name }) => name === TOOL).map(({ args }): unknown => args);
+function readAnswer({ toolCalls, text }: ModelAnswer, schema: ReturnType<typeof answerSchema>): RouterAnswer | undefined {
+  const calls = toolCalls.filter(({ name }) => name === TOOL).map(({ arguments: given }) => parseArguments(given));
   const answer = [...calls, parseJsonObject(text)].map((candidate) => schema.safeParse(candidate).data).find((data) => data !== undefined);
   return answer && { ...answer, reason: storableText(answer.reason.slice(0, 300)) };
 }
@@ -105,11 +106,10 @@ export function makeRouteByModel(
   return async function routeByModel({ message, among, bases, signal: cancelled }) {
     const schema = answerSchema(among, bases);
     const tool = { name: TOOL, description: among.tool, schema: schema.in };
-    const bound = model.bindTools?.([tool]) ?? model;
     const prompt = routerPrompt(message, among, bases);
     using deadline = startDeadline(timeoutMs, cancelled);
     const { signal } = deadline;
-    const ask = () => wholeAnswer({ model, bound, prompt, signal, watched: { observer, purpose: "router" } });
+    const ask = () => wholeAnswer({ model, tools: [tool], prompt, signal, timeouts: DEFAULT_TIMEOUTS, watched: { observer, purpose: "router" } });
     const whole = await circuit(ask, signal).catch((error: unknown) => {
       if (cancelled?.aborted) throw cancelled.reason;
       if (!deadline.isOver()) throw error;

@@ -28,6 +28,7 @@ export const HTTP_STATUS = {
   document_unreadable: 422,
   not_offered: 422,
   idempotency_mismatch: 422,
+  model_filtered: 422,
   rate_limited: 429,
   too_many_turns: 429,
   token_quota_exceeded: 429,

@@ -5,6 +5,7 @@ import { IN_MEMORY } from "../../stores/postgres/database/open-embedded-postgres
 import type { Database } from "../../stores/postgres/database/database.ts";
 import type { ModelServer } from "../start/open-models.ts";
 import { abortable } from "../../models/deadlines.ts";
+import { serverHeaders, serverUrl } from "../../models/wire/server-address.ts";
 import { parseRequest } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, jsonAnswer } from "../http/openapi/operation.ts";
 
@@ -105,14 +106,15 @@ export function withTimeout(probe: () => Promise<unknown>): DependencyCheck {
  * Requests the list of models, which costs nothing. Any status below 500 will do: not every server has that list. `use` tries what the list
  * does not tell, until it succeeds, and anew after an outage.
  */
-export function checkModelServer({ url, apiKey }: ModelServer, use?: (signal: AbortSignal) => Promise<unknown>): DependencyCheck {
+export function checkModelServer({ url, apiKey, ...gateway }: ModelServer, use?: (signal: AbortSignal) => Promise<unknown>): DependencyCheck {
   let last: { at: number; outcome: Promise<void> } | undefined;
   let isProven = use === undefined;
   async function probe(): Promise<void> {
     const wasProven = isProven;
     isProven = use === undefined;
-    const response = await fetch(`${url.replace(/\/$/, "")}/models`, {
-      headers: apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` },
+    const address = serverUrl(url, "/models");
+    const response = await fetch(address, {
+      headers: serverHeaders(address, apiKey, gateway),
       signal: AbortSignal.timeout(PROBE_TIMEOUT_MS),
     });
     await response.body?.cancel();

@@ -50,7 +50,7 @@ export async function testModel({ name, model }: ModelChoice, { timeouts, observ
     prompt: [new HumanMessage("Answer with the word: yes")],
     signal: AbortSignal.any([signal, enough.signal]),
     watched: { observer, purpose: "task" },
-    retries: false,
+    patience: "none",
     onToken: note,
     onThought: note,
   });

@@ -15,8 +15,8 @@ export type CompletionEvent =
   | { kind: "end"; finishReason: "stop" | "length" | "tool_calls"; usage: Usage }
   | { kind: "error"; error: AppError };
 
-function toError({ code, message }: ErrorContent, field: string): AppError {
-  return code === "invalid_request" ? AppError.invalid([{ field, problem: message }]) : new AppError(code, message);
+function toError(content: ErrorContent, field: string): AppError {
+  return content.code === "invalid_request" ? AppError.invalid([{ field, problem: content.message }]) : AppError.fromContent(content);
 }
 
 /** What a request knows of the events of its turn. */
@@ -45,9 +45,9 @@ export async function* toCompletionEvents(
         return [{ kind: "thought", text: event.content }];
       case "tool_call": {
         const { call_id: id, name, arguments: given } = event.content;
-        if (!callerTools.has(name)) return []; // the agent runs it
-        const text = typeof given === "string" ? given : JSON.stringify(given);
-        return [{ kind: "tool_call", call: { id, name, arguments: text }, index: calls++ }];
+        // The agent runs the others, and what is no JSON is told to the model.
+        if (!callerTools.has(name) || typeof given === "string") return [];
+        return [{ kind: "tool_call", call: { id, name, arguments: JSON.stringify(given) }, index: calls++ }];
       }
       case "waiting": {
         const { question } = event.content;

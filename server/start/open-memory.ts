@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type EpisodicMemory, openEpisodicMemory } from "../../memory/episodes/open-episodic-memory.ts";
 import { type Embedder, observedEmbedder } from "../../models/embedder.ts";
+import { type Dialects, makeDialects } from "../../models/wire/dialects.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { openMilvusSearchStore } from "../../stores/search/milvus/open-milvus-search-store.ts";
@@ -23,13 +24,13 @@ const DROPPING = "dropping an old search index";
 const DROP_GRACE_MS = 1_000;
 
 /** Takes the dimensions from the index when the embedder's server is unreachable. */
-async function openKnownEmbedder(config: Config, database: Database): Promise<Embedder> {
+async function openKnownEmbedder(config: Config, database: Database, dialects: Dialects): Promise<Embedder> {
   try {
-    return await openEmbedder(config);
+    return await openEmbedder(config, { dialects });
   } catch (error) {
     const record = await findIndexRecord(database, "current");
     if (!record) throw error;
-    const embedder = await openEmbedder(config, record.dimensions);
+    const embedder = await openEmbedder(config, { dialects, knownDimensions: record.dimensions });
     if (embedder.name !== record.embedder) throw error;
     return embedder;
   }
@@ -66,8 +67,14 @@ async function dropRetired(parts: DropParts, onError: OnError): Promise<void> {
 }
 
 /** Throws AppError `invalid_configuration` when the database refuses the index, or turns are indexed with another embedder or store. */
-export async function openEpisodes(config: Config, database: Database, onError: OnError, observer: Observer = NOOP_OBSERVER) {
-  const embedder = observedEmbedder(await openKnownEmbedder(config, database), { observer, ...embeddingModels(config) });
+export async function openEpisodes(
+  config: Config,
+  database: Database,
+  onError: OnError,
+  observer: Observer = NOOP_OBSERVER,
+  dialects: Dialects = makeDialects(),
+) {
+  const embedder = observedEmbedder(await openKnownEmbedder(config, database, dialects), { observer, ...embeddingModels(config) });
   const store = observedSearchStore(await openSearchStore(config, database, onError), observer);
   try {
     const memory = await openEpisodicMemory({
@@ -107,9 +114,9 @@ export async function openEpisodes(config: Config, database: Database, onError: 
 
 export type Memory = Awaited<ReturnType<typeof openMemory>>;
 
-export async function openMemory(config: Config, database: Database, onError: OnError, observer: Observer) {
+export async function openMemory(config: Config, database: Database, onError: OnError, observer: Observer, dialects: Dialects) {
   const { ENABLE_SUMMARY, ENABLE_CORE_MEMORY, ENABLE_EPISODIC_MEMORY, CORE_MEMORY_SECTIONS = [] } = config;
-  const episodes = ENABLE_EPISODIC_MEMORY ? await openEpisodes(config, database, onError, observer) : null;
+  const episodes = ENABLE_EPISODIC_MEMORY ? await openEpisodes(config, database, onError, observer, dialects) : null;
   const layers: Readonly<Record<Layer, boolean>> = {
     summary: ENABLE_SUMMARY,
     core_memory: ENABLE_CORE_MEMORY,

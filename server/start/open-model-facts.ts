@@ -1,41 +1,20 @@
-import { readFileSync } from "node:fs";
-import { z } from "zod";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { makeAskContext } from "../../models/facts/ask-server.ts";
-import { type AskContext, makeModelFacts, ModelProfile, type ModelFactsSource } from "../../models/facts/model-facts.ts";
+import { type AskContext, makeModelFacts, type ModelFactsSource } from "../../models/facts/model-facts.ts";
 import { type LearnedContexts, makeLearnedContexts } from "../../models/facts/learned-contexts.ts";
 import { budgetOf } from "../../models/facts/prompt-budget.ts";
 import { makePromptLimits, type PromptLimits } from "../../models/facts/prompt-limits.ts";
+import { type Lesson, makeDialects } from "../../models/wire/dialects.ts";
 import { type CountedPrompts, makeTokenCounts, type TokenCounts } from "../../models/facts/token-counts.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
-import { readModelMeasures, saveCounted, saveLearnedContext } from "../../stores/postgres/model-store.ts";
+import { readDialects, readModelMeasures, removeLesson, saveCounted, saveLearnedContext, saveLesson } from "../../stores/postgres/model-store.ts";
 import type { Config } from "./config.ts";
 import { listedServers, modelNames, modelServer, usesModelServer } from "./open-models.ts";
 import type { ModelList } from "./read-model-list.ts";
-
-const Profiles = z.record(z.string(), ModelProfile);
+import { readModelProfiles } from "./read-model-profiles.ts";
 
 /** Its context is in LangChain's profiles; it has nothing to tell. */
 const isOpenAI = (url: string): boolean => new URL(url).hostname === "api.openai.com";
-
-/** Throws AppError `invalid_configuration`. */
-export function readModelProfiles(file: string | undefined): z.infer<typeof Profiles> {
-  if (file === undefined) return {};
-  const invalid = (problem: string, cause?: unknown): AppError =>
-    new AppError("invalid_configuration", `MODEL_PROFILES: "${file}" ${problem}`, {
-      details: [{ field: "MODEL_PROFILES", problem }],
-      cause,
-    });
-  let content: unknown;
-  try {
-    content = JSON.parse(readFileSync(file, "utf8"));
-  } catch (error) {
-    throw invalid(error instanceof SyntaxError ? "is not JSON" : "cannot be read", error);
-  }
-  const parsed = Profiles.safeParse(content);
-  if (parsed.success) return parsed.data;
-  throw invalid(parsed.error.issues.map(({ path, message }) => `${path.join(".") || "the file"}: ${message}`).join("; "));
-}
 
 /** Asks the models' servers in the background, of two models with one name that which answers. `onAssumed` hears of a model that answers and of whose context nobody knows. */
 export function openModelFacts(
@@ -80,7 +59,7 @@ function assertPriced(config: Config, facts: ModelFactsSource, chosen: readonly 
 
 /** What servers have shown. What cannot be stored is learned again by the next process. */
 export async function openMeasures(database: Database, onError: (error: AppError) => void) {
-  const stored = await readModelMeasures<CountedPrompts>(database);
+  const [stored, lessons] = await Promise.all([readModelMeasures<CountedPrompts>(database), readDialects<Lesson>(database)]);
   let saved: Promise<unknown> = Promise.resolve();
   function inBackground(saving: Promise<void>): void {
     const ended = saving.catch((error: unknown) => onError(toAppError(error)));
@@ -88,6 +67,11 @@ export async function openMeasures(database: Database, onError: (error: AppError
   }
   const contexts = stored.flatMap(({ model, tokens, at }) => (tokens === null || at === null ? [] : [{ model, tokens, at }]));
   return {
+    dialects: makeDialects({
+      stored: lessons,
+      save: (lesson) => inBackground(saveLesson(database, lesson)),
+      remove: (lesson) => inBackground(removeLesson(database, lesson)),
+    }),
     learned: makeLearnedContexts({ stored: contexts, save: (learned) => inBackground(saveLearnedContext(database, learned)) }),
     counts: makeTokenCounts({
       stored: stored.flatMap(({ model, counted }) => (counted === null ? [] : [{ model, counted }])),

@@ -6,10 +6,13 @@ import { type ModelSettings, nameSettings } from "../../models/model-error.ts";
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
 import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
+import { type Dialects, makeDialects } from "../../models/wire/dialects.ts";
+import type { Gateway } from "../../models/wire/server-address.ts";
 import { makeReranker, type Rerank } from "../../models/reranker.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { Config } from "./config.ts";
 import { type ListedModel, type ModelList, readModelList } from "./read-model-list.ts";
+import { readModelProfiles } from "./read-model-profiles.ts";
 
 const OPENAI_URL = "https://api.openai.com/v1";
 /** Chooses the built-in embedder also beside a model's server. */
@@ -42,10 +45,16 @@ function settingsOf(config: Config, task: Task | "chat"): { model: string; baseU
   };
 }
 
+/** How the service's own server is reached. Another server gets none of its headers. */
+function ownGateway({ MODEL_HEADERS: headers, MODEL_EXTRA_BODY: extraBody, MODEL_KEY_HEADER: keyHeader }: Config): Gateway {
+  return { headers, extraBody, keyHeader };
+}
+
 /** Null: what is built in does the task. */
 export function modelServer(config: Config, task: Task | "chat"): ModelServer | null {
   const { baseUrl, apiKey } = settingsOf(config, task);
-  return baseUrl === undefined && apiKey === undefined ? null : { url: baseUrl ?? OPENAI_URL, apiKey };
+  if (baseUrl === undefined && apiKey === undefined) return null;
+  return { url: baseUrl ?? OPENAI_URL, apiKey, ...(baseUrl === config.OPENAI_BASE_URL ? ownGateway(config) : {}) };
 }
 
 /** Those that are not the server of answers. */
@@ -75,7 +84,7 @@ function namesAtChatServer(config: Config): string[] {
 }
 
 /** A model for each that callers and agents name, and for each temperature and bound that an agent wants. */
-function makeChooseModels(config: Config, list: ModelList): ChooseModels {
+function makeChooseModels(config: Config, list: ModelList, make: MakeModel): ChooseModels {
   const ofService = settingsOf(config, "chat");
   const own = modelServer(config, "chat") ? ofService.model : OFFLINE;
   const offline = new OfflineChatModel();
@@ -85,14 +94,15 @@ function makeChooseModels(config: Config, list: ModelList): ChooseModels {
   function choice(name: string, agent: Agent | null): ModelChoice {
     const listed = list[name];
     if (name === OFFLINE && !listed) return { name, model: offline };
-    const { url, apiKey } = serverOf(config, listed);
+    const server = serverOf(config, listed);
+    const { url } = server;
     const { temperature, max_output_tokens: maxTokens = config.MAX_ANSWER_TOKENS } = agent ?? {};
     const key = JSON.stringify([name, temperature, maxTokens]);
-    const model = made.get(key) ?? createOpenAIChatModel({ model: listed?.model ?? name, baseUrl: url, apiKey, temperature, maxTokens });
+    const model = made.get(key) ?? make({ name, model: listed?.model ?? name, server, temperature, maxTokens });
     made.set(key, model);
     if (listed) nameSettings(model, settingsInList(name, listed));
-    const circuit = circuits.get(url ?? "") ?? makeServerCircuit();
-    circuits.set(url ?? "", circuit);
+    const circuit = circuits.get(url) ?? makeServerCircuit();
+    circuits.set(url, circuit);
     return { name, model, circuit };
   }
 
@@ -113,34 +123,51 @@ function settingsInList(name: string, { base_url, api_key }: ListedModel): Model
   };
 }
 
-/** A key is sent to no server but its own. */
-function serverOf(config: Config, listed: ListedModel | undefined): { url: string | undefined; apiKey: string | undefined } {
-  if (listed?.base_url !== undefined) return { url: listed.base_url, apiKey: listed.api_key };
-  return { url: config.OPENAI_BASE_URL, apiKey: listed?.api_key ?? config.OPENAI_API_KEY };
+/** A key, and a header, is sent to no server but its own. */
+function serverOf(config: Config, listed: ListedModel | undefined): ModelServer {
+  const own: Gateway = { headers: listed?.headers, extraBody: listed?.extra_body, keyHeader: listed?.key_header };
+  if (listed?.base_url !== undefined) return { url: listed.base_url, apiKey: listed.api_key, ...own };
+  const { headers, extraBody, keyHeader } = ownGateway(config);
+  return {
+    url: config.OPENAI_BASE_URL ?? OPENAI_URL,
+    apiKey: listed?.api_key ?? config.OPENAI_API_KEY,
+    headers: { ...headers, ...own.headers },
+    extraBody: { ...extraBody, ...own.extraBody },
+    keyHeader: own.keyHeader ?? keyHeader,
+  };
 }
 
 /** The models of MODELS by name, with their servers. */
 export function listedServers(config: Config, list: ModelList): Record<string, { model: string; server: ModelServer }> {
   const entries = Object.entries(list).map(([name, listed]) => {
-    const { url = OPENAI_URL, apiKey } = serverOf(config, listed);
-    return [name, { model: listed.model ?? name, server: { url, apiKey } }] as const;
+    return [name, { model: listed.model ?? name, server: serverOf(config, listed) }] as const;
   });
   return Object.fromEntries(entries);
 }
 
 export type Models = ReturnType<typeof createModels>;
 
-/** Of the server of answers. */
-function createTitleModel(config: Config, maxTokens: number): BaseChatModel | null {
-  const { TITLE_MODEL: model } = config;
-  if (model === undefined || !modelServer(config, "chat")) return null;
-  return createOpenAIChatModel({ ...settingsOf(config, "chat"), model, maxTokens });
+/** `name`: under which MODEL_PROFILES may have it. */
+interface ModelToMake {
+  name: string;
+  model: string;
+  server: ModelServer;
+  temperature?: number | undefined;
+  maxTokens: number;
 }
+type MakeModel = (wanted: ModelToMake) => BaseChatModel;
 
 /** By purpose; null without a model's server: then what is built in does the task. */
-export function createModels(config: Config) {
-  const create = (task: Task | "chat", maxTokens: number): BaseChatModel | null =>
-    modelServer(config, task) && createOpenAIChatModel({ ...settingsOf(config, task), maxTokens });
+export function createModels(config: Config, dialects: Dialects = makeDialects()) {
+  const profiles = readModelProfiles(config.MODEL_PROFILES);
+  const make: MakeModel = ({ name, model, server: { url: baseUrl, ...server }, ...bounds }) => {
+    const amendments = profiles[name]?.amendments ?? profiles[model]?.amendments ?? [];
+    return createOpenAIChatModel({ model, baseUrl, ...server, ...bounds, dialects, amendments });
+  };
+  const create = (task: Task | "chat", maxTokens: number, name = settingsOf(config, task).model): BaseChatModel | null => {
+    const server = modelServer(config, task);
+    return server && make({ name, model: name, server, maxTokens });
+  };
   const { MAX_ANSWER_TOKENS: longest } = config;
   const list = readModelList(config.MODELS, config.CHAT_MODEL);
   const unseen = Math.max(longest, LEAST_UNSEEN_TOKENS);
@@ -152,13 +179,18 @@ export function createModels(config: Config) {
     list,
     /** What a model's server calls it. */
     servedAs: (name: string): string => list[name]?.model ?? name,
-    choose: makeChooseModels(config, list),
+    choose: makeChooseModels(config, list, make),
     chat: create("chat", longest),
     router: create("router", unseen),
     summary: create("summary", unseen),
     memory: create("memory", unseen),
-    title: createTitleModel(config, unseen),
-    timeouts: { firstTokenMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS, idleMs: config.MODEL_IDLE_TIMEOUT_MS },
+    title: config.TITLE_MODEL === undefined ? null : create("chat", unseen, config.TITLE_MODEL),
+    timeouts: {
+      firstTokenMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS,
+      idleMs: config.MODEL_IDLE_TIMEOUT_MS,
+      queueMs: config.MODEL_QUEUE_TIMEOUT_MS,
+    },
+    dialects,
     server: modelServer(config, "chat"),
     otherServers: otherServers(config),
     /** Null with the built-in embedder. */
@@ -172,14 +204,20 @@ export function usesEmbeddingServer({ EMBEDDING_MODEL, EMBEDDING_BASE_URL, OPENA
   return EMBEDDING_MODEL !== BUILT_IN && (EMBEDDING_BASE_URL ?? OPENAI_BASE_URL ?? OPENAI_API_KEY) !== undefined;
 }
 
-export interface ModelServer {
+/** A server of models, and how it is reached. */
+export interface ModelServer extends Gateway {
   url: string;
   apiKey: string | undefined;
 }
 
 export function embeddingServer(config: Config): ModelServer {
-  const { OPENAI_BASE_URL: url = OPENAI_URL, OPENAI_API_KEY: apiKey } = config;
-  return { url: config.EMBEDDING_BASE_URL ?? url, apiKey: config.EMBEDDING_API_KEY ?? apiKey };
+  const { OPENAI_BASE_URL: url = OPENAI_URL, OPENAI_API_KEY: apiKey, EMBEDDING_HEADERS: headers } = config;
+  const isOther = config.EMBEDDING_BASE_URL !== undefined && config.EMBEDDING_BASE_URL !== url;
+  const gateway = isOther ? {} : ownGateway(config);
+  return {
+    ...{ url: config.EMBEDDING_BASE_URL ?? url, apiKey: config.EMBEDDING_API_KEY ?? apiKey },
+    ...{ keyHeader: gateway.keyHeader, headers: { ...gateway.headers, ...headers } },
+  };
 }
 
 export function embeddingModels(config: Config): { model: string; questionModel: string } {
@@ -188,18 +226,25 @@ export function embeddingModels(config: Config): { model: string; questionModel:
   return { model, questionModel: config.EMBEDDING_QUERY_MODEL ?? model };
 }
 
+export interface OpenEmbedderOptions {
+  dialects?: Dialects;
+  knownDimensions?: number;
+}
+
 /** Throws AppError `embedder_unavailable` when a server that is unreachable knows the dimensions. */
-export async function openEmbedder(config: Config, knownDimensions?: number): Promise<Embedder> {
+export async function openEmbedder(config: Config, { dialects, knownDimensions }: OpenEmbedderOptions = {}): Promise<Embedder> {
   if (!usesEmbeddingServer(config)) return makeHashedEmbedder({});
-  const { url: baseUrl, apiKey } = embeddingServer(config);
+  const { url: baseUrl, ...server } = embeddingServer(config);
   return openOpenAIEmbedder({
     ...embeddingModels(config),
     baseUrl,
-    apiKey,
+    ...server,
     questionPrefix: config.EMBEDDING_QUERY_PREFIX ?? "",
     passagePrefix: config.EMBEDDING_PASSAGE_PREFIX ?? "",
     dimensions: config.EMBEDDING_DIMENSIONS,
     knownDimensions,
+    batch: config.EMBEDDING_BATCH,
+    dialects,
     timeoutMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS,
   });
 }

@@ -181,7 +181,7 @@ export async function openApp(
       parseChatRequest({ user_id, session_id, message, instructions }, config.MAX_MESSAGE_CHARS);
       const turn = await turns.start({ tenantId: ANYBODY.tenantId, ...input, interactive: false }, { onBusy: "enqueue" });
       const { status, content } = await turn.ended;
-      if (status === "error") throw new AppError(content.code, content.message, { retryable: content.retryable });
+      if (status === "error") throw AppError.fromContent(content);
       if (status === "waiting") throw new Error("a turn that asks nobody waits");
       return content;
     },

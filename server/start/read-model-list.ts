@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import { httpUrl } from "./setting-types.ts";
+import { HeaderRecord, headerName, httpUrl } from "./setting-types.ts";
 
 /** The names of the service itself, of its agents and its knowledge bases begin so. */
 const SERVICE = "conversation-graph";
@@ -13,6 +13,9 @@ const ListedModel = z.strictObject({
   model: text.optional(),
   base_url: httpUrl.optional(),
   api_key: text.optional(),
+  key_header: headerName.optional(),
+  headers: HeaderRecord.optional(),
+  extra_body: z.record(z.string(), z.unknown(), "must be an object").optional(),
   fallback: z.array(text, "must be an array of names").max(10, "has more than 10 names").default([]),
 });
 /** What MODELS says of a model. Without `model` its server knows it by its name; without `base_url` it is at the service's own. */

@@ -115,6 +115,38 @@ export const headers = z
   .refine((pairs) => pairs.every((pair) => pair !== undefined), "must be name=value pairs joined by commas, values percent-encoded")
   .transform((pairs) => Object.fromEntries(pairs.filter((pair) => pair !== undefined)));
 
+function parsedObject(text: string): Record<string, unknown> | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const jsonObject = z
+  .string()
+  .transform(parsedObject)
+  .refine((value) => value !== undefined, 'must be a JSON object like {"top_k": 40}')
+  .transform((value): Record<string, unknown> => value ?? {});
+
+/** A name by RFC 9110, and a value that HTTP can carry. */
+export const HeaderRecord = z.record(
+  z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "is no name of a header"),
+  z.string("must be a text").regex(/^[\t\x20-\x7e\x80-\xff]*$/, "cannot be sent as the value of a header"),
+);
+
+const HEADERS_FORM = 'must be a JSON object of texts like {"X-Team": "red"}, or name=value pairs joined by commas';
+
+/** As JSON, or as `headers` are. */
+export const jsonHeaders = z
+  .string()
+  .transform((text) => (/^\s*\{/.test(text) ? parsedObject(text) : headers.safeParse(text).data))
+  .refine((value) => HeaderRecord.safeParse(value).success, HEADERS_FORM)
+  .transform((value) => value as Record<string, string>);
+
+export const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "must be the name of a header, like api-key");
+
 export const postgresUrl = z
   .string()
   .refine((text) => URL.canParse(text) && /^postgres(ql)?:/.test(text), "must be a URL like postgres://user:password@host:5432/database");

@@ -8,9 +8,12 @@ import { listening } from "./listening-settings.ts";
 import {
   decimalNumber,
   episodeTypes,
+  headerName,
   hostAndPort,
   httpUrl,
   instructions,
+  jsonHeaders,
+  jsonObject,
   milliseconds,
   onOrOff,
   postgresUrl,
@@ -52,18 +55,27 @@ const chatModel = {
     .optional()
     .describe("The key of the model's server. Unset, without OPENAI_BASE_URL: a built-in offline model answers."),
   OPENAI_BASE_URL: httpUrl.optional().describe("Any server that speaks OpenAI's protocol, with its `/v1`. Unset: OpenAI itself."),
+  MODEL_KEY_HEADER: headerName
+    .optional()
+    .describe("The header in which that server looks for its key, such as `api-key`. Unset: `Authorization`, and `api-key` for Azure's addresses."),
+  MODEL_HEADERS: jsonHeaders
+    .optional()
+    .describe('Headers that every request to that server has, as a JSON object: `{"X-Team": "red"}`. Unset: none.'),
+  MODEL_EXTRA_BODY: jsonObject
+    .optional()
+    .describe('Fields that every request to its chat models has, as a JSON object: `{"chat_template_kwargs": {"enable_thinking": false}}`. Unset: none.'),
   CHAT_MODEL: z.string().default("gpt-4o-mini").describe("The model that answers."),
   MODELS: z
     .string()
     .optional()
     .describe(
-      "A JSON file with models that callers and agents may choose, by name: each may have `model` (what its server calls it), `base_url`, `api_key`, and `fallback`, names of those that answer while its server is away. See docs/operations.md. Unset: none.",
+      "A JSON file with models that callers and agents may choose, by name: each may have `model` (what its server calls it), `base_url`, `api_key`, `key_header`, `headers`, `extra_body`, and `fallback`, names of those that answer while its server is away. See docs/operations.md. Unset: none.",
     ),
   MODEL_PROFILES: z
     .string()
     .optional()
     .describe(
-      "A JSON file with what is known of models, by name: `context_window`, `max_output_tokens`, `prices` (`input`, `output`, `cached_input`: US dollars for a million tokens) and `capabilities`. What it leaves out is asked of the model's server, or taken from LangChain's profiles.",
+      "A JSON file with what is known of models, by name: `context_window`, `max_output_tokens`, `prices` (`input`, `output`, `cached_input`: US dollars for a million tokens), `capabilities`, and `amendments`, what requests to its server need. What it leaves out is asked of the model's server, or taken from LangChain's profiles.",
     ),
   MAX_ANSWER_TOKENS: wholeNumber(1)
     .default(2_000)
@@ -95,6 +107,12 @@ const embeddings = {
       "The server of the embedding model, with its `/v1`. Unset: OPENAI_BASE_URL. Without a model's server, a built-in embedder is used.",
     ),
   EMBEDDING_API_KEY: z.string().optional().describe("The key of that server. Unset: OPENAI_API_KEY."),
+  EMBEDDING_HEADERS: jsonHeaders
+    .optional()
+    .describe("Headers that every request to that server has, as a JSON object. Unset: those of MODEL_HEADERS when it is the same server."),
+  EMBEDDING_BATCH: wholeNumber(1, 2_048)
+    .optional()
+    .describe("The most texts of one request. Unset: 64, and fewer when the server has refused so many."),
   EMBEDDING_MODEL: z
     .string()
     .optional()
@@ -190,6 +208,9 @@ const deadlines = {
     .default(DEFAULT_TIMEOUTS.firstTokenMs)
     .describe("Longest wait for the model's first token."),
   MODEL_IDLE_TIMEOUT_MS: milliseconds(1).default(DEFAULT_TIMEOUTS.idleMs).describe("Longest wait between two tokens."),
+  MODEL_QUEUE_TIMEOUT_MS: milliseconds(1)
+    .default(DEFAULT_TIMEOUTS.queueMs)
+    .describe("Longest wait for a token while the model's server says that it is still there."),
   MEMORY_READ_TIMEOUT_MS: milliseconds(1)
     .default(TURN_DEFAULTS.memoryReadTimeoutMs)
     .describe(

@@ -21,7 +21,10 @@ export interface ShownSetting {
 /** As the environment writes it. */
 function written(value: unknown): string | null {
   if (value === undefined) return null;
-  if (typeof value === "object" && value !== null) return Object.values(value).join(",");
+  if (typeof value === "object" && value !== null) {
+    const parts: unknown[] = Object.values(value);
+    return parts.some((part) => typeof part === "object") ? JSON.stringify(value) : parts.join(",");
+  }
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 

@@ -26,6 +26,7 @@ export const MODEL_ERRORS = [
   "model_stalled",
   "model_interrupted",
   "model_incomplete",
+  "model_filtered",
   "model_out_of_tokens",
   "model_bad_response",
   "model_malformed",
@@ -117,7 +118,7 @@ export function chatRoutes({ config, stores, agents, models, turns, heartbeatMs 
       const source = await begin(request, response);
       response.set("x-turn-id", await untilAccepted(source, response));
       const { status, content } = await source.last(abortSignalOnClose(response));
-      if (status === "error") throw new AppError(content.code, content.message);
+      if (status === "error") throw AppError.fromContent(content);
       response.status(status === "waiting" ? 202 : 200).json(content);
     },
   });

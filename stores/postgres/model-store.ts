@@ -30,3 +30,32 @@ export async function saveLearnedContext(database: Database, learned: { model: s
 export async function saveCounted(database: Database, model: string, counted: object): Promise<void> {
   await database.query({ name: "model-counted-save", text: SAVE_COUNTED, values: [model, JSON.stringify(counted)] });
 }
+
+/** Something learnt from the server of a model. */
+interface StoredLesson<What extends string> {
+  server: string;
+  model: string;
+  what: What;
+  words: string;
+  at: Date;
+}
+
+const READ_DIALECTS = `select server, model, what, words, learned_at as at from model_dialects order by learned_at`;
+
+const SAVE_LESSON = `
+insert into model_dialects (server, model, what, words, learned_at) values ($1, $2, $3, $4, $5)
+on conflict (server, model, what) do update set words = excluded.words, learned_at = excluded.learned_at`;
+
+const REMOVE_LESSON = `delete from model_dialects where server = $1 and model = $2 and what = $3`;
+
+export function readDialects<What extends string>(database: Database): Promise<StoredLesson<What>[]> {
+  return database.query<StoredLesson<What>>({ name: "model-dialects", text: READ_DIALECTS, values: [] });
+}
+
+export async function saveLesson(database: Database, { server, model, what, words, at }: StoredLesson<string>): Promise<void> {
+  await database.query({ name: "model-lesson-save", text: SAVE_LESSON, values: [server, model, what, words, at] });
+}
+
+export async function removeLesson(database: Database, { server, model, what }: Omit<StoredLesson<string>, "words" | "at">): Promise<void> {
+  await database.query({ name: "model-lesson-remove", text: REMOVE_LESSON, values: [server, model, what] });
+}

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
-import { AppError, toAppError } from "../../errors/app-error.ts";
+import { AppError, type ErrorContent, toAppError } from "../../errors/app-error.ts";
 import { ERROR_CODES, type ErrorCode } from "../../errors/error-codes.ts";
+import { TurnError } from "../../turn/state.ts";
 
 const CODES = Object.keys(ERROR_CODES) as ErrorCode[];
 
@@ -13,6 +14,19 @@ describe("an AppError", () => {
   test("is not retryable when whoever throws it knows that", () => {
     expect(new AppError("turn_superseded", "what failed", { retryable: false }).toContent().retryable).toBe(false);
   });
+
+  test.each([17, 0, undefined])(
+    "keeps, when it is a turn's error, that %p seconds are left until a retry may succeed",
+    (retryAfterSeconds) => {
+      const content = new AppError("model_unavailable", "what failed", { retryAfterSeconds }).toContent();
+      expect(Object.entries(content).filter(([name]) => name === "retry_after_seconds")).toEqual(
+        retryAfterSeconds === undefined ? [] : [["retry_after_seconds", retryAfterSeconds]],
+      );
+      expect(TurnError.parse(content)).toEqual(content);
+      const thrown = AppError.fromContent(JSON.parse(JSON.stringify(content)) as ErrorContent);
+      expect(thrown).toMatchObject({ code: "model_unavailable", message: "what failed", retryable: true, retryAfterSeconds });
+    },
+  );
 
   test("shows a client neither its cause nor its stack", () => {
     const error = new AppError("storage_unavailable", "what failed", { cause: new Error("password=secret") });

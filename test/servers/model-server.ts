@@ -42,6 +42,8 @@ export interface ModelScript {
   status?: number;
   /** Of an answer with a `status`. Default: an error in words that nobody may see. */
   error?: object;
+  /** Further headers of an answer with a `status`. */
+  headers?: Record<string, string>;
   /** Default 100. */
   promptTokens?: number;
   /**
@@ -143,7 +145,7 @@ export async function startModelServer({ port, keepSeen = true, other = notFound
       response.on("close", () => (entry.aborted = !response.writableFinished));
       const script = choose(body);
       if (script.status !== undefined) {
-        response.writeHead(script.status, { "content-type": "application/json" });
+        response.writeHead(script.status, { "content-type": "application/json", ...script.headers });
         const { error = { message: "secret words of the model server", type: "server_error" } } = script;
         return response.end(JSON.stringify({ error }));
       }

@@ -39,6 +39,7 @@ export const enErrors = {
   model_stalled: "The model stopped responding.",
   model_interrupted: "The connection to the model was lost.",
   model_incomplete: "The model did not finish its answer.",
+  model_filtered: "The model's server has a filter that ended the answer. Put the message in other words.",
   model_out_of_tokens: "The longest answer that is allowed was used up before the first word.",
   model_bad_response: "The model returned an error.",
   model_malformed: "The model did not answer in the form that was asked for.",

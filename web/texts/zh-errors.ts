@@ -41,6 +41,7 @@ export const zhErrors: Texts["errors"] = {
   model_stalled: "模型停止了响应。",
   model_interrupted: "与模型的连接中断。",
   model_incomplete: "模型没有完成回答。",
+  model_filtered: "模型服务器的过滤器终止了回答。请换一种说法。",
   model_out_of_tokens: "还没有写出第一个字，允许的回答长度就已用完。",
   model_bad_response: "模型返回了错误。",
   model_malformed: "模型没有按要求的格式回答。",

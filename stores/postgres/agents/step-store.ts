@@ -6,6 +6,7 @@ import type { AnswerValue, QuestionType } from "../../../turn/question.ts";
 import { KEEP_RULINGS } from "./decision-store.ts";
 import { onPathSql, pathOf, sourcesSql } from "../conversations/branch-path.ts";
 import { storableJson } from "../../../text/storable-text.ts";
+import type { Echo } from "../../../turn/echo.ts";
 import type { HeldTurn } from "../conversations/recover-turn.ts";
 
 export type StepKind = "model" | "tool" | "question" | "plan" | "compaction" | "agent";
@@ -20,6 +21,8 @@ export interface Step {
   callId: string | null;
   arguments: unknown;
   output: string | null;
+  /** Of a model's answer with calls. */
+  echo: Echo | null;
   ok: boolean | null;
   tokens: number;
   startedAt: Date;
@@ -38,6 +41,8 @@ export interface NewStep {
   callId?: string | undefined;
   arguments?: unknown;
   output?: string | undefined;
+  /** What the model's server wants back with this answer. */
+  echo?: Echo | undefined;
   tokens?: number;
   /** Milliseconds that it took. Undefined: it begins now. */
   ms?: number | undefined;
@@ -73,7 +78,7 @@ export interface AgentOfConversation {
   stateDescription: string | null;
 }
 
-const COLUMNS = `seq, agent, kind, turn_steps.name, call_id as "callId", arguments, output, ok, tokens, turn_steps.started_at as "startedAt",
+const COLUMNS = `seq, agent, kind, turn_steps.name, call_id as "callId", arguments, output, echo, ok, tokens, turn_steps.started_at as "startedAt",
   turn_steps.ended_at as "endedAt"`;
 
 /** $1 to $3 are of the conversation, $4 is the turn. */
@@ -81,10 +86,10 @@ const HELD = `select id from conversations where id = $1 and tenant_id = $2 and 
 
 const BEGIN = `
 with held as (${HELD}), given as (
-  select * from json_to_recordset($5::json) as step(seq int, agent text, kind text, name text, call_id text, arguments jsonb, output text, tokens int, ms float8, ruling jsonb, ruling_id uuid)
+  select * from json_to_recordset($5::json) as step(seq int, agent text, kind text, name text, call_id text, arguments jsonb, output text, echo jsonb, tokens int, ms float8, ruling jsonb, ruling_id uuid)
 ), stored as (
-  insert into turn_steps (turn_id, seq, conversation_id, agent, kind, name, call_id, arguments, output, ok, tokens, started_at, ended_at, runner)
-  select $4, seq, held.id, agent, kind, name, call_id, arguments, output, case when ms is not null then true end, tokens,
+  insert into turn_steps (turn_id, seq, conversation_id, agent, kind, name, call_id, arguments, output, echo, ok, tokens, started_at, ended_at, runner)
+  select $4, seq, held.id, agent, kind, name, call_id, arguments, output, echo, case when ms is not null then true end, tokens,
     clock_timestamp() - coalesce(ms, 0) * interval '1 millisecond', case when ms is not null then clock_timestamp() end, $6::uuid
   from held cross join given
   on conflict (turn_id, seq) do update set runner = turn_steps.runner where turn_steps.runner is not distinct from excluded.runner

@@ -65,6 +65,7 @@ export const NOT_EXPORTED: Readonly<Record<string, string>> = {
   search_indexes: "derived: a service makes an index when it starts and finds none",
   episode_cursors: "derived: how far an index is filled, and a new one is empty",
   model_measures: "runtime: what the servers of models have shown, and show again",
+  model_dialects: "runtime: what the servers of models have refused, and refuse again",
   mcp_grants: "secrets: sealed with the SECRETS_KEY of this service; users sign in again",
   mcp_servers: "secrets: sealed with the SECRETS_KEY of this service; tenants add them again",
   erasures: "runtime: how far large erases have got; what they have set aside is in no export",

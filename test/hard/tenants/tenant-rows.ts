@@ -46,7 +46,7 @@ const OWNER_OF: Record<string, RowOwner> = {
   model_usage: OWN,
 };
 
-const OF_NOBODY = ["schema_migrations", "search_indexes", "erase_markers", "erasures", "model_measures"];
+const OF_NOBODY = ["schema_migrations", "search_indexes", "erase_markers", "erasures", "model_measures", "model_dialects"];
 
 const TABLES = "select tablename as name from pg_tables where schemaname = 'public' order by 1";
 

@@ -8,7 +8,7 @@ export interface ShownTurn {
   message_id: string | null;
   answer_message_id: string | null;
   completed: boolean | null;
-  error: { code: string; retryable: boolean } | null;
+  error: { code: string; retryable: boolean; retry_after_seconds?: number } | null;
   [field: string]: unknown;
 }
 

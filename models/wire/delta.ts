@@ -1,0 +1,51 @@
+import type { UsageMetadata } from "@langchain/core/messages";
+import type { Echo } from "../../turn/echo.ts";
+
+/** How an answer ended: by itself, at a bound, by a filter of its server, or because something broke. */
+export type Finish = "whole" | "cut" | "filtered" | "failed";
+
+/** A part of a model's answer, the same for every server. */
+export type Delta =
+  /** `refused`: the model says that it does not answer. */
+  | { type: "text"; text: string; refused?: true }
+  /** Reasoning, which is no part of the answer. */
+  | { type: "thought"; text: string }
+  /** The text so far was a thought: its closing tag came without an opening one. */
+  | { type: "retract" }
+  /** A piece of the call at this place, from 0. The first one has its name; `arguments` are appended. */
+  | { type: "call"; place: number; id: string; name: string; arguments: string }
+  | { type: "usage"; usage: UsageMetadata }
+  /** What its server wants back with this answer. Its calls are named by their places. */
+  | { type: "echo"; echo: Echo }
+  /** The server says that it is still there. */
+  | { type: "alive" }
+  /** The last one. `word`: as the server said it. */
+  | { type: "finish"; finish: Finish; word: string };
+
+const FINISHES: Readonly<Record<string, Finish>> = {
+  ...Object.fromEntries(
+    ["stop", "end_turn", "eos", "eos_token", "stop_sequence", "tool_calls", "tool_use", "function_call", "completed"].map((word) => [word, "whole" as const]),
+  ),
+  ...Object.fromEntries(
+    ["length", "max_tokens", "max_output_tokens", "model_length", "max_length", "token_limit", "model_context_window_exceeded"].map((word) => [word, "cut" as const]),
+  ),
+  ...Object.fromEntries(
+    ["content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content", "spii", "sensitive", "refusal", "guardrail_intervened"].map(
+      (word) => [word, "filtered" as const],
+    ),
+  ),
+  ...Object.fromEntries(
+    ["error", "abort", "aborted", "cancelled", "canceled", "network_error", "insufficient_system_resource", "malformed_function_call", "failed"].map((word) => [
+      word,
+      "failed" as const,
+    ]),
+  ),
+};
+
+/** Null: it is no word. Unknown words are whole. */
+export function readFinish(word: unknown): Finish | null {
+  if (typeof word !== "string" || word === "") return null;
+  return FINISHES[word.toLowerCase()] ?? "whole";
+}
+
+export const isKnownFinish = (word: string): boolean => Object.hasOwn(FINISHES, word.toLowerCase());

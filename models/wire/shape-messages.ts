@@ -1,0 +1,169 @@
+import { createHash } from "node:crypto";
+import type { Amendment } from "./amendments.ts";
+
+/** A call in a request to `/chat/completions`. */
+export interface WireCall {
+  id: string;
+  type: "function";
+  function: { name: string; arguments: string };
+  [field: string]: unknown;
+}
+
+/** A message of a request to `/chat/completions`. */
+export interface WireMessage {
+  role: "system" | "developer" | "user" | "assistant" | "tool";
+  content: string | readonly object[] | null;
+  name?: string;
+  tool_calls?: readonly WireCall[];
+  tool_call_id?: string;
+  [field: string]: unknown;
+}
+
+/** Stands where a role must speak and has nothing to say. */
+const MARK = "…";
+const NO_ANSWER = "(no answer)";
+const NO_RESULT = "The result of this call is not known.";
+const GO_ON = "Go on with your answer exactly where it stops. Do not repeat what you have said.";
+
+const hasCalls = ({ tool_calls }: WireMessage): boolean => (tool_calls?.length ?? 0) > 0;
+
+function isBlank(content: WireMessage["content"]): boolean {
+  if (content === null || content === undefined) return true;
+  if (typeof content === "string") return content.trim() === "";
+  return content.every((part) => "text" in part && typeof part.text === "string" && part.text.trim() === "");
+}
+
+const partsOf = (content: string | readonly object[]): readonly object[] =>
+  typeof content === "string" ? [{ type: "text", text: content }] : content;
+
+/** Texts stand apart by a blank line; as soon as one has other parts, all are parts. */
+function joinContents(one: WireMessage["content"], other: WireMessage["content"]): WireMessage["content"] {
+  if (one === null || isBlank(one)) return other ?? one;
+  if (other === null || isBlank(other)) return one;
+  return typeof one === "string" && typeof other === "string" ? `${one}\n\n${other}` : [...partsOf(one), ...partsOf(other)];
+}
+
+const isText = (part: object): part is { type: "text"; text: string } => "text" in part && typeof part.text === "string";
+
+/** Of a message that can only have words: parts that are texts alone. */
+function plainText(content: WireMessage["content"]): WireMessage["content"] {
+  if (content === null || typeof content === "string" || content.length === 0) return content;
+  return content.every(isText) ? content.map(({ text }) => text).join("\n\n") : content;
+}
+
+/** The most that a name may have by every server. */
+const LONGEST_NAME = 64;
+const nameFor = (name: string): string => name.replace(/[^\w-]/g, "_").slice(0, LONGEST_NAME) || "unknown";
+
+/** Mistral takes nine letters or digits; what has that form stays. */
+const SHORT_ID = /^[A-Za-z0-9]{9}$/;
+const shortId = (id: string): string =>
+  SHORT_ID.test(id) ? id : createHash("sha256").update(id).digest("hex").slice(0, 9);
+
+/** An answer with calls, and the results behind it. */
+class Round {
+  readonly results: WireMessage[] = [];
+  readonly asked: WireMessage;
+
+  constructor(asked: WireMessage) {
+    this.asked = asked;
+  }
+}
+
+/** Every call gets one result, in the order of the calls; ids that come twice are made different. */
+function pairCalls({ asked, results }: Round, ids: { used: Set<string>; short: boolean }): WireMessage[] {
+  const left = [...results];
+  const calls = (asked.tool_calls ?? []).map((call) => {
+    const at = left.findIndex(({ tool_call_id }) => tool_call_id === call.id);
+    const [result] = at < 0 ? [] : left.splice(at, 1);
+    let id = ids.short ? shortId(call.id) : call.id || MARK;
+    for (let again = 1; ids.used.has(id) || id === MARK; again++) id = ids.short ? shortId(`${call.id} ${again}`) : `${call.id || "call"}_${again}`;
+    ids.used.add(id);
+    const name = nameFor(call.function.name);
+    return {
+      call: { ...call, id, function: { ...call.function, name } },
+      result: { ...result, role: "tool" as const, tool_call_id: id, name, content: result && !isBlank(result.content) ? result.content : result ? MARK : NO_RESULT },
+    };
+  });
+  return [{ ...asked, tool_calls: calls.map(({ call }) => call) }, ...calls.map(({ result }) => result)];
+}
+
+/** One call each, for templates that know no more. */
+function oneByOne(messages: readonly WireMessage[]): WireMessage[] {
+  return messages.flatMap((message, index) => {
+    if (message.role === "tool") return [];
+    const { tool_calls: calls = [] } = message;
+    if (calls.length === 0) return [message];
+    return calls.flatMap((call, place) => {
+      const result = messages[index + 1 + place];
+      const said = place === 0 ? message : { role: message.role, content: null };
+      return [{ ...said, tool_calls: [call] }, ...(result ? [result] : [])];
+    });
+  });
+}
+
+/** System messages become one. */
+function takeSystem(messages: readonly WireMessage[]): { system: WireMessage["content"]; others: WireMessage[] } {
+  const isSystem = ({ role }: WireMessage): boolean => role === "system" || role === "developer";
+  const system = messages.filter(isSystem).reduce<WireMessage["content"]>((whole, { content }) => joinContents(whole, content), null);
+  return { system: plainText(system), others: messages.filter((message) => !isSystem(message)) };
+}
+
+/** Joins neighbours of one role, and gathers results behind the calls that they are of. */
+function joinNeighbours(messages: readonly WireMessage[]): (WireMessage | Round)[] {
+  const joined: (WireMessage | Round)[] = [];
+  for (const message of messages) {
+    const last = joined.at(-1);
+    if (message.role === "tool") {
+      if (last instanceof Round) last.results.push(message);
+      continue; // a result without its call says nothing to the model
+    }
+    if (isBlank(message.content) && !hasCalls(message)) continue;
+    if (hasCalls(message)) {
+      const before = last && !(last instanceof Round) && last.role === "assistant" ? last : undefined;
+      if (before) joined.pop();
+      joined.push(new Round(before ? { ...message, content: joinContents(before.content, message.content) } : message));
+    } else if (last && !(last instanceof Round) && last.role === message.role) {
+      joined[joined.length - 1] = { ...last, content: joinContents(last.content, message.content) };
+    } else {
+      joined.push(message);
+    }
+  }
+  return joined;
+}
+
+/**
+ * Shapes the messages of a request so that every server takes them, whatever the history: roles take turns, the system message is first,
+ * nothing is empty, each call has its result. Pure. `amendments`: what this server needs besides.
+ */
+export function shapeMessages(messages: readonly WireMessage[], amendments: ReadonlySet<Amendment>): WireMessage[] {
+  const { system, others } = takeSystem(messages);
+  const used = { used: new Set<string>(), short: amendments.has("short_ids") };
+  let shaped = joinNeighbours(others).flatMap((part) => (part instanceof Round ? pairCalls(part, used) : [part]));
+  if (amendments.has("single_calls")) shaped = oneByOne(shaped);
+
+  const turns: WireMessage[] = [];
+  for (const message of shaped) {
+    const last = turns.at(-1);
+    if (!last && message.role === "assistant") turns.push({ role: "user", content: MARK });
+    if (last?.role === "tool" && message.role === "user") turns.push({ role: "assistant", content: NO_ANSWER });
+    turns.push(withContent(message, amendments));
+  }
+  if (amendments.has("user_last") && turns.at(-1)?.role === "assistant") turns.push({ role: "user", content: GO_ON });
+  if (isBlank(system)) return turns.length > 0 ? turns : [{ role: "user", content: MARK }];
+  if (!amendments.has("system_in_user")) {
+    const role = amendments.has("developer") && !amendments.has("no_developer") ? "developer" : "system";
+    const rest = turns.length > 0 ? turns : [{ role: "user" as const, content: MARK }];
+    return [{ role, content: system }, ...rest];
+  }
+  const [first, ...rest] = turns;
+  return first ? [{ ...first, content: joinContents(system, first.content) }, ...rest] : [{ role: "user", content: system }];
+}
+
+function withContent(message: WireMessage, amendments: ReadonlySet<Amendment>): WireMessage {
+  const { name, ...nameless } = message;
+  const named = name !== undefined && message.role === "tool" && !amendments.has("no_name") ? { ...nameless, name } : nameless;
+  const content = message.role === "user" ? message.content : plainText(message.content);
+  if (!isBlank(content)) return { ...named, content };
+  return { ...named, content: hasCalls(message) && !amendments.has("text_beside_calls") ? null : MARK };
+}

@@ -1,0 +1,208 @@
+/** A piece of an answer. `retract`: what was said so far was a thought, as its closing tag has come now. */
+export type SplitPiece = { type: "text"; text: string } | { type: "thought"; text: string } | { type: "retract" };
+
+/** Tags around thoughts at the beginning of an answer, as models write them. */
+const TAGS: readonly (readonly [open: string, close: string])[] = [
+  ["<think>", "</think>"],
+  ["<thinking>", "</thinking>"],
+  ["<thought>", "</thought>"],
+  ["<reasoning>", "</reasoning>"],
+  ["[think]", "[/think]"],
+  ["◁think▷", "◁/think▷"],
+];
+const CLOSING = /<\/(?:think|thinking|thought|reasoning)>|\[\/think\]|◁\/think▷/i;
+/** May become a closing tag with what comes next. */
+const CLOSING_BEGINS = /(?:<(?:\/[a-z]{0,9})?|\[(?:\/[a-z]{0,5})?|◁(?:\/[a-z]{0,5})?)$/i;
+/** Harmony, the format of gpt-oss: https://cookbook.openai.com/articles/openai-harmony */
+const HARMONY = ["<|channel|>", "<|start|>", "<|message|>"] as const;
+const HARMONY_TOKEN = /<\|(start|channel|message|constrain|end|return|call)\|>/;
+const HARMONY_BEGINS = /<(?:\|[a-z]{0,9}\|?)?$/;
+const OPENINGS = [...TAGS.map(([open]) => open), ...HARMONY];
+
+/** Whether a closing tag behind this text has no opening tag before it, and is no code. */
+function isAlone(before: string, closing: string): boolean {
+  const opening = TAGS.find(([, close]) => close === closing.toLowerCase())?.[0] ?? "";
+  const line = before.slice(before.lastIndexOf("\n") + 1);
+  const isCode = before.split("```").length % 2 === 0 || line.split("`").length % 2 === 0;
+  return !isCode && !before.toLowerCase().includes(opening);
+}
+
+export interface ThoughtSplitterOptions {
+  /** The model begins its answers with a thought that has no opening tag. Default false. */
+  thinksFirst?: boolean;
+}
+
+type State =
+  /** Nothing but blanks has come, or a thought has just ended. */
+  | { at: "start" }
+  /** `close`: the tag that ends it. Null: any, as the thought had no opening tag. */
+  | { at: "thought"; close: string | null }
+  /** `channel`: null in a header. */
+  | { at: "harmony"; channel: "final" | "thought" | null; header: string }
+  | { at: "text" };
+
+/**
+ * Splits thoughts from an answer as it streams. Only what may be a tag is held back. Tags behind the beginning and in code stay text.
+ */
+export function makeThoughtSplitter({ thinksFirst = false }: ThoughtSplitterOptions = {}) {
+  let state: State = thinksFirst ? { at: "thought", close: null } : { at: "start" };
+  let held = "";
+  let said = ""; // text that was handed on
+  let assumed = ""; // thoughts that only `thinksFirst` makes thoughts
+  let hasThought = false;
+  let isLone = false;
+  let pieces: SplitPiece[] = [];
+
+  function say(text: string): void {
+    if (text === "") return;
+    said += text;
+    pieces.push({ type: "text", text });
+  }
+
+  function think(text: string): void {
+    if (text === "") return;
+    if (state.at === "thought" && state.close === null) assumed += text;
+    else hasThought ||= text.trim() !== "";
+    pieces.push({ type: "thought", text });
+  }
+
+  function isOpened(): boolean {
+    const trimmed = held.trimStart();
+    const lower = trimmed.slice(0, 12).toLowerCase();
+    const tag = TAGS.find(([open]) => lower.startsWith(open));
+    if (tag) {
+      held = trimmed.slice(tag[0].length);
+      state = { at: "thought", close: tag[1] };
+      hasThought = true;
+      return true;
+    }
+    if (HARMONY.some((token) => lower.startsWith(token))) {
+      held = trimmed;
+      state = { at: "harmony", channel: null, header: "" };
+      hasThought = true;
+      return true;
+    }
+    if (trimmed === "" || OPENINGS.some((open) => open.startsWith(lower))) return false;
+    if (hasThought) held = trimmed;
+    state = { at: "text" };
+    return true;
+  }
+
+  /** False: the rest waits for more. */
+  function step(): boolean {
+    switch (state.at) {
+      case "start":
+        return isOpened();
+      case "thought": {
+        const { close } = state;
+        const at = close === null ? CLOSING.exec(held) : { index: held.toLowerCase().indexOf(close), 0: close };
+        if (at && at.index >= 0) {
+          think(held.slice(0, at.index));
+          held = held.slice(at.index + at[0].length);
+          hasThought = true;
+          assumed = "";
+          state = { at: "start" };
+          return true;
+        }
+        const open = close === null && assumed === "" ? held.trimStart().slice(0, 12).toLowerCase() : "";
+        if (open !== "" && OPENINGS.some((tag) => tag.startsWith(open) || open.startsWith(tag))) {
+          if (!OPENINGS.some((tag) => open.startsWith(tag))) return false;
+          state = { at: "start" };
+          return true;
+        }
+        const rest = CLOSING_BEGINS.exec(held)?.index ?? held.length;
+        think(held.slice(0, rest));
+        held = held.slice(rest);
+        return false;
+      }
+      case "harmony":
+        return stepInHarmony(state);
+      case "text":
+        return stepInText();
+    }
+  }
+
+  function stepInText(): boolean {
+    const found = hasThought ? null : CLOSING.exec(held);
+    if (!found) {
+      const rest = hasThought ? held.length : (CLOSING_BEGINS.exec(held)?.index ?? held.length);
+      say(held.slice(0, rest));
+      held = held.slice(rest);
+      return false;
+    }
+    const { index, 0: closing } = found;
+    const before = held.slice(0, index);
+    held = held.slice(index + closing.length);
+    if (!isAlone(said + before, closing)) {
+      say(before + closing);
+      return true;
+    }
+    say(before);
+    isLone = said.trim() !== "";
+    if (isLone) pieces.push({ type: "retract" });
+    said = "";
+    hasThought = true;
+    state = { at: "start" };
+    return true;
+  }
+
+  function stepInHarmony(now: Extract<State, { at: "harmony" }>): boolean {
+    const token = HARMONY_TOKEN.exec(held);
+    const until = token?.index ?? HARMONY_BEGINS.exec(held)?.index ?? held.length;
+    const body = held.slice(0, until);
+    held = held.slice(until + (token?.[0].length ?? 0));
+    if (now.channel === null) now.header += body;
+    else if (now.channel === "final") say(body);
+    else think(body);
+    if (!token) return false;
+    const isBody = token[1] === "message";
+    state = {
+      at: "harmony",
+      channel: isBody ? (/^\s*final\b/.test(now.header) || now.header.trim() === "" ? "final" : "thought") : null,
+      header: token[1] === "channel" || isBody ? "" : "-",
+    };
+    return true;
+  }
+
+  function take(): SplitPiece[] {
+    const taken = pieces;
+    pieces = [];
+    return taken;
+  }
+
+  return {
+    push(text: string): SplitPiece[] {
+      held += text;
+      while (held !== "" && step());
+      return take();
+    },
+    /** `isWhole`: the answer was not cut off. What was only assumed to be a thought is then the answer. */
+    end(isWhole: boolean): SplitPiece[] {
+      const rest = held;
+      held = "";
+      if (state.at === "thought" && state.close === null && isWhole) say((assumed + rest).trimStart());
+      else if (state.at === "thought") think(rest);
+      else if (state.at === "harmony") (state.channel === "final" ? say : think)(state.channel === null ? "" : rest);
+      else if (state.at === "text" || !hasThought) say(rest);
+      return take();
+    },
+    /** A closing tag without an opening one ended a thought: the model begins so. */
+    hasLoneClosing: (): boolean => isLone,
+    /** The model was said to begin with a thought, and did not. Known at the end. */
+    thinksNotFirst: (): boolean => thinksFirst && assumed !== "" && state.at === "thought",
+  };
+}
+
+const MAY_HAVE_THOUGHTS = /^\s*(?:<(?:think|thought|reasoning|\|)|\[think\]|◁think)|<\/(?:think|thought|reasoning)|\[\/think\]|◁\/think/i;
+
+/** An answer without the thoughts in it. Empty when all of it is a thought. */
+export function withoutThoughts(answer: string): string {
+  if (!MAY_HAVE_THOUGHTS.test(answer)) return answer;
+  const splitter = makeThoughtSplitter();
+  let text = "";
+  for (const piece of [...splitter.push(answer), ...splitter.end(true)]) {
+    if (piece.type === "text") text += piece.text;
+    else if (piece.type === "retract") text = "";
+  }
+  return text;
+}
