@@ -12,7 +12,10 @@ export interface AnswerTimeouts {
 export const DEFAULT_TIMEOUTS: Readonly<Required<AnswerTimeouts>> = { firstTokenMs: 30_000, idleMs: 30_000, queueMs: 300_000 };
 
 /** The signal aborts with AppError `model_first_token_timeout` or `model_stalled`, and when `cancelled` does, with its reason. */
-export function startAnswerDeadlines({ firstTokenMs, idleMs, queueMs = DEFAULT_TIMEOUTS.queueMs }: AnswerTimeouts, cancelled: AbortSignal | undefined) {
+export function startAnswerDeadlines(
+  { firstTokenMs, idleMs, queueMs = DEFAULT_TIMEOUTS.queueMs }: AnswerTimeouts,
+  cancelled: AbortSignal | undefined,
+) {
   const controller = new AbortController();
   const abortAfter = (ms: number, code: "model_first_token_timeout" | "model_stalled", message: string): NodeJS.Timeout =>
     setTimeout(() => controller.abort(new AppError(code, message)), ms);

@@ -90,7 +90,18 @@ const isPage = ({ error, message }: AnsweredError): boolean => error === undefin
 const saying = (said: string | undefined): string => (said ? ` and says "${said}"` : "");
 
 /** Fields of requests that a server may name in its refusal. */
-const FIELDS = ["messages", "tools", "tool_choice", "response_format", "temperature", "top_p", "max_tokens", "max_completion_tokens", "stop", "seed"];
+const FIELDS = [
+  "messages",
+  "tools",
+  "tool_choice",
+  "response_format",
+  "temperature",
+  "top_p",
+  "max_tokens",
+  "max_completion_tokens",
+  "stop",
+  "seed",
+];
 const MORE_FIELDS = ["stream", "stream_options", "parallel_tool_calls", "presence_penalty", "frequency_penalty", "reasoning_effort"];
 
 function aboutFields(answered: AnsweredError): string {
@@ -101,7 +112,9 @@ function aboutFields(answered: AnsweredError): string {
 
 /** Of a server that said when it wants to be asked again. */
 function retryAfterOf(cause: unknown): { retryAfterSeconds: number } | undefined {
-  const seconds = withCauses(cause).flatMap((one) => ("retryAfterSeconds" in one ? [one.retryAfterSeconds] : [])).find((one) => typeof one === "number");
+  const seconds = withCauses(cause)
+    .flatMap((one) => ("retryAfterSeconds" in one ? [one.retryAfterSeconds] : []))
+    .find((one) => typeof one === "number");
   return seconds === undefined ? undefined : { retryAfterSeconds: seconds };
 }
 
@@ -153,9 +166,15 @@ export function toModelError(cause: unknown, { purpose, model, modelOptions, str
     if (isPage(answered))
       return failed("model_refused", `answered with a page and status ${status}: a proxy may stand before it. Check ${settings.url}.`);
     if (status === 401 || status === 403)
-      return failed("model_refused", `refused the request with status ${status}. Check ${settings.key}, ${settings.url} and ${settings.model}.`);
+      return failed(
+        "model_refused",
+        `refused the request with status ${status}. Check ${settings.key}, ${settings.url} and ${settings.model}.`,
+      );
     if (status >= 400)
-      return failed("model_refused", `refused the request with status ${status}${saying(said)}. ${aboutFields(answered)}Check ${settings.url} and ${settings.model}.`);
+      return failed(
+        "model_refused",
+        `refused the request with status ${status}${saying(said)}. ${aboutFields(answered)}Check ${settings.url} and ${settings.model}.`,
+      );
   }
   if (isConnectionTrouble(cause)) {
     if (!streaming) return failed("model_unavailable", `cannot be reached. Check ${settings.url}, or try again in a while.`);

@@ -23,7 +23,7 @@ function toEmbedderError(cause: unknown, sent: readonly string[]): AppError {
         ? `The embedding model's server refused the request with status ${status}. Check EMBEDDING_MODEL, EMBEDDING_DIMENSIONS, EMBEDDING_BASE_URL and EMBEDDING_API_KEY, or set EMBEDDING_MODEL=built-in, which needs no server.`
         : `The embedding model's server answered with status ${status}. Try again in a while.`;
   const said = answered && serverWords(answered, sent);
-  const says = status !== undefined && isRefusal(status) && said ? ` It says "${said}".` : "";
+  const says = (status === 400 || status === 422) && said ? ` It says "${said}".` : "";
   return new AppError("embedder_unavailable", `${message}${says}`, { cause, serverWords: said });
 }
 
@@ -39,7 +39,7 @@ function normalised(vector: number[]): number[] {
 
 /** Numbers, or the base64 of 32-bit floats in little-endian order, which OpenAI sends when it is asked to, and others unasked. */
 const Vector = z.union([z.array(z.number()), z.string().transform(fromBase64)]).refine(({ length }) => length > 0);
-const Embeddings = z.object({ data: z.array(z.object({ index: z.unknown(), embedding: Vector })) });
+const Embeddings = z.object({ data: z.array(z.object({ index: z.unknown().optional(), embedding: Vector })) });
 
 function fromBase64(text: string): number[] {
   const bytes = Buffer.from(text, "base64");
@@ -53,9 +53,8 @@ function readEmbeddings(answer: unknown, count: number): number[][] {
   const { data } = parsed.data;
   if (data.length !== count) throw badAnswer(`sent ${data.length} vectors for ${count} texts`);
   // Servers that leave the index out, or number all alike, answer in order.
-  const places = data.map(({ index }) => (typeof index === "string" && index !== "" ? Number(index) : index));
-  const isNumbered = new Set(places).size === count && places.every((place) => Number.isInteger(place) && Number(place) < count);
-  const inOrder = isNumbered ? data.map((_, place) => data[places.indexOf(place)]) : data;
+  const places = data.map(({ index }) => (typeof index === "string" && index !== "" ? Number(index) : (index ?? 0)));
+  const inOrder = new Set(places).size === 1 ? data : data.map((_, place) => data[places.indexOf(place)]);
   return inOrder.map((one) => {
     if (!one) throw badAnswer("numbered its vectors wrongly");
     if (one.embedding.length !== inOrder[0]?.embedding.length) throw badAnswer("sent vectors of different lengths");
@@ -185,7 +184,8 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
       } catch (error) {
         if (!(error instanceof ServerFailure)) throw error;
         const batch = findBatch(error, texts.length);
-        const what = batch === null ? findAmendment(error, { body, url: plain, asked: new Set(["dimensions"]) }) : (`batch_of_${batch}` as const);
+        const what =
+          batch === null ? findAmendment(error, { body, url: plain, asked: new Set(["dimensions"]) }) : (`batch_of_${batch}` as const);
         const isKnown = what === null || known.some((one) => one.what === what);
         if (isKnown || (batch === null && tried.filter((one) => !one.what.startsWith("batch_of_")).length === MOST_AMENDMENTS)) throw error;
         tried.push({ what, words: serverWords(error, input) });

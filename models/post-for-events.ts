@@ -59,13 +59,16 @@ export async function postForEvents(post: Post): Promise<PostAnswer> {
     if (!REDIRECTS.has(status) || answered.location === undefined || redirects === MOST_REDIRECTS) return toAnswer(response, post.signal);
     response.resume();
     const target = new URL(answered.location, url);
-    if (target.origin !== url.origin) headers = withoutAuthorization(headers);
+    if (target.origin !== url.origin) headers = withoutSecrets(headers);
     url = target;
   }
 }
 
-function withoutAuthorization(headers: Readonly<Record<string, string>>): Record<string, string> {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => name !== "authorization"));
+const HARMLESS = new Set(["accept", "content-type", "user-agent"]);
+
+/** Any other header may be a key. */
+function withoutSecrets(headers: Readonly<Record<string, string>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => HARMLESS.has(name)));
 }
 
 function send(post: Post): Promise<IncomingMessage> {

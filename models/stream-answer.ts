@@ -75,8 +75,13 @@ function empty(purpose: string, finish: Finish, hasThought: boolean, [unfinished
 /** How an answer ended that is not whole. */
 function brokenOff(purpose: string, finish: Finish, word: string): AppError | null {
   if (finish === "filtered")
-    return new AppError("model_filtered", `The ${purpose} model's server declined to answer: its filter ended the answer (${word}). Put it in other words.`);
-  return finish === "failed" ? new AppError("model_interrupted", `The ${purpose} model's server broke off its answer (${word}). Try again.`) : null;
+    return new AppError(
+      "model_filtered",
+      `The ${purpose} model's server declined to answer: its filter ended the answer (${word}). Put it in other words.`,
+    );
+  return finish === "failed"
+    ? new AppError("model_interrupted", `The ${purpose} model's server broke off its answer (${word}). Try again.`)
+    : null;
 }
 
 /** Pause before the one retry, in milliseconds, when the server does not say how long. */
@@ -136,10 +141,12 @@ async function attemptAnswer(request: AnswerRequest, { purpose, observer }: Mode
   let written = ""; // of a task, with its calls
   let hasThought = false;
   let hasDeltas = false;
+  let hasBegun = false;
   try {
     const deltas = streamDeltas(model, prompt, { signal: deadlines.signal, tools, modelOptions, callbacks, messageId });
     for await (const delta of abortableItems(deltas, deadlines.signal)) {
       hasDeltas = true;
+      hasBegun ||= delta.type !== "alive";
       switch (delta.type) {
         case "text": {
           const token = delta.text.replaceAll("\0", "\uFFFD"); // Postgres cannot store NUL, and what is streamed is what is stored
@@ -187,11 +194,14 @@ async function attemptAnswer(request: AnswerRequest, { purpose, observer }: Mode
     else if (ended?.finish === "whole") answer.toolCalls = calls.collected(); // a call that was cut off is none
     const isEmpty = !answer.text && answer.toolCalls.length === 0;
     if (!ended) answer.error = incomplete(purpose, model, hasDeltas);
-    else answer.error = brokenOff(purpose, ended.finish, ended.word) ?? (isEmpty && !(mayBeEmpty && ended.finish === "whole") ? empty(purpose, ended.finish, hasThought, calls.collected()) : null);
+    else
+      answer.error =
+        brokenOff(purpose, ended.finish, ended.word) ??
+        (isEmpty && !(mayBeEmpty && ended.finish === "whole") ? empty(purpose, ended.finish, hasThought, calls.collected()) : null);
   } catch (error) {
     // The SDK reports an abort in words of its own.
     const thrown: unknown = deadlines.signal.aborted ? deadlines.signal.reason : error;
-    answer.error = toModelError(thrown, { purpose, model, modelOptions, streaming: answer.text !== "", prompt });
+    answer.error = toModelError(thrown, { purpose, model, modelOptions, streaming: hasBegun, prompt });
   } finally {
     deadlines.clear();
   }
@@ -208,13 +218,18 @@ function observedAttempt(request: AnswerRequest): Promise<ModelAnswer> {
       request.onToken(token);
     };
     const answer = await attemptAnswer({ ...request, onToken }, watched);
-    learn({ answer: answer.text + answer.toolCalls.map((call) => call.arguments).join(""), usage: answer.usage, firstTokenMs, outcome: answer.error?.code });
+    learn({
+      answer: answer.text + answer.toolCalls.map((call) => call.arguments).join(""),
+      usage: answer.usage,
+      firstTokenMs,
+      outcome: answer.error?.code,
+    });
     return answer;
   });
 }
 
 /** Failures after which the same request may succeed at once, or when its server says. */
-const TRIED_AGAIN: ReadonlySet<string> = new Set(["model_unavailable", "model_incomplete", "model_rate_limited"]);
+const TRIED_AGAIN: ReadonlySet<string> = new Set(["model_unavailable", "model_incomplete", "model_interrupted", "model_rate_limited"]);
 
 /** Milliseconds until the second try; null: there is none. */
 function retryDelay({ patience = "long", timeouts }: AnswerRequest, { error, text, toolCalls, cut }: ModelAnswer): number | null {
@@ -230,8 +245,13 @@ function retryDelay({ patience = "long", timeouts }: AnswerRequest, { error, tex
  * token, after the time that the server names, unless that is longer than the first token may take.
  */
 export async function streamAnswer(request: AnswerRequest): Promise<ModelAnswer> {
-  const first = await observedAttempt(request);
-  const delay = retryDelay(request, first);
+  let hasThought = false;
+  const onThought = (thought: string): void => {
+    hasThought = true;
+    request.onThought?.(thought);
+  };
+  const first = await observedAttempt({ ...request, onThought });
+  const delay = hasThought ? null : retryDelay(request, first);
   if (delay === null) return first;
   await sleep(delay, undefined, { signal: request.signal }).catch(() => undefined);
   return observedAttempt(request);

@@ -66,7 +66,9 @@ type Fields = Readonly<Record<string, unknown>>;
 function thoughtOf({ additional_kwargs: { reasoning_content: beside }, content }: AIMessageChunk): string {
   if (typeof beside === "string") return beside;
   if (typeof content === "string") return "";
-  const texts = content.map((part): unknown => (part.type === "thinking" ? part["thinking"] : part.type === "reasoning" ? part["reasoning"] : ""));
+  const texts = content.map((part): unknown =>
+    part.type === "thinking" ? part["thinking"] : part.type === "reasoning" ? part["reasoning"] : "",
+  );
   return texts.filter((text) => typeof text === "string").join("");
 }
 
@@ -84,7 +86,8 @@ function makeChunkReader() {
   const split = (pieces: readonly SplitPiece[]): Delta[] => pieces as Delta[];
 
   function callsOf({ tool_call_chunks: pieces, tool_calls: whole = [] }: AIMessageChunk): Delta[] {
-    if (pieces && pieces.length > 0) return pieces.map(({ index, id, name, args }) => calls.add({ index, id, function: { name, arguments: args } }));
+    if (pieces && pieces.length > 0)
+      return pieces.map(({ index, id, name, args }) => calls.add({ index, id, function: { name, arguments: args } }));
     return whole.map(({ id, name, args }) => calls.add({ id, function: { name, arguments: args } }));
   }
 

@@ -108,7 +108,8 @@ const ROWS: readonly Row[] = [
   },
   {
     amendment: "user_last",
-    words: /last (?:message|role)[^.]{0,80}(?:user|tool)|(?:must|should) end with (?:a |an )?(?:user|tool)|prefill|continue_final_message|final (?:message|turn)[^.]{0,60}(?:user|assistant)|cannot (?:end|finish) with/i,
+    words:
+      /last (?:message|role)[^.]{0,80}(?:user|tool)|(?:must|should) end with (?:a |an )?(?:user|tool)|prefill|continue_final_message|final (?:message|turn)[^.]{0,60}(?:user|assistant)|cannot (?:end|finish) with/i,
     applies: (request) => messagesOf(request).at(-1)?.role === "assistant",
   },
   {
@@ -129,13 +130,17 @@ const ROWS: readonly Row[] = [
   },
   {
     amendment: "text_beside_calls",
-    words: (words) => /content/i.test(words) && /valid string|must be (?:a |of type )?string|non-?empty|null|none|required|missing|expected (?:a )?string|empty/i.test(words),
+    words: (words) =>
+      /content/i.test(words) &&
+      /valid string|must be (?:a |of type )?string|non-?empty|null|none|required|missing|expected (?:a )?string|empty/i.test(words),
     applies: (request) => messagesOf(request).some(({ content }) => content === null),
   },
   {
     amendment: "system_in_user",
     words: (words) =>
-      (/\bsystem\b|developer instruction|system_instruction/i.test(words) && /role|message|instruction|prompt|turn/i.test(words) && REFUSING.test(words)) ||
+      (/\bsystem\b|developer instruction|system_instruction/i.test(words) &&
+        /role|message|instruction|prompt|turn/i.test(words) &&
+        REFUSING.test(words)) ||
       /roles? must (?:alternate|be)/i.test(words),
     applies: (request) => messagesOf(request)[0]?.role === "system" || messagesOf(request)[0]?.role === "developer",
   },

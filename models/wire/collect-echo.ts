@@ -1,7 +1,15 @@
 import type { EchoedFields } from "../../turn/echo.ts";
 
 /** Fields of a message that servers want back: DeepSeek and its like, OpenRouter, Gemini, Anthropic behind gateways. */
-const OF_MESSAGE = ["reasoning_content", "reasoning_details", "thinking_blocks", "extra_content", "thought_signature", "reasoning_signature", "encrypted_content"];
+const OF_MESSAGE = [
+  "reasoning_content",
+  "reasoning_details",
+  "thinking_blocks",
+  "extra_content",
+  "thought_signature",
+  "reasoning_signature",
+  "encrypted_content",
+];
 /** What every call has. Any other field of a call is its server's own. */
 const OF_EVERY_CALL = new Set(["index", "id", "type", "function", "name", "arguments"]);
 const OF_EVERY_FUNCTION = new Set(["name", "arguments", "parameters", "description"]);
@@ -21,7 +29,8 @@ function joinDetails(known: readonly unknown[], more: readonly unknown[]): unkno
   const joined = [...known];
   for (const piece of more) {
     const at = joined.findIndex(
-      (one) => isObject(one) && isObject(piece) && one["index"] !== undefined && one["index"] === piece["index"] && one["type"] === piece["type"],
+      (one) =>
+        isObject(one) && isObject(piece) && one["index"] !== undefined && one["index"] === piece["index"] && one["type"] === piece["type"],
     );
     const one = joined[at];
     if (!isObject(one) || !isObject(piece)) joined.push(piece);
@@ -66,7 +75,10 @@ export class EchoCollector {
   /** Undefined: it wants nothing back. `reasoning` is the same text as its other forms, so it goes back alone. */
   fields(): EchoedFields | undefined {
     const { reasoning, ...others } = this.#message;
-    const message = others["reasoning_content"] !== undefined || others["reasoning_details"] !== undefined || reasoning === undefined ? others : this.#message;
+    const message =
+      others["reasoning_content"] !== undefined || others["reasoning_details"] !== undefined || reasoning === undefined
+        ? others
+        : this.#message;
     const calls = Object.fromEntries(this.#calls);
     const hasMessage = Object.keys(message).length > 0;
     const hasCalls = this.#calls.size > 0;

@@ -24,21 +24,42 @@ export type Delta =
 
 const FINISHES: Readonly<Record<string, Finish>> = {
   ...Object.fromEntries(
-    ["stop", "end_turn", "eos", "eos_token", "stop_sequence", "tool_calls", "tool_use", "function_call", "completed"].map((word) => [word, "whole" as const]),
+    ["stop", "end_turn", "eos", "eos_token", "stop_sequence", "tool_calls", "tool_use", "function_call", "completed"].map((word) => [
+      word,
+      "whole" as const,
+    ]),
   ),
   ...Object.fromEntries(
-    ["length", "max_tokens", "max_output_tokens", "model_length", "max_length", "token_limit", "model_context_window_exceeded"].map((word) => [word, "cut" as const]),
-  ),
-  ...Object.fromEntries(
-    ["content_filter", "content_filtered", "safety", "recitation", "blocklist", "prohibited_content", "spii", "sensitive", "refusal", "guardrail_intervened"].map(
-      (word) => [word, "filtered" as const],
+    ["length", "max_tokens", "max_output_tokens", "model_length", "max_length", "token_limit", "model_context_window_exceeded"].map(
+      (word) => [word, "cut" as const],
     ),
   ),
   ...Object.fromEntries(
-    ["error", "abort", "aborted", "cancelled", "canceled", "network_error", "insufficient_system_resource", "malformed_function_call", "failed"].map((word) => [
-      word,
-      "failed" as const,
-    ]),
+    [
+      "content_filter",
+      "content_filtered",
+      "safety",
+      "recitation",
+      "blocklist",
+      "prohibited_content",
+      "spii",
+      "sensitive",
+      "refusal",
+      "guardrail_intervened",
+    ].map((word) => [word, "filtered" as const]),
+  ),
+  ...Object.fromEntries(
+    [
+      "error",
+      "abort",
+      "aborted",
+      "cancelled",
+      "canceled",
+      "network_error",
+      "insufficient_system_resource",
+      "malformed_function_call",
+      "failed",
+    ].map((word) => [word, "failed" as const]),
   ),
 };
 

@@ -65,7 +65,10 @@ export function makeDialects({
     forget(served, what) {
       const of = known.get(keyOf(served)) ?? [];
       const gone = of.filter((learned) => what === undefined || learned.what === what);
-      known.set(keyOf(served), of.filter((learned) => !gone.includes(learned)));
+      known.set(
+        keyOf(served),
+        of.filter((learned) => !gone.includes(learned)),
+      );
       gone.forEach(remove);
     },
   };

@@ -140,7 +140,11 @@ export function makeAnswerReader({ thinksFirst, from, headers }: AnswerReaderOpt
       if (!isObject(inList)) throw new SyntaxError("an event is no JSON object");
       if (isFailure(inList, event)) throw new ServerFailure({ status: undefined, body: inList, headers });
       const choice = choiceOf(inList);
-      usage = readUsage(inList["usage"]) ?? readUsage(choice?.["usage"]) ?? readUsage((inList["x_groq"] as Fields | undefined)?.["usage"]) ?? usage;
+      usage =
+        readUsage(inList["usage"]) ??
+        readUsage(choice?.["usage"]) ??
+        readUsage((inList["x_groq"] as Fields | undefined)?.["usage"]) ??
+        usage;
       if (!choice) return [{ type: "alive" }];
       const message = messageOf(choice);
       const deltas = message ? readMessage(message) : [];

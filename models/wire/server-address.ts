@@ -31,12 +31,18 @@ export function serverName(base: string): string {
   return `${origin}${pathname.replace(/\/$/, "")}`;
 }
 
-const isAzure = ({ pathname, searchParams }: URL): boolean => pathname.includes("/openai/deployments/") || searchParams.has("api-version");
+const isAzure = ({ pathname, hostname }: URL): boolean => pathname.includes("/openai/deployments/") || hostname.endsWith(".azure.com");
 
 /** The headers of a request: the key where its server looks for it, then the gateway's own. Names in lower case. */
 export function serverHeaders(url: URL, apiKey: string | undefined, { headers = {}, keyHeader }: Gateway): Record<string, string> {
   const name = (keyHeader ?? (isAzure(url) ? "api-key" : "authorization")).toLowerCase();
   const key = apiKey === undefined ? {} : { [name]: name === "authorization" ? `Bearer ${apiKey}` : apiKey };
   const own = Object.fromEntries(Object.entries(headers).map(([header, value]) => [header.toLowerCase(), value]));
-  return { accept: "application/json, text/event-stream", "content-type": "application/json", "user-agent": "conversation-graph", ...key, ...own };
+  return {
+    accept: "application/json, text/event-stream",
+    "content-type": "application/json",
+    "user-agent": "conversation-graph",
+    ...key,
+    ...own,
+  };
 }

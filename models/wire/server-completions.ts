@@ -110,7 +110,13 @@ export class ServerCompletions extends ChatOpenAICompletions {
         if (hasBegun || !(error instanceof ServerFailure) || tried.length === MOST_AMENDMENTS || reasonOf(error) !== undefined) throw error;
         const what = findAmendment(error, { body, url, asked });
         if (what === null || amendments.has(what)) throw error;
-        tried.push({ what, words: serverWords(error, messages.map(({ text }) => text)) });
+        tried.push({
+          what,
+          words: serverWords(
+            error,
+            messages.map(({ text }) => text),
+          ),
+        });
       }
     }
   }
@@ -144,7 +150,9 @@ export class ServerCompletions extends ChatOpenAICompletions {
     const body: Record<string, unknown> = { ...params, stream: true, ...this.#server.extraBody };
     for (const [amendment, name] of Object.entries(LEFT_OUT)) if (amendments.has(amendment as Amendment)) body[name] = undefined;
     if (amendments.has("tool_choice_auto") && body["tool_choice"] !== undefined) body["tool_choice"] = "auto";
-    const [old, now] = amendments.has("max_completion_tokens") ? ["max_tokens", "max_completion_tokens"] : ["max_completion_tokens", "max_tokens"];
+    const [old, now] = amendments.has("max_completion_tokens")
+      ? ["max_tokens", "max_completion_tokens"]
+      : ["max_completion_tokens", "max_tokens"];
     if ((amendments.has("max_completion_tokens") || amendments.has("max_tokens")) && body[old] !== undefined) {
       body[now] = body[old];
       body[old] = undefined;
@@ -172,7 +180,11 @@ export class ServerCompletions extends ChatOpenAICompletions {
     return BaseChatModel.prototype._streamChatModelEvents.apply(this, given as never) as never;
   }
 
-  override async _generate(messages: BaseMessage[], options: this["ParsedCallOptions"], runManager?: CallbackManagerForLLMRun): Promise<ChatResult> {
+  override async _generate(
+    messages: BaseMessage[],
+    options: this["ParsedCallOptions"],
+    runManager?: CallbackManagerForLLMRun,
+  ): Promise<ChatResult> {
     const calls = makeCallCollector();
     let text = "";
     let whole = new AIMessageChunk("");
@@ -257,5 +269,9 @@ function toChunk(delta: Delta): AIMessageChunk {
 function toGeneration(delta: Delta): ChatGenerationChunk {
   const message = toChunk(delta);
   deltas.set(message, delta);
-  return new ChatGenerationChunk({ text: message.text, message, generationInfo: delta.type === "finish" ? { finish_reason: delta.word } : {} });
+  return new ChatGenerationChunk({
+    text: message.text,
+    message,
+    generationInfo: delta.type === "finish" ? { finish_reason: delta.word } : {},
+  });
 }

@@ -45,10 +45,11 @@ function joinContents(one: WireMessage["content"], other: WireMessage["content"]
 
 const isText = (part: object): part is { type: "text"; text: string } => "text" in part && typeof part.text === "string";
 
-/** Of a message that can only have words: parts that are texts alone. */
+/** Parts that are texts alone are a text, as servers without sight take no parts. Beside pictures no text is empty. */
 function plainText(content: WireMessage["content"]): WireMessage["content"] {
-  if (content === null || typeof content === "string" || content.length === 0) return content;
-  return content.every(isText) ? content.map(({ text }) => text).join("\n\n") : content;
+  if (content === null || typeof content === "string") return content;
+  const parts = content.filter((part) => !isText(part) || part.text.trim() !== "");
+  return parts.every(isText) ? parts.map(({ text }) => text).join("\n\n") : parts;
 }
 
 /** The most that a name may have by every server. */
@@ -57,8 +58,7 @@ const nameFor = (name: string): string => name.replace(/[^\w-]/g, "_").slice(0, 
 
 /** Mistral takes nine letters or digits; what has that form stays. */
 const SHORT_ID = /^[A-Za-z0-9]{9}$/;
-const shortId = (id: string): string =>
-  SHORT_ID.test(id) ? id : createHash("sha256").update(id).digest("hex").slice(0, 9);
+const shortId = (id: string): string => (SHORT_ID.test(id) ? id : createHash("sha256").update(id).digest("hex").slice(0, 9));
 
 /** An answer with calls, and the results behind it. */
 class Round {
@@ -77,12 +77,19 @@ function pairCalls({ asked, results }: Round, ids: { used: Set<string>; short: b
     const at = left.findIndex(({ tool_call_id }) => tool_call_id === call.id);
     const [result] = at < 0 ? [] : left.splice(at, 1);
     let id = ids.short ? shortId(call.id) : call.id || MARK;
-    for (let again = 1; ids.used.has(id) || id === MARK; again++) id = ids.short ? shortId(`${call.id} ${again}`) : `${call.id || "call"}_${again}`;
+    for (let again = 1; ids.used.has(id) || id === MARK; again++)
+      id = ids.short ? shortId(`${call.id} ${again}`) : `${call.id || "call"}_${again}`;
     ids.used.add(id);
     const name = nameFor(call.function.name);
     return {
       call: { ...call, id, function: { ...call.function, name } },
-      result: { ...result, role: "tool" as const, tool_call_id: id, name, content: result && !isBlank(result.content) ? result.content : result ? MARK : NO_RESULT },
+      result: {
+        ...result,
+        role: "tool" as const,
+        tool_call_id: id,
+        name,
+        content: result && !isBlank(result.content) ? result.content : result ? MARK : NO_RESULT,
+      },
     };
   });
   return [{ ...asked, tool_calls: calls.map(({ call }) => call) }, ...calls.map(({ result }) => result)];
@@ -161,9 +168,10 @@ export function shapeMessages(messages: readonly WireMessage[], amendments: Read
 }
 
 function withContent(message: WireMessage, amendments: ReadonlySet<Amendment>): WireMessage {
-  const { name, ...nameless } = message;
+  const { name, tool_calls, ...bare } = message;
+  const nameless = hasCalls(message) && tool_calls ? { ...bare, tool_calls } : bare;
   const named = name !== undefined && message.role === "tool" && !amendments.has("no_name") ? { ...nameless, name } : nameless;
-  const content = message.role === "user" ? message.content : plainText(message.content);
+  const content = plainText(message.content);
   if (!isBlank(content)) return { ...named, content };
   return { ...named, content: hasCalls(message) && !amendments.has("text_beside_calls") ? null : MARK };
 }

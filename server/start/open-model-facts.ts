@@ -7,7 +7,14 @@ import { makePromptLimits, type PromptLimits } from "../../models/facts/prompt-l
 import { type Lesson, makeDialects } from "../../models/wire/dialects.ts";
 import { type CountedPrompts, makeTokenCounts, type TokenCounts } from "../../models/facts/token-counts.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
-import { readDialects, readModelMeasures, removeLesson, saveCounted, saveLearnedContext, saveLesson } from "../../stores/postgres/model-store.ts";
+import {
+  readDialects,
+  readModelMeasures,
+  removeLesson,
+  saveCounted,
+  saveLearnedContext,
+  saveLesson,
+} from "../../stores/postgres/model-store.ts";
 import type { Config } from "./config.ts";
 import { listedServers, modelNames, modelServer, usesModelServer } from "./open-models.ts";
 import type { ModelList } from "./read-model-list.ts";

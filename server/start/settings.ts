@@ -57,13 +57,17 @@ const chatModel = {
   OPENAI_BASE_URL: httpUrl.optional().describe("Any server that speaks OpenAI's protocol, with its `/v1`. Unset: OpenAI itself."),
   MODEL_KEY_HEADER: headerName
     .optional()
-    .describe("The header in which that server looks for its key, such as `api-key`. Unset: `Authorization`, and `api-key` for Azure's addresses."),
+    .describe(
+      "The header in which that server looks for its key, such as `api-key`. Unset: `Authorization`, and `api-key` for Azure's addresses.",
+    ),
   MODEL_HEADERS: jsonHeaders
     .optional()
     .describe('Headers that every request to that server has, as a JSON object: `{"X-Team": "red"}`. Unset: none.'),
   MODEL_EXTRA_BODY: jsonObject
     .optional()
-    .describe('Fields that every request to its chat models has, as a JSON object: `{"chat_template_kwargs": {"enable_thinking": false}}`. Unset: none.'),
+    .describe(
+      'Fields that every request to its chat models has, as a JSON object: `{"chat_template_kwargs": {"enable_thinking": false}}`. Unset: none.',
+    ),
   CHAT_MODEL: z.string().default("gpt-4o-mini").describe("The model that answers."),
   MODELS: z
     .string()

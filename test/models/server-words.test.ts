@@ -4,7 +4,7 @@ import type { ServerResponse } from "node:http";
 import { streamAnswer } from "../../models/stream-answer.ts";
 import { readJson, startHttpServer } from "../servers/http-server.ts";
 import { PATIENT } from "../support/services/use-model-server.ts";
-import { WAYS_TO_STREAM } from "../support/services/ways-to-stream.ts";
+import { modelAt } from "../support/services/model-at.ts";
 import { BODIES, FRAMES, llama, openai } from "./server-errors.ts";
 import { useOpened } from "../support/use-opened.ts";
 
@@ -13,11 +13,11 @@ const server = useOpened(() => startHttpServer((request, response) => void readJ
 
 const TOKEN = `data: ${JSON.stringify({ id: "1", object: "chat.completion.chunk", choices: [{ index: 0, delta: { content: "half" } }] })}\n\n`;
 
-describe.each(WAYS_TO_STREAM)("what a model's server says about a failed call, %s", (_way, modelOf) => {
+describe("what a model's server says about a failed call", () => {
   const ask = async (message = "Hello!") => {
     const prompt = [new HumanMessage(message)];
     const { error, text } = await streamAnswer({
-      model: modelOf(`${server.origin}/v1`),
+      model: modelAt(`${server.origin}/v1`),
       prompt,
       timeouts: PATIENT,
       onToken: () => undefined,
@@ -38,12 +38,12 @@ describe.each(WAYS_TO_STREAM)("what a model's server says about a failed call, %
     expect(await ask()).toMatchObject({ code, text: "half" });
   });
 
-  test("is for the log, and no person sees it", async () => {
+  test("is quoted when the service does not know what is wrong", async () => {
     refuse(400, llama("Expected 'content' to be a string", "invalid_request_error", 400));
     const { message, words } = await ask();
     expect(words).toBe("Expected 'content' to be a string");
     expect(message).toBe(
-      "The chat model's server refused the request with status 400. Check OPENAI_API_KEY, OPENAI_BASE_URL and CHAT_MODEL.",
+      "The chat model's server refused the request with status 400 and says \"Expected 'content' to be a string\". Check OPENAI_BASE_URL and CHAT_MODEL.",
     );
   });
 

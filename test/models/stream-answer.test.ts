@@ -7,7 +7,7 @@ import { NOOP_OBSERVER } from "../../observe/observer.ts";
 import type { ModelScript } from "../servers/model-server.ts";
 import { freePort } from "../servers/free-port.ts";
 import { PATIENT, useModelServer } from "../support/services/use-model-server.ts";
-import { WAYS_TO_STREAM } from "../support/services/ways-to-stream.ts";
+import { modelAt } from "../support/services/model-at.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const server = useModelServer();
@@ -18,7 +18,7 @@ const closed = () => waitUntil("the connection to close", () => server.seen.leng
 const looping = Array.from({ length: 600 }, () => "amigos de nós ");
 const half = ["half ", "an "];
 
-describe.each(WAYS_TO_STREAM)("streamAnswer over a socket, %s", (_way, modelAt) => {
+describe("streamAnswer over a socket", () => {
   async function ask(fields: Partial<AnswerRequest> = {}): Promise<ModelAnswer & { tokens: string[] }> {
     const tokens: string[] = [];
     const answer = await streamAnswer({
@@ -116,14 +116,36 @@ describe.each(WAYS_TO_STREAM)("streamAnswer over a socket, %s", (_way, modelAt) 
       expect(server.seen).toHaveLength(2);
     });
 
-    test.each([
-      [429, "model_rate_limited"],
-      [401, "model_unauthorized"],
-    ])("does not ask again after status %p", async (status, code) => {
-      server.answer({ status });
+    test("does not ask again when the key is refused", async () => {
+      server.answer({ status: 401 });
       const { error } = await ask();
-      expect(error).toMatchObject({ code });
+      expect(error).toMatchObject({ code: "model_unauthorized" });
       expect(error?.message).not.toContain("secret words");
+      expect(server.seen).toHaveLength(1);
+    });
+
+    test("asks again after the time that the server names", async () => {
+      server.answerInTurn({ status: 429, headers: { "retry-after": "1" } }, { tokens: ["second ", "try"] });
+      const began = performance.now();
+      expect(await ask()).toMatchObject({ text: "second try", error: null });
+      expect(performance.now() - began).toBeGreaterThan(950);
+    });
+
+    test.each([
+      ["longer than 20 seconds", "21", PATIENT],
+      ["longer than the first token may take", "3", { ...PATIENT, firstTokenMs: 2_000 }],
+      ["a date that is too far", new Date(Date.now() + 60_000).toUTCString(), PATIENT],
+    ])("does not ask again when the server names a time that is %s, and hands it on", async (_name, after, timeouts) => {
+      server.answer({ status: 529, headers: { "retry-after": after } });
+      const { error } = await ask({ timeouts });
+      expect(error).toMatchObject({ code: "model_unavailable", retryable: true, retryAfterSeconds: expect.any(Number) as unknown });
+      expect(error?.retryAfterSeconds).toBeGreaterThanOrEqual(3);
+      expect(server.seen).toHaveLength(1);
+    });
+
+    test("waits only shortly while another model can answer", async () => {
+      server.answer({ status: 503, headers: { "retry-after": "2" } });
+      expect((await ask({ patience: "short" })).error).toMatchObject({ code: "model_unavailable", retryAfterSeconds: 2 });
       expect(server.seen).toHaveLength(1);
     });
 
@@ -164,16 +186,16 @@ describe.each(WAYS_TO_STREAM)("streamAnswer over a socket, %s", (_way, modelAt) 
   });
 });
 
-describe.each(WAYS_TO_STREAM)("wholeAnswer over a socket, %s", (_way, modelAt) => {
+describe("wholeAnswer over a socket", () => {
   const toolCalls = [{ name: "route", arguments: { to: "Porto" } }];
   function ask(signal = new AbortController().signal) {
     const model = modelAt(server.url);
-    return wholeAnswer({ model, bound: model, prompt: PROMPT, signal, watched: { observer: NOOP_OBSERVER, purpose: "router" } });
+    return wholeAnswer({ model, prompt: PROMPT, signal, timeouts: PATIENT, watched: { observer: NOOP_OBSERVER, purpose: "router" } });
   }
 
   test("gives the words and the calls of tools together", async () => {
     server.answer({ tokens: ["Let me ", "see."], toolCalls });
-    expect(await ask()).toMatchObject({ text: "Let me see.", tool_calls: [{ name: "route", args: { to: "Porto" } }] });
+    expect(await ask()).toMatchObject({ text: "Let me see.", toolCalls: [{ name: "route", arguments: JSON.stringify({ to: "Porto" }) }] });
     expect(server.seen).toHaveLength(1);
   });
 
@@ -201,8 +223,8 @@ describe.each(WAYS_TO_STREAM)("wholeAnswer over a socket, %s", (_way, modelAt) =
 
   test("stops a model that loops, keeps none of its calls, and closes the connection", async () => {
     server.answer({ tokens: looping, toolCalls, ending: "hang" });
-    const { text, tool_calls: calls, response_metadata: facts } = await ask();
-    expect({ calls, facts }).toEqual({ calls: [], facts: { finish_reason: "length" } });
+    const { text, toolCalls: kept, cut } = await ask();
+    expect({ kept, cut }).toEqual({ kept: [], cut: "length" });
     expect(text).toMatch(/^(?:amigos de nós ){100}/);
     await closed();
   });
@@ -227,7 +249,7 @@ test.each<[string, ModelScript, RegExp]>([
 test("streamAnswer stops a summary that loops, as cut, and lets a chat go on", async () => {
   server.answer({ tokens: looping });
   const ask = (purpose: "summary" | "chat") =>
-    streamAnswer({ ...REQUEST, watched: { observer: NOOP_OBSERVER, purpose }, model: WAYS_TO_STREAM[0]?.[1](server.url) as never });
+    streamAnswer({ ...REQUEST, watched: { observer: NOOP_OBSERVER, purpose }, model: modelAt(server.url) });
   expect(await ask("summary")).toMatchObject({ cut: "length", error: null, text: expect.stringMatching(/^.{2000,3000}$/) as unknown });
   expect(await ask("chat")).toMatchObject({ cut: null, error: null, text: looping.join("") });
 });

@@ -190,8 +190,17 @@ describe("calls and results", () => {
   });
 });
 
-test("a question in parts without pictures is a text, as servers without sight want it", () => {
-  expect(shape([user([textPart("one"), textPart("two")])])).toEqual([user("one\n\ntwo")]);
+test("parts without pictures are a text, as servers without sight want it", () => {
+  const parts = [textPart("one"), textPart("two")];
+  const given: WireMessage[] = [
+    { role: "system", content: parts },
+    user(parts),
+    { role: "assistant", content: parts },
+    user("go"),
+    calls(call("a")),
+  ];
+  const shaped = shape([...given, result("a", parts)]);
+  expect(shaped.map(({ content }) => content)).toEqual([...Array<string>(3).fill("one\n\ntwo"), "go", null, "one\n\ntwo"]);
 });
 
 test("a picture has no empty text beside it", () => {

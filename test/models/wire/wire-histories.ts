@@ -78,8 +78,12 @@ const pictured = fc
   )
   .map(user);
 const instruction = fc
-  .tuple(words("instruction"), fc.constantFrom("system" as const, "developer" as const))
-  .map(([content, role]): WireMessage => ({ role, content }));
+  .record({
+    text: words("instruction"),
+    role: fc.constantFrom("system" as const, "developer" as const),
+    inParts: fc.nat(4).map((number) => number === 0),
+  })
+  .map(({ text, role, inParts }): WireMessage => ({ role, content: inParts ? [textPart(text)] : text }));
 const limit = fc.constant(user("You have no calls left. Answer now."));
 const some = <T>(one: fc.Arbitrary<T>, chance = 1): fc.Arbitrary<T[]> =>
   fc.option(one, { freq: chance }).map((made) => (made === null ? [] : [made]));

@@ -6,7 +6,15 @@ import type { StepOfQuestion } from "../../../stores/postgres/agents/step-store.
 const at = new Date();
 const step = (questionId: string, kind: "model" | "tool", seq: number, tokens = 0): StepOfQuestion => ({
   ...{ questionId, turnId: questionId, seq, kind, agent: "helper", name: kind === "tool" ? "web_fetch" : "chat", arguments: {} },
-  ...{ callId: kind === "tool" ? `call ${questionId}` : null, output: "a long page", ok: true, tokens, startedAt: at, endedAt: at },
+  ...{
+    callId: kind === "tool" ? `call ${questionId}` : null,
+    output: "a long page",
+    echo: null,
+    ok: true,
+    tokens,
+    startedAt: at,
+    endedAt: at,
+  },
 });
 const called = (questionId: string, tokens: number): StepOfQuestion[] => [
   step(questionId, "model", 1),

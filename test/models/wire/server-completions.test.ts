@@ -2,14 +2,14 @@ import { HumanMessage } from "@langchain/core/messages";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
-import { type AnswerRequest, type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
-import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
-import type { ChatRequestBody } from "../servers/model-server.ts";
-import { readJson, startHttpServer } from "../servers/http-server.ts";
-import { PATIENT } from "../support/services/use-model-server.ts";
-import { HEADER_OF_A_CALL, modelAt, modelOverSdk, WAYS_TO_STREAM } from "../support/services/ways-to-stream.ts";
-import { useOpened } from "../support/use-opened.ts";
-import { waitUntil } from "../support/wait-until.ts";
+import { type AnswerRequest, type ModelAnswer, streamAnswer } from "../../../models/stream-answer.ts";
+import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
+import type { ChatRequestBody } from "../../servers/model-server.ts";
+import { readJson, startHttpServer } from "../../servers/http-server.ts";
+import { PATIENT } from "../../support/services/use-model-server.ts";
+import { modelAt } from "../../support/services/model-at.ts";
+import { useOpened } from "../../support/use-opened.ts";
+import { waitUntil } from "../../support/wait-until.ts";
 
 interface Asked {
   url: string;
@@ -42,11 +42,11 @@ const WHOLE = delta("Grüße, ") + delta("世界 😀") + delta("", "stop") + DO
 
 const stream = (response: ServerResponse): ServerResponse => response.writeHead(200, { "content-type": "text/event-stream" });
 
-describe.each(WAYS_TO_STREAM)("the chat model, %s", (_way, modelOf) => {
+describe("the chat model over a socket", () => {
   const ask = (path = "/v1", beside: Partial<AnswerRequest> = {}): Promise<ModelAnswer> =>
     streamAnswer({
       ...beside,
-      model: modelOf(server.origin + path),
+      model: modelAt(server.origin + path),
       prompt: [new HumanMessage("Hello!")],
       timeouts: PATIENT,
       onToken: () => undefined,
@@ -161,12 +161,5 @@ describe("the chat model", () => {
       max_completion_tokens?: number;
     };
     expect({ max_tokens: most, max_completion_tokens: mostOfAll }).toEqual(sent);
-  });
-
-  test("leaves a call to the SDK that has an option of the SDK", async () => {
-    answer = (response) => stream(response).end(WHOLE);
-    await read(modelAt(`${server.origin}/v1`));
-    await read(modelOverSdk(`${server.origin}/v1`));
-    expect(asked.map(({ headers }) => headers["x-asked-by"])).toEqual([undefined, HEADER_OF_A_CALL.headers["x-asked-by"]]);
   });
 });

@@ -6,7 +6,8 @@ import { ChatGenerationChunk, type ChatResult, type LLMResult } from "@langchain
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import { streamAnswer } from "../../models/stream-answer.ts";
-import { type AnswerChunk, streamChunks } from "../../models/stream-chunks.ts";
+import { streamDeltas } from "../../models/stream-deltas.ts";
+import type { Delta } from "../../models/wire/delta.ts";
 import { PATIENT } from "../support/services/use-model-server.ts";
 
 const PROMPT = [new HumanMessage("Hello!")];
@@ -52,17 +53,17 @@ async function* twoTokens(): AsyncGenerator<ChatGenerationChunk> {
   yield new ChatGenerationChunk({ text: "", message, generationInfo: { finish_reason: "stop" } });
 }
 
-async function collect(chunks: AsyncGenerator<AnswerChunk, void>) {
+async function collect(deltas: AsyncGenerator<Delta, void>) {
   const seen = { texts: [] as string[], usage: undefined as unknown, finishReason: undefined as unknown };
-  for await (const { text, usage, finishReason } of chunks) {
-    if (text) seen.texts.push(text);
-    seen.usage = usage ?? seen.usage;
-    seen.finishReason = finishReason ?? seen.finishReason;
+  for await (const delta of deltas) {
+    if (delta.type === "text") seen.texts.push(delta.text);
+    else if (delta.type === "usage") seen.usage = delta.usage;
+    else if (delta.type === "finish") seen.finishReason = delta.word;
   }
   return seen;
 }
 
-describe("streamChunks", () => {
+describe("streamDeltas", () => {
   const { signal } = new AbortController();
 
   test("gives the same pieces whether or not somebody listens to the call", async () => {
@@ -70,8 +71,8 @@ describe("streamChunks", () => {
     const handleLLMEnd = ({ generations }: LLMResult) => void heard.push(generations[0]?.[0]?.text ?? "");
     const callbacks = [{ awaitHandlers: true, handleLLMEnd }];
     const expected = { texts: ["one ", "two"], usage: USAGE, finishReason: "stop" };
-    expect(await collect(streamChunks(new ScriptedModel(twoTokens), PROMPT, { signal, callbacks }))).toEqual(expected);
-    expect(await collect(streamChunks(new ScriptedModel(twoTokens), PROMPT, { signal }))).toEqual(expected);
+    expect(await collect(streamDeltas(new ScriptedModel(twoTokens), PROMPT, { signal, callbacks }))).toEqual(expected);
+    expect(await collect(streamDeltas(new ScriptedModel(twoTokens), PROMPT, { signal }))).toEqual(expected);
     expect(heard).toEqual(["one two"]);
   });
 
@@ -88,12 +89,12 @@ describe("streamChunks", () => {
       yield new ChatGenerationChunk({ text: "one", message: new AIMessageChunk({ content: "one", id: "chatcmpl-1" }) });
       yield* twoTokens();
     });
-    await collect(streamChunks(model, PROMPT, { signal, callbacks, messageId: "answer" }));
+    await collect(streamDeltas(model, PROMPT, { signal, callbacks, messageId: "answer" }));
     expect(heard).toEqual(Array(5).fill("answer"));
   });
 
   test("gives the whole answer in one piece of a model that cannot stream", async () => {
-    const seen = await collect(streamChunks(new WholeAnswerModel({}), PROMPT, { signal }));
+    const seen = await collect(streamDeltas(new WholeAnswerModel({}), PROMPT, { signal }));
     expect(seen).toEqual({ texts: ["whole"], usage: USAGE, finishReason: "stop" });
   });
 });
