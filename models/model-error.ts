@@ -147,6 +147,8 @@ export function toModelError(cause: unknown, { purpose, model, modelOptions, str
       return failed("model_unauthorized", `does not accept the key. Check ${settings.key}.`);
     case "model_rate_limited":
       return failed("model_rate_limited", "limits requests at the moment. Try again in a while.");
+    case "model_filtered":
+      return failed("model_filtered", "has a filter that declined the prompt. Put the message in other words.");
     case "model_unavailable":
       return failed("model_unavailable", "is overloaded. Try again in a while.");
   }

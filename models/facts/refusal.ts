@@ -12,6 +12,15 @@ export interface Refusal {
 /** The first that fits holds. Servers' words are in `test/models/refusals.ts`. */
 const LIMIT = [
   /n_ctx"?\s*[:=]\s*(\d+)/,
+  />= n_ctx \((\d+)\)/, // LM Studio
+  /maximum prompt length is (\d+)/, // xAI
+  /while limit is (\d+)/, // Cerebras
+  /max_seq_len \((\d+)\)/, // SiliconFlow
+  /must have less than (\d+) tokens/, // TEI
+  /Max size: (\d+) tokens/, // GitHub Models
+  /exceeds the limit of (\d+)/, // GitHub Copilot
+  /cannot exceed (\d+)/, // Cohere
+  /exceeds context length (\d+)/, // LM Studio of 2023
   /\b\d{1,9}(?: \+ \d{1,9}| tokens) > (\d{1,9})/, // Anthropic
   /\bLimit (\d+), Requested \d+/, // of one minute, which one request may not exceed either
   /\b(\d{1,9}) maximum context length/, // Mistral
@@ -22,6 +31,14 @@ const LIMIT = [
 ];
 const PROMPT = [
   /n_prompt_tokens"?\s*[:=]\s*(\d+)/,
+  /n_keep(?::| \()\s*(\d+)/,
+  /Current length is (\d+)/,
+  /(?:prompt_tokens|max_total_tokens) \((\d+)\)/,
+  /prompt is too long: (\d+)/i,
+  /Given: (\d+)/,
+  /prompt token count of (\d+)/,
+  /received (\d+)\. Try/,
+  /Input length (\d+)/,
   /\b(\d{1,9})(?: \+ \d{1,9}| tokens) > \d{1,9}/,
   /\bLimit \d+, Requested (\d+)/,
   /\((\d+) (?:tokens )?(?:in the (?:messages|prompt|input)|of text input)/,
@@ -39,8 +56,9 @@ function firstNumber(patterns: readonly RegExp[], words: string): number | null 
   return null;
 }
 
+/** MiniMax writes the code of the error behind its words. */
 export function readRefusal(words: string): Refusal {
-  const plain = words.replace(/(?<=\d)[,_](?=\d{3}\b)/g, "");
+  const plain = words.replace("(2013)", "").replace(/(?<=\d)[,_](?=\d{3}\b)/g, "");
   return { limit: firstNumber(LIMIT, plain), prompt: firstNumber(PROMPT, plain) };
 }
 

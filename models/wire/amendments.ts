@@ -1,4 +1,4 @@
-import type { WireMessage } from "./shape-messages.ts";
+import type { WireMessage } from "./wire-message.ts";
 import type { ServerFailure } from "./server-failure.ts";
 
 /** What is changed in requests to a server that refuses them as they are. */
@@ -13,6 +13,8 @@ export const AMENDMENTS = {
   no_json_schema: "the form of an answer is asked for in words, and checked",
   no_name: "results of tools have no name",
   no_echo: "no reasoning is sent back",
+  calls_in_words: "calls of another model are told in words",
+  no_calls: "all calls are told in words",
   system_in_user: "instructions stand in the first message of the user",
   developer: "instructions have the role developer",
   no_developer: "instructions have the role system",
@@ -44,7 +46,7 @@ export interface RefusedRequest {
 
 /** What a server does with a field or a form that it does not take. */
 const REFUSING =
-  /unsupported|not (?:be )?(?:support|permit|allow|enabl|accept|recogni[sz]ed|implement|available|valid)|unrecogni[sz]ed|unknown|unexpected|extra(?:_forbidden| inputs| fields| attr)|forbidden|does ?n[o']t (?:support|accept|allow)|cannot be (?:used|set|specified)|can(?:not|'t) (?:use|set)|incompatible|deprecated|must (?:not )?be (?:1|omitted|unset)|invalid (?:argument|parameter|field|type|value|input)|no such (?:field|parameter)|only (?:the default|`?auto|'auto|"auto|supports?)|should be|one of|不支持|不允许|未知/i;
+  /unsupported|not (?:be )?(?:support|permit|allow|enabl|accept|recogni[sz]ed|implement|available|valid)|unrecogni[sz]ed|unknown|unexpected|extra(?:_forbidden| inputs| fields| attr)|forbidden|does ?n[o']t (?:support|accept|allow)|cannot be (?:used|set|specified)|can(?:not|'t) (?:use|set)|incompatible|deprecated|must (?:not )?be (?:1|omitted|unset)|only [\d.]+ is allowed|cannot both be|invalid message role|invalid (?:argument|parameter|field|type|value|input)|no such (?:field|parameter)|only (?:the default|`?auto|'auto|"auto|supports?)|should be|one of|不支持|不允许|未知/i;
 
 /** What a server says of a request, in one line. */
 export const wordsOf = ({ error, message }: ServerFailure): string => (error === undefined ? message : JSON.stringify(error));
@@ -68,13 +70,21 @@ const field = (amendment: Amendment, name: string): Row => ({
   applies: ({ body, asked }) => body[name] !== undefined && body[name] !== null && !asked.has(name),
 });
 
+/** Also behind a dot or a bracket, as in `messages[2].content`. */
+const isNamedIn = (name: string, words: string): boolean => new RegExp(`(?<!\\w)${name}(?!\\w)`).test(words);
+
+/** What servers say that want a text where there is none. */
+const NO_TEXT =
+  /valid string|(?:must|should) be (?:a |of type )?string|expected .{0,20}string|non-?empty|(?:be|is|was|got|not|value|found) ["'`:<]{0,2}(?:null|none|nil)\b|content type: <nil>|null (?:value|is|was)|NoneType|(?:is|field) (?:required|missing|empty|invalid)|missing (?:field|required)|invalid content type|cannot be (?:empty|blank)/i;
+
 const TOO_MUCH = /too (?:large|big|high|many)|at most|less than|exceed|maximum|greater than|out of range|between|<=|≤|超过|范围/i;
 
 /** The first that fits holds. Servers' words are in `test/models/parameter-refusals.ts`. */
 const ROWS: readonly Row[] = [
   {
     amendment: "max_completion_tokens",
-    words: (words) => /max_completion_tokens/.test(words) || (named("max_tokens", words) && REFUSING.test(words) && !TOO_MUCH.test(words)),
+    words: (words) =>
+      !TOO_MUCH.test(words) && (/max_completion_tokens/.test(words) || (named("max_tokens", words) && REFUSING.test(words))),
     applies: ({ body }) => body["max_tokens"] !== undefined,
   },
   {
@@ -83,6 +93,7 @@ const ROWS: readonly Row[] = [
     applies: ({ body }) => body["max_completion_tokens"] !== undefined,
   },
   field("no_stream_options", "stream_options"),
+  { ...field("no_stream_options", "stream_options"), words: /stream options can only/i },
   {
     amendment: "single_calls",
     words: /single tool.?calls?|parallel (?:tool|function).?calls? (?:is|are) not|one tool call (?:at a time|per)|multiple tool.?calls/i,
@@ -96,14 +107,14 @@ const ROWS: readonly Row[] = [
   },
   {
     amendment: "no_json_schema",
-    words: (words) => /response_format|json_?schema|structured.?outputs?|text\.format|grammar/i.test(words),
+    words: (words) => /response_format|json_?schema|json mode|structured.?outputs?|grammar/i.test(words) && !/Responses API/.test(words),
     applies: ({ body }) => (body["response_format"] as { type?: unknown } | undefined)?.type !== undefined,
   },
+  field("no_top_p", "top_p"), // before the other: some refuse both together
   field("no_temperature", "temperature"),
-  field("no_top_p", "top_p"),
   {
     amendment: "no_developer",
-    words: (words) => /developer/i.test(words),
+    words: /developer|unexpected message role|incorrect role|invalid role/i,
     applies: (request) => messagesOf(request).some(({ role }) => role === "developer"),
   },
   {
@@ -115,25 +126,38 @@ const ROWS: readonly Row[] = [
   {
     amendment: "short_ids",
     words:
-      /(?:tool.?call.?id|tool_calls?\W{0,4}\d*\W{0,4}id|tool_use\.id|tool_use_id|call_id)\b.{0,200}(?:length|letters|a-z|pattern|too long|must|at most|match)|(?:length|pattern|a-z|too long).{0,200}(?:tool.?call.?id|tool_use_?id)/is,
+      /(?:tool.?call.?ids?|tool_calls?\W{0,4}\d*\W{0,4}id|tool_use\.id|tool_use_id|call_id)\b.{0,200}(?:length|letters|a-z|pattern|too long|must|at most|match)|(?:length|pattern|a-z|too long).{0,200}(?:tool.?call.?ids?|tool_use_?id)|\bid of 9 characters/is,
     applies: (request) => messagesOf(request).some(({ tool_calls = [] }) => tool_calls.some(({ id }) => !/^[A-Za-z0-9]{9}$/.test(id))),
   },
   {
+    amendment: "calls_in_words",
+    words:
+      /(?:missing|require|must)[^{}]{0,80}(?:thought_signature|reasoning_(?:content|details)|signature)|(?:thought_signature|reasoning_(?:content|details))[^{}]{0,80}(?:missing|require|must)/is,
+    applies: (request) => messagesOf(request).some(isForeign),
+  },
+  {
     amendment: "no_echo",
-    words: (words) => /reasoning(?:_content|_details)?|thinking_blocks|thought_signature|extra_content/.test(words) && REFUSING.test(words),
+    words: (words) => ECHOED.some((name) => isNamedIn(name, words)) && REFUSING.test(words),
     applies: (request) => messagesOf(request).some((message) => ECHOED.some((name) => name in message) || hasEchoedCall(message)),
   },
   {
     amendment: "no_name",
-    words: (words) => /messages?\W{0,6}\d*\W{0,6}(?:tool\W{1,4})?name\b|(?<![\w.])[`'"]name[`'"]/.test(words) && REFUSING.test(words),
+    words: (words) =>
+      /role '?user'? can have a name/.test(words) ||
+      (/messages?\W{0,6}\d*\W{0,6}(?:tool\W{1,4})?name\b|(?<![\w.])[`'"]name[`'"]/.test(words) &&
+        REFUSING.test(words) &&
+        !/did you mean/.test(words)),
     applies: (request) => messagesOf(request).some(({ role, name }) => role === "tool" && name !== undefined),
   },
   {
     amendment: "text_beside_calls",
-    words: (words) =>
-      /content/i.test(words) &&
-      /valid string|must be (?:a |of type )?string|non-?empty|null|none|required|missing|expected (?:a )?string|empty/i.test(words),
+    words: (words) => isNamedIn("content", words) && NO_TEXT.test(words),
     applies: (request) => messagesOf(request).some(({ content }) => content === null),
+  },
+  {
+    amendment: "no_calls",
+    words: /alternat|tool role (?:is )?(?:not|un)|unknown (?:variant|role) ['`"]?tool\b|only user(?:,| and) (?:assistant|model)/i,
+    applies: (request) => messagesOf(request).some(({ role }) => role === "tool"),
   },
   {
     amendment: "system_in_user",
@@ -141,7 +165,7 @@ const ROWS: readonly Row[] = [
       (/\bsystem\b|developer instruction|system_instruction/i.test(words) &&
         /role|message|instruction|prompt|turn/i.test(words) &&
         REFUSING.test(words)) ||
-      /roles? must (?:alternate|be)/i.test(words),
+      /alternat|only user(?:,| and) (?:assistant|model)/i.test(words),
     applies: (request) => messagesOf(request)[0]?.role === "system" || messagesOf(request)[0]?.role === "developer",
   },
   field("no_encoding_format", "encoding_format"),
@@ -157,28 +181,35 @@ const ROWS: readonly Row[] = [
   },
 ];
 
+/** What servers want back with an answer that has calls. */
 const ECHOED = ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "extra_content", "thought_signature"];
 const OF_EVERY_CALL = new Set(["id", "type", "function"]);
 const hasEchoedCall = ({ tool_calls = [] }: WireMessage): boolean =>
   tool_calls.some((call) => Object.keys(call).some((name) => !OF_EVERY_CALL.has(name)));
 
+/** Whether these calls are not its server's own: nothing of it stands beside them. */
+export const isForeign = (message: WireMessage): boolean =>
+  (message.tool_calls?.length ?? 0) > 0 && !ECHOED.some((name) => name in message) && !hasEchoedCall(message);
+
 /** Template errors come as 500 from llama.cpp, and unknown parts of a protocol as 501. */
 const REFUSED = new Set([400, 404, 413, 415, 422, 500, 501]);
 const NO_ROUTE = new Set([404, 405]);
 
+/** LM Studio answers so, with status 200. */
+const NO_ENDPOINT = /unexpected endpoint/i;
+
 /** What to change in a request that a server has refused; null: nothing of it is known to help. */
 export function findAmendment(failure: ServerFailure, request: RefusedRequest): Amendment | null {
-  const { status } = failure;
-  if (status === undefined) return null;
+  const status = failure.status ?? 0;
   const words = wordsOf(failure);
-  const isModelMissing = /model/i.test(words) && NO_ROUTE.has(status);
-  const rows = ROWS.filter(({ amendment }) => (amendment === "v1_path" ? NO_ROUTE.has(status) && !isModelMissing : REFUSED.has(status)));
+  const isNoRoute = NO_ENDPOINT.test(words) || (NO_ROUTE.has(status) && !/model/i.test(words));
+  const rows = ROWS.filter(({ amendment }) => (amendment === "v1_path" ? isNoRoute : REFUSED.has(status)));
   const fits = ({ words: said }: Row): boolean => (typeof said === "function" ? said(words) : said.test(words));
   return rows.find((row) => fits(row) && row.applies(request))?.amendment ?? null;
 }
 
 const TOO_MANY =
-  /batch|too many|at most|maximum|max(?:imum)? (?:number|size|allowed)|larger than|exceed|less than or equal|more than|limit|inputs? (?:size|length|count|array)|不超过|最多|数量/i;
+  /batch|or less|per request|\$\.input|too many|at most|maximum|max(?:imum)? (?:number|size|allowed)|larger than|exceed|less than or equal|more than|limit|inputs? (?:size|length|count|array)|不超过|最多|数量/i;
 const ABOUT_TOKENS = /tokens?|context|characters?/i;
 
 /** How many of these texts an embedding server takes in one request; null: it has refused something else. */
@@ -186,7 +217,7 @@ export function findBatch(failure: ServerFailure, texts: number): number | null 
   if (texts < 2 || !(failure.status === 400 || failure.status === 413 || failure.status === 422)) return null;
   const words = wordsOf(failure);
   if (!TOO_MANY.test(words) && failure.status !== 413) return null;
-  if (ABOUT_TOKENS.test(words) && !/batch|inputs?\b|array/i.test(words)) return null;
+  if (ABOUT_TOKENS.test(words) && !/batch|inputs?\b|array|per request/i.test(words)) return null;
   const numbers = [...words.matchAll(/(?<![\d.])\d{1,4}(?![\d.]\d|\d)/g)].map(([number]) => Number(number));
   const told = numbers.filter((number) => number > 0 && number < texts && number !== failure.status);
   return told.length === 1 && told[0] !== undefined ? told[0] : Math.floor(texts / 2);

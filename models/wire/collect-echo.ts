@@ -58,6 +58,7 @@ export class EchoCollector {
 
   addMessage(message: Fields): void {
     for (const name of OF_MESSAGE) if (isSomething(message[name])) this.#message[name] = join(this.#message[name], message[name]);
+    if (message["reasoning_content"] === "") this.#message["reasoning_content"] ??= ""; // DeepSeek wants it back, empty or not
     if (typeof message["reasoning"] === "string" && message["reasoning"] !== "")
       this.#message["reasoning"] = join(this.#message["reasoning"], message["reasoning"]);
   }

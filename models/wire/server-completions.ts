@@ -17,7 +17,8 @@ import { postForEvents } from "../post-for-events.ts";
 import { makeAnswerReader } from "./read-answer.ts";
 import { type Gateway, serverHeaders, serverName, serverUrl, withV1 } from "./server-address.ts";
 import { readFailure, ServerFailure } from "./server-failure.ts";
-import { shapeMessages, type WireMessage } from "./shape-messages.ts";
+import { shapeMessages } from "./shape-messages.ts";
+import type { WireMessage } from "./wire-message.ts";
 
 /** An option of LangChain's calls by which a model of ours gets what one turn asks for. Other models ignore it. */
 export interface WithModelOptions {
@@ -107,9 +108,11 @@ export class ServerCompletions extends ChatOpenAICompletions {
         }
         return;
       } catch (error) {
-        if (hasBegun || !(error instanceof ServerFailure) || tried.length === MOST_AMENDMENTS || reasonOf(error) !== undefined) throw error;
+        if (hasBegun || !(error instanceof ServerFailure) || tried.length === MOST_AMENDMENTS) throw error;
         const what = findAmendment(error, { body, url, asked });
-        if (what === null || amendments.has(what)) throw error;
+        // LiteLLM takes an id that is too long for a prompt that is.
+        const isOther = reasonOf(error) !== undefined && what !== "short_ids";
+        if (what === null || isOther || amendments.has(what)) throw error;
         tried.push({
           what,
           words: serverWords(

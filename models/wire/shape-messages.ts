@@ -1,23 +1,6 @@
 import { createHash } from "node:crypto";
-import type { Amendment } from "./amendments.ts";
-
-/** A call in a request to `/chat/completions`. */
-export interface WireCall {
-  id: string;
-  type: "function";
-  function: { name: string; arguments: string };
-  [field: string]: unknown;
-}
-
-/** A message of a request to `/chat/completions`. */
-export interface WireMessage {
-  role: "system" | "developer" | "user" | "assistant" | "tool";
-  content: string | readonly object[] | null;
-  name?: string;
-  tool_calls?: readonly WireCall[];
-  tool_call_id?: string;
-  [field: string]: unknown;
-}
+import { type Amendment, isForeign } from "./amendments.ts";
+import type { WireMessage } from "./wire-message.ts";
 
 /** Stands where a role must speak and has nothing to say. */
 const MARK = "…";
@@ -63,10 +46,15 @@ const shortId = (id: string): string => (SHORT_ID.test(id) ? id : createHash("sh
 /** An answer with calls, and the results behind it. */
 class Round {
   readonly results: WireMessage[] = [];
-  readonly asked: WireMessage;
+  asked: WireMessage;
 
   constructor(asked: WireMessage) {
     this.asked = asked;
+  }
+
+  add({ content, tool_calls = [] }: WireMessage): void {
+    const calls = [...(this.asked.tool_calls ?? []), ...tool_calls];
+    this.asked = { ...this.asked, content: joinContents(this.asked.content, content), tool_calls: calls };
   }
 }
 
@@ -95,6 +83,17 @@ function pairCalls({ asked, results }: Round, ids: { used: Set<string>; short: b
   return [{ ...asked, tool_calls: calls.map(({ call }) => call) }, ...calls.map(({ result }) => result)];
 }
 
+/** What another model called, for a server that takes only its own calls back; or all calls. */
+function inWords([asked, ...results]: readonly WireMessage[], all: boolean): WireMessage[] {
+  if (!asked || !hasCalls(asked) || !(all || isForeign(asked))) return asked ? [asked, ...results] : [];
+  const calls = (asked.tool_calls ?? []).map(({ function: { name, arguments: given } }) => `Called ${name} with ${given}.`).join("\n");
+  const said = results.reduce<WireMessage["content"]>((whole, { content }) => joinContents(whole, content), null);
+  return [
+    { role: "assistant", content: joinContents(asked.content, calls) },
+    { role: "user", content: said },
+  ];
+}
+
 /** One call each, for templates that know no more. */
 function oneByOne(messages: readonly WireMessage[]): WireMessage[] {
   return messages.flatMap((message, index) => {
@@ -116,6 +115,8 @@ function takeSystem(messages: readonly WireMessage[]): { system: WireMessage["co
   return { system: plainText(system), others: messages.filter((message) => !isSystem(message)) };
 }
 
+const messagesOf = (part: WireMessage | Round): WireMessage[] => (part instanceof Round ? [part.asked, ...part.results] : [part]);
+
 /** Joins neighbours of one role, and gathers results behind the calls that they are of. */
 function joinNeighbours(messages: readonly WireMessage[]): (WireMessage | Round)[] {
   const joined: (WireMessage | Round)[] = [];
@@ -126,7 +127,10 @@ function joinNeighbours(messages: readonly WireMessage[]): (WireMessage | Round)
       continue; // a result without its call says nothing to the model
     }
     if (isBlank(message.content) && !hasCalls(message)) continue;
-    if (hasCalls(message)) {
+    if (hasCalls(message) && last instanceof Round && last.results.length === 0) {
+      // some send the calls of one answer in several
+      last.add(message);
+    } else if (hasCalls(message)) {
       const before = last && !(last instanceof Round) && last.role === "assistant" ? last : undefined;
       if (before) joined.pop();
       joined.push(new Round(before ? { ...message, content: joinContents(before.content, message.content) } : message));
@@ -146,7 +150,10 @@ function joinNeighbours(messages: readonly WireMessage[]): (WireMessage | Round)
 export function shapeMessages(messages: readonly WireMessage[], amendments: ReadonlySet<Amendment>): WireMessage[] {
   const { system, others } = takeSystem(messages);
   const used = { used: new Set<string>(), short: amendments.has("short_ids") };
-  let shaped = joinNeighbours(others).flatMap((part) => (part instanceof Round ? pairCalls(part, used) : [part]));
+  const rounds = joinNeighbours(others).map((part) => (part instanceof Round ? pairCalls(part, used) : [part]));
+  const all = amendments.has("no_calls");
+  const isTold = all || amendments.has("calls_in_words");
+  let shaped = isTold ? joinNeighbours(rounds.flatMap((round) => inWords(round, all))).flatMap(messagesOf) : rounds.flat();
   if (amendments.has("single_calls")) shaped = oneByOne(shaped);
 
   const turns: WireMessage[] = [];

@@ -141,4 +141,46 @@ export const REFUSALS: [server: string, body: { error: object }, limit: number |
   ["Moonshot", said("Invalid request: Your request exceeded model token limit: 8192"), 8_192, null],
   ["DashScope", said("Range of input length should be [1, 30720]"), 30_720, null],
   ["Bedrock", said("Input is too long for requested model."), null, null],
+  [
+    "xAI",
+    {
+      code: "Client specified an invalid argument",
+      error: "This model's maximum prompt length is 131072 but the request contains 136973 tokens.",
+    } as never,
+    131_072,
+    136_973,
+  ],
+  [
+    "Cerebras",
+    said("Please reduce the length of the messages or completion. Current length is 42328 while limit is 40000"),
+    40_000,
+    42_328,
+  ],
+  ["Groq", openai("Please reduce the length of the messages or completion.", "context_length_exceeded"), null, null],
+  ["Fireworks", said("The prompt is too long: 40177, model maximum context length: 32767"), 32_767, 40_177],
+  ["MiniMax", said("invalid params, context window exceeds limit (2013)"), null, null],
+  ["SiliconFlow", said("length of prompt_tokens (68957) must be less than max_seq_len (65536)."), 65_536, 68_957],
+  ["SiliconFlow, with the answer", said("max_total_tokens (33802) must be less than or equal to max_seq_len (32768)"), 32_768, 33_802],
+  ["GitHub Models", said("Request body too large for gpt-4o model. Max size: 8000 tokens."), 8_000, null],
+  ["GitHub Copilot", said("prompt token count of 90000 exceeds the limit of 64000"), 64_000, 90_000],
+  [
+    "LM Studio",
+    said(
+      "The number of tokens to keep from the initial prompt is greater than the context length (n_keep: 10247 >= n_ctx: 4096). Try to load the model with a larger context length, or provide a shorter prompt.",
+    ),
+    4_096,
+    10_247,
+  ],
+  ["LM Studio, as it cuts", said("Cannot truncate prompt with n_keep (15028) >= n_ctx (7424)"), 7_424, 15_028],
+  ["LM Studio of 2023", said("Input length 6491 exceeds context length 1500"), 1_500, 6_491],
+  [
+    "Cohere",
+    said(
+      "too many tokens: total number of tokens (prompt and prediction) cannot exceed 2048 - received 6354. Try using a shorter prompt or a smaller max_tokens value.",
+    ),
+    2_048,
+    6_354,
+  ],
+  ["Gemini", said("The input token count (836248) exceeds the maximum number of tokens allowed (131072)."), 131_072, 836_248],
+  ["Zhipu", { error: { code: "1261", message: "Prompt 超长" } }, null, null],
 ];

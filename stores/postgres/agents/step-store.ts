@@ -86,7 +86,7 @@ const HELD = `select id from conversations where id = $1 and tenant_id = $2 and 
 
 const BEGIN = `
 with held as (${HELD}), given as (
-  select * from json_to_recordset($5::json) as step(seq int, agent text, kind text, name text, call_id text, arguments jsonb, output text, echo jsonb, tokens int, ms float8, ruling jsonb, ruling_id uuid)
+  select * from json_to_recordset($5::json) as step(seq int, agent text, kind text, name text, call_id text, arguments jsonb, output text, echo json, tokens int, ms float8, ruling jsonb, ruling_id uuid)
 ), stored as (
   insert into turn_steps (turn_id, seq, conversation_id, agent, kind, name, call_id, arguments, output, echo, ok, tokens, started_at, ended_at, runner)
   select $4, seq, held.id, agent, kind, name, call_id, arguments, output, echo, case when ms is not null then true end, tokens,

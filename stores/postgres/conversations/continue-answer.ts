@@ -8,6 +8,7 @@ import { onPathSql } from "./branch-path.ts";
 import { isLiveSql, partnerIdSql } from "./exchanges.ts";
 import { REBUILD_SUMMARY } from "./import-store.ts";
 import { lockOwnerShared } from "./locks.ts";
+import { saidBy } from "./said-by.ts";
 import type { Owner } from "../../owner.ts";
 import {
   type AnswerToStore,
@@ -39,10 +40,11 @@ where said.role = 'assistant' and ${isLiveSql("said")} and not said.metadata @> 
 
 type LastAnswer = ContinuedAnswer & { messageId: string };
 
-/** A reader who stopped an answer has seen its beginning. */
+/** A reader who stopped an answer has seen its beginning, with its thoughts or without them. */
 function textSoFar({ text, completed }: ContinuedAnswer, shown: string): string | null {
-  if (text.trim() === shown.trim()) return text;
-  return !completed && text.startsWith(shown) ? shown : null;
+  const [said, seen] = [saidBy("assistant", text), saidBy("assistant", shown)];
+  if (said.trim() === seen.trim()) return said;
+  return !completed && said.startsWith(seen) ? seen : null;
 }
 
 /** Throws AppError `invalid_request` unless `shown` is the last answer, or the beginning of one that was cut short. */

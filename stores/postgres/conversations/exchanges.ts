@@ -1,9 +1,11 @@
 import type { Cursor } from "../../page.ts";
 import { wordsSql } from "./picture-store.ts";
+import { saidBy } from "./said-by.ts";
 
 type Role = "user" | "assistant";
 
 export interface ExchangeMessage extends Cursor {
+  /** Of an answer without its thoughts. */
   content: string;
   /** Null: the first. */
   branchId: string | null;
@@ -81,11 +83,14 @@ type FromJson<Message extends Cursor> = Omit<Message, "createdAt"> & { createdAt
 
 export type MessageRow = FromJson<Omit<ReadMessage, "partner">> & { partner: FromJson<ExchangeMessage> | null };
 
-export function toReadMessage({ createdAt, partner, ...message }: MessageRow): ReadMessage {
+export function toReadMessage({ createdAt, content, partner, ...message }: MessageRow): ReadMessage {
+  const { role } = message;
+  const other = role === "user" ? "assistant" : "user";
   return {
     ...message,
+    content: saidBy(role, content),
     createdAt: new Date(createdAt),
-    partner: partner && { ...partner, createdAt: new Date(partner.createdAt) },
+    partner: partner && { ...partner, content: saidBy(other, partner.content), createdAt: new Date(partner.createdAt) },
   };
 }
 

@@ -6,6 +6,7 @@ import { VERSIONS, type VersionsRow } from "./message-versions.ts";
 import { isAgainSql, partnerIdSql } from "./exchanges.ts";
 import { isBeforeCursor, OWNED_ID, ownedValues, pageValues, placeOrStart } from "../database/sql-parts.ts";
 import { attachmentsSql, type StoredAttachment, wordsSql } from "./picture-store.ts";
+import { saidBy, toSaid } from "./said-by.ts";
 
 export type Role = "user" | "assistant";
 
@@ -61,7 +62,7 @@ export interface MessageStore {
   find(scope: OwnerScope, messageId: string): Promise<FoundMessage | null>;
   /** Those of the owner, or of the tenant, on any branch and in any order. */
   findAll(scope: OwnerScope, messageIds: readonly string[]): Promise<FoundMessage[]>;
-  /** The messages of exchanges that lie on a path, question first. Pairs as for `EpisodeStore.load`. */
+  /** The messages of exchanges that lie on a path, question first, without thoughts in answers. Pairs as for `EpisodeStore.load`. */
   findExchanges(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<Map<string, FoundMessage[]>>;
   /** Null when there is no such message. A message of the user is not rated; `before` is the value that it had. */
   rate(
@@ -208,7 +209,9 @@ export function makeMessageStore(database: Database): MessageStore {
       const values = [pairs.map(([asked]) => asked), tenantId, userId, pairs.map(([, answer]) => answer)];
       const rows = await database.query<FoundRow & { exchangeId: string }>({ name: "message-exchanges", text: FIND_EXCHANGES, values });
       const found = new Map<string, FoundMessage[]>();
-      for (const { exchangeId, ...row } of rows) found.set(exchangeId, [...(found.get(exchangeId) ?? []), toFound(row)]);
+      for (const { exchangeId, ...row } of rows) {
+        found.set(exchangeId, [...(found.get(exchangeId) ?? []), toFound({ ...row, content: saidBy(row.role, row.content) })]);
+      }
       return found;
     },
 
@@ -230,12 +233,12 @@ export function makeMessageStore(database: Database): MessageStore {
   };
 }
 
-/** Its content has a mark for its pictures: see `wordsWithPictures`. */
+/** Its content has a mark for its pictures, see `wordsWithPictures`, and no thoughts: an answer that is nothing else is empty. */
 export type PromptMessage = Omit<StoredMessage, "completed" | "metadata" | "rating" | "attachments"> & { pictureCount: number };
 
 export const PROMPT_MESSAGE = `id, role, ${wordsSql("messages")} as content, token_count as "tokenCount", created_at as "createdAt",
   picture_count as "pictureCount"`;
 
 export const toPromptMessage = (row: Omit<PromptMessage, "createdAt"> & { createdAt: Date | string }): PromptMessage => {
-  return { ...row, createdAt: new Date(row.createdAt) };
+  return { ...toSaid(row), createdAt: new Date(row.createdAt) };
 };

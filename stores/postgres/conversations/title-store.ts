@@ -4,11 +4,12 @@ import { ownedValues } from "../database/sql-parts.ts";
 import { messagesOfPathSql } from "./branch-path.ts";
 import { lockConversation } from "./locks.ts";
 import { wordsSql } from "./picture-store.ts";
+import { saidBy } from "./said-by.ts";
 
 export interface FirstExchange {
   questionId: string;
   question: string;
-  /** Null while there is no complete one. */
+  /** Without thoughts. Null while there is no complete one, or it says nothing. */
   answer: string | null;
 }
 
@@ -46,7 +47,8 @@ export const FORGET_MODEL_TITLE = "title = case when title_by = 'model' then nul
 export function makeTitleStore(database: Database): TitleStore {
   return {
     async findUntitled(conversation) {
-      return (await database.query<FirstExchange>({ name: "title-find", text: FIND, values: ownedValues(conversation) }))[0] ?? null;
+      const [first] = await database.query<FirstExchange>({ name: "title-find", text: FIND, values: ownedValues(conversation) });
+      return first ? { ...first, answer: saidBy("assistant", first.answer ?? "") || null } : null;
     },
     save: (conversation, { title, questionId }) =>
       database.transaction(async (transaction) => {

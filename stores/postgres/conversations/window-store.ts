@@ -89,10 +89,10 @@ export function makeWindowStore(database: Database): WindowStore {
     return queryRow<NewestMessages>(database, { name: "window-newest", text: WINDOW, values });
   }
 
-  function readOlder(request: WindowRequest, before: PromptMessage, summary: StoredSummary | null): Promise<PromptMessage[]> {
+  async function readOlder(request: WindowRequest, before: PromptMessage, summary: StoredSummary | null): Promise<PromptMessage[]> {
     const { createdAt = null, id = null } = summary?.coveredThrough ?? {};
     const values = [...ownedValues(request), before.createdAt, before.id, createdAt, id, NEXT_PAGE + 1];
-    return database.query<PromptMessage>({ name: "window-older", text: OLDER, values });
+    return (await database.query<PromptMessage>({ name: "window-older", text: OLDER, values })).map(toPromptMessage);
   }
 
   return {

@@ -3,6 +3,7 @@ import type { Role } from "../conversations/message-store.ts";
 import { onAnyPathSql, onPathSql } from "../conversations/branch-path.ts";
 import { isAgainSql, isLiveSql, partnerIdSql } from "../conversations/exchanges.ts";
 import { wordsSql } from "../conversations/picture-store.ts";
+import { saidBy } from "../conversations/said-by.ts";
 import type { Database } from "../database/database.ts";
 
 /** The text of an episode or of an archived memory. */
@@ -12,6 +13,7 @@ export interface EpisodeText {
   conversationId: string;
   /** Of an archived memory its whole text; empty for an answer alone. */
   userMessage: string;
+  /** Without thoughts. */
   assistantMessage: string;
   /** Of question and answer, or of the sources of an archived memory. */
   messageIds: string[];
@@ -81,7 +83,7 @@ select id, "conversationId", "userMessage", "assistantMessage", "messageIds", "e
   ${neighboursSql(`(created_at, id) > ("lastAt", "lastId") and created_at <= "lastAt" + interval '1 hour'`, "asc")} as after
 from loaded`;
 
-/** Those on the paths of their conversations, in any order. A pair has the ids of question and answer; of a single message or archived memory its id twice. */
+/** Those on the paths of their conversations that say anything, in any order. A pair has the ids of question and answer; of a single message or archived memory its id twice. */
 export async function loadEpisodeTexts(
   database: Database,
   { tenantId, userId }: Owner,
@@ -90,6 +92,10 @@ export async function loadEpisodeTexts(
   if (pairs.length === 0) return [];
   const values = [tenantId, userId, pairs.map(([asked]) => asked), pairs.map(([, answer]) => answer)];
   const rows = await database.query<EpisodeText>({ name: "episode-load", text: LOAD, values });
-  const dated = (beside: StoredNeighbour[]): StoredNeighbour[] => beside.map((one) => ({ ...one, createdAt: new Date(one.createdAt) }));
-  return rows.map((row) => ({ ...row, before: dated(row.before), after: dated(row.after) }));
+  const toNeighbours = (beside: StoredNeighbour[]): StoredNeighbour[] =>
+    beside.map((one) => ({ ...one, content: saidBy(one.role, one.content), createdAt: new Date(one.createdAt) }));
+  const texts = rows.map(({ assistantMessage, before, after, ...row }) => {
+    return { ...row, assistantMessage: saidBy("assistant", assistantMessage), before: toNeighbours(before), after: toNeighbours(after) };
+  });
+  return texts.filter(({ userMessage, assistantMessage }) => userMessage !== "" || assistantMessage !== "");
 }

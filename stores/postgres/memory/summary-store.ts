@@ -5,6 +5,7 @@ import type { Cursor } from "../../page.ts";
 import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "../conversations/message-store.ts";
 import { beginningSql } from "../conversations/conversation-store.ts";
 import { messagesOfPathSql, pathOf, unknownLimit } from "../conversations/branch-path.ts";
+import { summaryWithoutThought } from "../conversations/said-by.ts";
 import { isOfPathSql, NEXT_VERSION, VERSION_COLUMNS } from "./summary-of-path.ts";
 import { lockConversation } from "../conversations/locks.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
@@ -91,8 +92,9 @@ export const summaryJson = (row: string): string => `json_build_object(
   'coveredThrough', json_build_object('createdAt', ${row}.covered_through_created_at, 'id', ${row}.covered_through_message_id),
   'tokenCount', ${row}.token_count, 'parts', ${row}.parts, 'updatedAt', ${row}.updated_at)`;
 
-export function toSummary({ coveredThrough: { createdAt, id }, updatedAt, ...summary }: SummaryJson): StoredSummary {
-  return { ...summary, coveredThrough: { createdAt: new Date(createdAt), id }, updatedAt: new Date(updatedAt) };
+export function toSummary({ text, coveredThrough: { createdAt, id }, updatedAt, ...summary }: SummaryJson): StoredSummary {
+  const coveredThrough = { createdAt: new Date(createdAt), id };
+  return { ...summary, text: summaryWithoutThought(text), coveredThrough, updatedAt: new Date(updatedAt) };
 }
 
 const OF_OWNER = "join conversations on conversations.id = conversation_id where conversation_id = $1 and tenant_id = $2 and user_id = $3";
