@@ -7,6 +7,7 @@ import type { ModelPurpose } from "../observe/observer.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
 import { hasPictures } from "./pictured-message.ts";
 import { type AnsweredError, answeredError, bodyText, serverWords } from "./server-words.ts";
+import { readRetryAfter } from "./wire/server-failure.ts";
 import { isOverload, reasonOf, statusOf } from "./wire/failure-reason.ts";
 
 function isConnectionTrouble(error: unknown): boolean {
@@ -113,7 +114,7 @@ function aboutFields(answered: AnsweredError): string {
 /** Of a server that said when it wants to be asked again. */
 function retryAfterOf(cause: unknown): { retryAfterSeconds: number } | undefined {
   const seconds = withCauses(cause)
-    .flatMap((one) => ("retryAfterSeconds" in one ? [one.retryAfterSeconds] : []))
+    .map((one) => ("retryAfterSeconds" in one ? one.retryAfterSeconds : "headers" in one ? readRetryAfter(one.headers) : undefined))
     .find((one) => typeof one === "number");
   return seconds === undefined ? undefined : { retryAfterSeconds: seconds };
 }

@@ -1,8 +1,10 @@
 import type { Callbacks } from "@langchain/core/callbacks/manager";
 import { BaseChatModel, type BindToolsInput } from "@langchain/core/language_models/chat_models";
-import type { AIMessageChunk, BaseMessage } from "@langchain/core/messages";
+import { type AIMessageChunk, type BaseMessage, mergeUsageMetadata, type UsageMetadata } from "@langchain/core/messages";
 import { makeThoughtSplitter, type SplitPiece } from "../text/split-thoughts.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
+import { AnthropicChatModel } from "./anthropic-chat-model.ts";
+import { modelName } from "./model-name.ts";
 import { type Delta, readFinish } from "./wire/delta.ts";
 import { deltaOf, ServerChatModel, type WithModelOptions } from "./wire/server-completions.ts";
 import { makeTellCallsApart } from "./wire/tell-calls-apart.ts";
@@ -54,7 +56,7 @@ export async function* streamDeltas(
   const named = streamsItself && messageId !== undefined ? withMessageId(model, messageId) : model;
   const choice = modelOptions?.tool_choice === undefined || server ? {} : { tool_choice: modelOptions.tool_choice };
   const bound = tools.length > 0 ? (named.bindTools?.(tools, choice as object) ?? named) : named;
-  const reader = makeChunkReader();
+  const reader = makeChunkReader(model);
   for await (const chunk of await bound.stream(prompt, callbacks === undefined ? options : { ...options, callbacks }))
     yield* reader.read(chunk);
   if (!server) yield* reader.close();
@@ -78,8 +80,34 @@ function finishWordOf({ response_metadata, additional_kwargs }: AIMessageChunk):
   return [all["finish_reason"], all["stop_reason"], all["finishReason"], all["done_reason"]].find((word) => readFinish(word) !== null);
 }
 
-/** Reads the chunks of any LangChain model into deltas. */
-function makeChunkReader() {
+/** Signed thoughts, which Anthropic wants back with the calls behind them. They come in pieces, by their place in the answer. */
+function makeSignedThoughts() {
+  const blocks = new Map<unknown, Record<string, unknown>>();
+  return {
+    add({ content }: AIMessageChunk): void {
+      if (typeof content === "string") return;
+      for (const { index, ...part } of content as (Fields & { index?: unknown })[]) {
+        if (part["type"] !== "thinking" && part["type"] !== "redacted_thinking") continue;
+        const known = blocks.get(index) ?? { type: part["type"] };
+        for (const [name, value] of Object.entries(part))
+          if (name !== "type" && typeof value === "string") known[name] = `${textIn(known[name])}${value}`;
+        blocks.set(index, known);
+      }
+    },
+    all: () => [...blocks.values()],
+  };
+}
+
+const textIn = (value: unknown): string => (typeof value === "string" ? value : "");
+
+function sumUsage(one: UsageMetadata | undefined, other: UsageMetadata): UsageMetadata {
+  return one ? mergeUsageMetadata(one, other) : other;
+}
+
+/** Reads the chunks of any LangChain model into deltas. Their counts of tokens add up. */
+function makeChunkReader(model: BaseChatModel) {
+  const signed = makeSignedThoughts();
+  let usage: UsageMetadata | undefined;
   const splitter = makeThoughtSplitter();
   const calls = makeTellCallsApart();
   let finish: Extract<Delta, { type: "finish" }> | null = null;
@@ -99,15 +127,24 @@ function makeChunkReader() {
       const ended = readFinish(word);
       if (ended) finish ??= { type: "finish", finish: ended, word: String(word) };
       const thought = thoughtOf(chunk);
-      const usage = chunk.usage_metadata;
+      signed.add(chunk);
+      if (chunk.usage_metadata) usage = sumUsage(usage, chunk.usage_metadata);
       const read: Delta[] = [
         ...(thought === "" ? [] : [{ type: "thought" as const, text: thought }]),
         ...split(splitter.push(chunk.text)),
         ...callsOf(chunk),
-        ...(usage ? [{ type: "usage" as const, usage }] : []),
       ];
       return read.length > 0 ? read : [{ type: "alive" }];
     },
-    close: (): Delta[] => [...split(splitter.end(finish?.finish === "whole")), ...(finish ? [finish] : [])],
+    close(): Delta[] {
+      const thoughts = signed.all();
+      const from = model instanceof AnthropicChatModel ? `${model.served.server} ${model.served.model}` : modelName(model);
+      return [
+        ...split(splitter.end(finish?.finish === "whole")),
+        ...(usage ? [{ type: "usage" as const, usage }] : []),
+        ...(thoughts.length > 0 ? [{ type: "echo" as const, echo: { from, message: { thinking_blocks: thoughts } } }] : []),
+        ...(finish ? [finish] : []),
+      ];
+    },
   };
 }

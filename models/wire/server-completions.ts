@@ -223,7 +223,7 @@ export class ServerChatModel extends ChatOpenAI {
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
 /** Messages as LangChain has them for OpenAI, with what this server wants back. */
-function toWireMessages(messages: readonly BaseMessage[], from: string): WireMessage[] {
+export function toWireMessages(messages: readonly BaseMessage[], from: string): WireMessage[] {
   return messages.flatMap((message): WireMessage[] => {
     const [wire, ...others] = convertMessagesToCompletionsMessageParams({ messages: [message] }) as unknown as WireMessage[];
     if (!wire) return [];

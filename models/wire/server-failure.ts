@@ -50,10 +50,11 @@ function statusWithin(body: object | undefined): number | undefined {
 }
 
 /** Seconds, or a date: https://www.rfc-editor.org/rfc/rfc9110#field.retry-after. Some servers have milliseconds beside it. */
-export function readRetryAfter(headers: Headers | undefined, now = Date.now()): number | undefined {
-  const inMs = Number(headers?.get("retry-after-ms") ?? NaN);
+export function readRetryAfter(headers: unknown, now = Date.now()): number | undefined {
+  if (!(headers instanceof Headers)) return undefined;
+  const inMs = Number(headers.get("retry-after-ms") ?? NaN);
   if (inMs >= 0) return Math.ceil(inMs / 1_000);
-  const value = headers?.get("retry-after")?.trim();
+  const value = headers.get("retry-after")?.trim();
   if (value === undefined || value === "") return undefined;
   const seconds = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : (Date.parse(value) - now) / 1_000;
   return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;

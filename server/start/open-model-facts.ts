@@ -36,7 +36,7 @@ export function openModelFacts(
   }
   const listed = listedServers(config, list);
   for (const [name, { model, server }] of Object.entries(listed)) {
-    if (isOpenAI(server.url)) continue;
+    if (isOpenAI(server.url) || list[name]?.api === "anthropic") continue; // nothing to tell
     const askContext = makeAskContext(server);
     askers.set(name, (_name, signal) => askContext(model, signal));
   }

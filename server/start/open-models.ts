@@ -4,6 +4,7 @@ import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
 import { type ChooseModels, makeServerCircuit, type ModelChoice, type ServerCircuit } from "../../models/model-choice.ts";
 import { type ModelSettings, nameSettings } from "../../models/model-error.ts";
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
+import { ANTHROPIC_URL, AnthropicChatModel } from "../../models/anthropic-chat-model.ts";
 import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
 import { type Dialects, makeDialects } from "../../models/wire/dialects.ts";
@@ -113,9 +114,9 @@ function makeChooseModels(config: Config, list: ModelList, make: MakeModel): Cho
 }
 
 /** Where a model of MODELS is set: what its entry leaves out, it has of the service. */
-function settingsInList(name: string, { base_url, api_key }: ListedModel): ModelSettings {
+function settingsInList(name: string, { api, base_url, api_key }: ListedModel): ModelSettings {
   const inEntry = (field: string): string => `${field} of "${name}" in MODELS`;
-  const isElsewhere = base_url !== undefined;
+  const isElsewhere = base_url !== undefined || api === "anthropic";
   return {
     model: inEntry("model"),
     url: isElsewhere ? inEntry("base_url") : "OPENAI_BASE_URL",
@@ -126,6 +127,7 @@ function settingsInList(name: string, { base_url, api_key }: ListedModel): Model
 /** A key, and a header, is sent to no server but its own. */
 function serverOf(config: Config, listed: ListedModel | undefined): ModelServer {
   const own: Gateway = { headers: listed?.headers, extraBody: listed?.extra_body, keyHeader: listed?.key_header };
+  if (listed?.api === "anthropic") return { url: listed.base_url ?? ANTHROPIC_URL, apiKey: listed.api_key, ...own };
   if (listed?.base_url !== undefined) return { url: listed.base_url, apiKey: listed.api_key, ...own };
   const { headers, extraBody, keyHeader } = ownGateway(config);
   return {
@@ -159,8 +161,10 @@ type MakeModel = (wanted: ModelToMake) => BaseChatModel;
 
 /** By purpose; null without a model's server: then what is built in does the task. */
 export function createModels(config: Config, dialects: Dialects = makeDialects()) {
+  const list = readModelList(config.MODELS, config.CHAT_MODEL);
   const profiles = readModelProfiles(config.MODEL_PROFILES);
   const make: MakeModel = ({ name, model, server: { url: baseUrl, ...server }, ...bounds }) => {
+    if (list[name]?.api === "anthropic") return new AnthropicChatModel({ model, baseUrl, ...server, ...bounds });
     const amendments = profiles[name]?.amendments ?? profiles[model]?.amendments ?? [];
     return createOpenAIChatModel({ model, baseUrl, ...server, ...bounds, dialects, amendments });
   };
@@ -169,7 +173,6 @@ export function createModels(config: Config, dialects: Dialects = makeDialects()
     return server && make({ name, model: name, server, maxTokens });
   };
   const { MAX_ANSWER_TOKENS: longest } = config;
-  const list = readModelList(config.MODELS, config.CHAT_MODEL);
   const unseen = Math.max(longest, LEAST_UNSEEN_TOKENS);
   return {
     /** Those that agents may name. */

@@ -11,6 +11,7 @@ const text = z.string("must be a text").min(1, "is empty");
 
 const ListedModel = z.strictObject({
   model: text.optional(),
+  api: z.enum(["openai", "anthropic"], 'must be "openai" or "anthropic"').default("openai"),
   base_url: httpUrl.optional(),
   api_key: text.optional(),
   key_header: headerName.optional(),

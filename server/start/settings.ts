@@ -73,7 +73,7 @@ const chatModel = {
     .string()
     .optional()
     .describe(
-      "A JSON file with models that callers and agents may choose, by name: each may have `model` (what its server calls it), `base_url`, `api_key`, `key_header`, `headers`, `extra_body`, and `fallback`, names of those that answer while its server is away. See docs/operations.md. Unset: none.",
+      "A JSON file with models that callers and agents may choose, by name: each may have `model` (what its server calls it), `api` (`openai` or `anthropic`), `base_url`, `api_key`, `key_header`, `headers`, `extra_body`, and `fallback`, names of those that answer while its server is away. See docs/operations.md. Unset: none.",
     ),
   MODEL_PROFILES: z
     .string()
