@@ -22,6 +22,7 @@ export const AMENDMENTS = {
   short_ids: "ids of calls have nine letters or digits",
   text_beside_calls: "an answer with calls has a text, too",
   single_calls: "each answer in the history has one call",
+  calls_alone: "the text of an answer with calls stands in an answer of its own",
   v1_path: "/v1 stands before the path",
   thinks_first: "answers begin with a thought that has no opening tag",
   no_encoding_format: "no encoding_format is sent",
@@ -122,6 +123,11 @@ const ROWS: readonly Row[] = [
     words:
       /last (?:message|role)[^.]{0,80}(?:user|tool)|(?:must|should) end with (?:a |an )?(?:user|tool)|prefill|continue_final_message|final (?:message|turn)[^.]{0,60}(?:user|assistant)|cannot (?:end|finish) with/i,
     applies: (request) => messagesOf(request).at(-1)?.role === "assistant",
+  },
+  {
+    amendment: "calls_alone",
+    words: /either content or tool.?calls,? but not both/i,
+    applies: (request) => messagesOf(request).some((message) => message.content !== null && (message.tool_calls?.length ?? 0) > 0),
   },
   {
     amendment: "short_ids",

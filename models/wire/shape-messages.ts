@@ -94,6 +94,16 @@ function inWords([asked, ...results]: readonly WireMessage[], all: boolean): Wir
   ];
 }
 
+/** The text of an answer with calls, for templates that take no both. */
+function textBefore(message: WireMessage): WireMessage[] {
+  if (!hasCalls(message) || isBlank(message.content)) return [message];
+  return [
+    { role: "assistant", content: message.content },
+    { role: "user", content: MARK },
+    { ...message, content: null },
+  ];
+}
+
 /** One call each, for templates that know no more. */
 function oneByOne(messages: readonly WireMessage[]): WireMessage[] {
   return messages.flatMap((message, index) => {
@@ -155,6 +165,7 @@ export function shapeMessages(messages: readonly WireMessage[], amendments: Read
   const isTold = all || amendments.has("calls_in_words");
   let shaped = isTold ? joinNeighbours(rounds.flatMap((round) => inWords(round, all))).flatMap(messagesOf) : rounds.flat();
   if (amendments.has("single_calls")) shaped = oneByOne(shaped);
+  if (amendments.has("calls_alone")) shaped = shaped.flatMap(textBefore);
 
   const turns: WireMessage[] = [];
   for (const message of shaped) {
@@ -180,5 +191,5 @@ function withContent(message: WireMessage, amendments: ReadonlySet<Amendment>): 
   const named = name !== undefined && message.role === "tool" && !amendments.has("no_name") ? { ...nameless, name } : nameless;
   const content = plainText(message.content);
   if (!isBlank(content)) return { ...named, content };
-  return { ...named, content: hasCalls(message) && !amendments.has("text_beside_calls") ? null : MARK };
+  return { ...named, content: hasCalls(message) && (amendments.has("calls_alone") || !amendments.has("text_beside_calls")) ? null : MARK };
 }

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import type { WireMessage } from "../../../models/wire/shape-messages.ts";
+import type { WireMessage } from "../../../models/wire/wire-message.ts";
 import { answeredIdsOf, assistant, call, calls, idsOf, picture, result, shape, system, textPart, textsOf, user } from "./wire-histories.ts";
 
 const rolesOf = (messages: readonly WireMessage[]): string => messages.map(({ role }) => role).join(" ");

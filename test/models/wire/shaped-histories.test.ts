@@ -1,9 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import type { Amendment } from "../../../models/wire/amendments.ts";
-import type { WireMessage } from "../../../models/wire/shape-messages.ts";
+import type { WireMessage } from "../../../models/wire/wire-message.ts";
 import { STRICT_SERVERS, type StrictServer } from "./strict-servers.ts";
-import { mistralCommonV3 } from "./strict-validators.ts";
 import {
   answeredIdsOf,
   anyHistory,
@@ -51,19 +50,6 @@ describe("whatever the history,", () => {
       );
     },
   );
-
-  test("Mistral's models of 2024 take it if no answer has a text beside its calls", () => {
-    const isApart = (messages: readonly WireMessage[]) =>
-      messages.every((message) => (message.tool_calls?.length ?? 0) === 0 || textsOf(message).every((text) => text.trim() === ""));
-    fc.assert(
-      fc.property(anyHistory, (history) => {
-        const shaped = shape(history, "short_ids", "user_last");
-        fc.pre(isApart(shaped));
-        expect(mistralCommonV3(shaped)).toBeNull();
-      }),
-      RUNS,
-    );
-  });
 
   test("the messages keep the rules that all servers share, and those of the amendments", () => {
     fc.assert(

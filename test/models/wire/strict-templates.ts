@@ -1,4 +1,4 @@
-import type { WireMessage } from "../../../models/wire/shape-messages.ts";
+import type { WireMessage } from "../../../models/wire/wire-message.ts";
 import {
   all,
   alternating,
@@ -42,14 +42,14 @@ export const gemma3WithTools: Check = (messages) =>
   )(withoutSystem(messages));
 
 /** Mistral 7B v0.2 (v1): ggml-org/llama.cpp, tests/test-chat-template.cpp, "mistralai 'v1' template with a system prompt". */
-export const mistralV1: Check = (messages) => all(alternating, only("user", "assistant"), stringsOnly)(withoutSystem(messages));
+export const mistralV1: Check = all(stringsOnly, (messages) => all(alternating, only("user", "assistant"))(withoutSystem(messages)));
 
 /** Mistral Large and Nemo 2407 (v3): ggml-org/llama.cpp, tests/test-chat-template.cpp, "Mistral-Nemo-Instruct-2407 (mistralai 'v3-tekken' template". */
 export const mistralNemo: Check = (messages) =>
   all(
+    () => stringsOnly(messages.filter(isSaid)),
     (rest) => alternating(rest.filter(isSaid)),
     only("user", "assistant", "tool"),
-    (rest) => stringsOnly(rest.filter(isSaid)),
     each((message) =>
       [...callsOf(message).map(({ id }) => id), ...(message.role === "tool" ? [message.tool_call_id] : [])].every((id) => id?.length === 9)
         ? null

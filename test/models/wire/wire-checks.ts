@@ -1,4 +1,4 @@
-import type { WireMessage } from "../../../models/wire/shape-messages.ts";
+import type { WireMessage } from "../../../models/wire/wire-message.ts";
 
 export type Messages = readonly WireMessage[];
 

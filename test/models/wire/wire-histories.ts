@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import type { Amendment } from "../../../models/wire/amendments.ts";
-import { shapeMessages, type WireCall, type WireMessage } from "../../../models/wire/shape-messages.ts";
+import { shapeMessages } from "../../../models/wire/shape-messages.ts";
+import type { WireCall, WireMessage } from "../../../models/wire/wire-message.ts";
 
 export const shape = (messages: readonly WireMessage[], ...amendments: Amendment[]): WireMessage[] =>
   shapeMessages(messages, new Set(amendments));
