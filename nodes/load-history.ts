@@ -87,14 +87,16 @@ export function makeLoadHistory(parts: LoadHistoryParts) {
   };
 }
 
-/** The fields of the state; the answer that is continued is not in the window. */
+/** The fields of the state; the answer that is continued is not in the window, nor is one that says nothing. */
 export function toHistory(
   { summary, messages, isWhole, lastErasure, hasOtherEpisodes, pictures }: LoadedHistory,
   usesEpisodes: boolean,
   continuedId?: string,
 ) {
   return {
-    recentMessages: messages.filter(({ id }) => id !== continuedId).map((message) => toWindowMessage(message, pictures)),
+    recentMessages: messages
+      .filter(({ id, role, content }) => id !== continuedId && (role === "user" || content.trim() !== ""))
+      .map((message) => toWindowMessage(message, pictures)),
     windowIsWhole: isWhole,
     lastErasure,
     conversationSummary: summary && toConversationSummary(summary),

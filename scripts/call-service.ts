@@ -2,8 +2,8 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { AppError } from "../errors/app-error.ts";
 import { ANYBODY, SCOPES } from "../server/auth/caller.ts";
-import type { Config } from "../server/start/config.ts";
-import { SERVICE_URL_FILE } from "../server/start/service-url.ts";
+import { type Config, parseConfig, readEnvironment } from "../server/start/config.ts";
+import { reachable, SERVICE_URL_FILE } from "../server/start/service-url.ts";
 import { isFolderInUse } from "../stores/postgres/database/data-folder-lock.ts";
 
 /** Where a running service is, and the key it wants. */
@@ -49,6 +49,16 @@ export async function serviceBehind(error: unknown, config: Config, tenantId?: s
   const url = isFolderInUse(error) ? await readFile(file, "utf8").catch(() => null) : null;
   if (url === null) throw error;
   return { url, key: keyOf(config, url, tenantId) };
+}
+
+/** The service at an address, with the key that goes with it; without one that of this environment, with its strongest key. Throws AppError `invalid_configuration`. */
+export async function findService({ url, key }: { url?: string | undefined; key?: string | undefined }): Promise<RunningService> {
+  if (url !== undefined) return { url, key };
+  const config = parseConfig(readEnvironment());
+  const { DATABASE_URL, DATA_DIR, HOST, PORT } = config;
+  const written = DATABASE_URL === undefined ? await readFile(path.join(DATA_DIR, SERVICE_URL_FILE), "utf8").catch(() => null) : null;
+  const here = written ?? reachable(`http://${HOST.includes(":") ? `[${HOST}]` : HOST}:${PORT}`);
+  return { url: here, key: key ?? keyOf(config, here) };
 }
 
 export const userAddress = (userId: string, what: string): string => `/api/v1/users/${encodeURIComponent(userId)}/${what}`;

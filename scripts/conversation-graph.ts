@@ -19,6 +19,10 @@ const COMMANDS: Readonly<Record<string, { about: string; load: () => Promise<unk
     load: () => import("./reindex.ts"),
   },
   jobs: { about: "counts the background jobs; `jobs retry [KIND]` runs failed ones again", load: () => import("./jobs.ts") },
+  models: {
+    about: "lists the models of the running service; `models test [NAME]` tries what one can",
+    load: () => import("./models.ts"),
+  },
   audit: { about: "`audit --user ID [--tenant TENANT]`: shows what every store holds of a user", load: () => import("./audit.ts") },
   export: {
     about: "`export FILE [--tenant TENANT] [--user ID]`: writes all conversations, memories and documents to one file",

@@ -3,6 +3,7 @@ import { type Config, parseConfig, readEnvironment } from "../server/start/confi
 import { openSearchStore } from "../server/start/open-memory.ts";
 import { openEmbedder } from "../server/start/open-models.ts";
 import { openDatabase } from "../server/start/open-stores.ts";
+import { removeThoughts } from "../stores/postgres/conversations/remove-thoughts.ts";
 import type { Database } from "../stores/postgres/database/database.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
 import { withStatementTimeout } from "../stores/postgres/database/database-decorators.ts";
@@ -10,7 +11,8 @@ import { dropRetiredIndexes, type RetiredIndex } from "../stores/search/retired-
 import { belowProgress, showProgress } from "./progress-bar.ts";
 import { runCommand } from "./run-command.ts";
 
-const USAGE = `npm run reindex                  rebuilds the search index; may be interrupted and run again
+const USAGE = `npm run reindex                  takes the thoughts of models out of stored answers and rebuilds the search index; may be
+                                 interrupted and run again
 npm run reindex -- --drop-old    only drops old indexes that are still there; for those in Milvus, set MILVUS_ADDRESS`;
 
 /** How long one statement may take, in milliseconds: some read every conversation, which takes longer than anything a turn waits for. */
@@ -32,6 +34,8 @@ async function rebuild(config: Config, database: Database, signal: AbortSignal):
   const store = await openSearchStore(config, database);
   opened.defer(() => store.close());
   const began = performance.now();
+  const { answers, summaries } = await removeThoughts(database, signal);
+  if (answers + summaries > 0) console.log(`Thoughts taken out of what is stored. Answers: ${answers}, summaries: ${summaries}.`);
   const { episodes, resumed, left } = await rebuildIndex({
     database,
     store,

@@ -77,6 +77,6 @@ test("every command of README.md's table has its usage behind --help", async () 
   const table = README.slice(README.indexOf("## Commands"));
   const named = [...table.matchAll(/^\| `npm run (\w+)/gm)].map(([, name = ""]) => name);
   const commands = named.filter((name) => !["studio", "bench"].includes(name));
-  expect(commands).toEqual(["chat", "ingest", "export", "reindex", "jobs", "audit"]);
+  expect(commands).toEqual(["chat", "ingest", "export", "reindex", "jobs", "models", "audit"]);
   for (const name of commands) expect((await runScript(name, ["--help"])).stdout).toContain(`npm run ${name}`);
 });

@@ -193,7 +193,10 @@ export function makeThoughtSplitter({ thinksFirst = false }: ThoughtSplitterOpti
   };
 }
 
-const MAY_HAVE_THOUGHTS = /^\s*(?:<(?:think|thought|reasoning|\|)|\[think\]|◁think)|<\/(?:think|thought|reasoning)|\[\/think\]|◁\/think/i;
+/** Postgres understands this pattern and the next one, too. */
+export const BEGINS_AS_THOUGHT = /^\s*(?:<(?:think|thought|reasoning|\|)|\[think\]|◁think)/i;
+/** Of every answer with thoughts in it, and of some others. */
+export const MAY_HAVE_THOUGHTS = new RegExp(`${BEGINS_AS_THOUGHT.source}|</(?:think|thought|reasoning)|\\[/think\\]|◁/think`, "i");
 
 /** An answer without the thoughts in it. Empty when all of it is a thought. */
 export function withoutThoughts(answer: string): string {

@@ -23,10 +23,11 @@ import type { OwnedConversation } from "../../stores/owner.ts";
 /** A longer answer would outweigh the user's message, which names the topic. */
 const SHORT_ANSWER_CHARACTERS = 400;
 
-/** The exchange as it is found: an answer that loops or was cut is left out of it. */
+/** The exchange as it is found: an answer that loops, was cut or says nothing is left out of it. */
 function toIndexed(exchange: ReadExchange): ReadExchange {
   const { asked, answer, anchor } = exchange;
-  return asked !== null && answer !== null && (anchor.isCut || repeatsItself(answer.content)) ? { asked, answer: null, anchor } : exchange;
+  if (asked === null || answer === null) return exchange;
+  return anchor.isCut || answer.content === "" || repeatsItself(answer.content) ? { asked, answer: null, anchor } : exchange;
 }
 
 export function textToEmbed({ asked, answer }: Exchange<{ content: string }>): string {

@@ -9,12 +9,12 @@ const TOKENS_OF_A_BLOCK = 200;
 /** Date and speakers in the prompt. */
 const LABEL_TOKENS = 12;
 
-/** The exchange that ends with the last of these messages, or begins with the first. A turn without a whole answer is none. */
+/** The exchange that ends with the last of these messages, or begins with the first. A turn without a whole answer is none, nor is an answer alone that says nothing. */
 function exchangeOf(messages: readonly StoredNeighbour[], side: "before" | "after"): Neighbour | null {
   const isPair = messages.length === 2 && messages[0]?.role === "user" && messages[1]?.role === "assistant";
   const said = isPair ? messages : messages.slice(...(side === "before" ? [-1] : [0, 1]));
   const [first] = said;
-  if (!first || (!isPair && first.isLive)) return null;
+  if (!first || (!isPair && (first.isLive || first.content === ""))) return null;
   const contentOf = (role: StoredNeighbour["role"]): string => said.find((message) => message.role === role)?.content ?? "";
   return {
     id: first.id,

@@ -85,11 +85,12 @@ async function takeSummaryStep(
   if (!last) return false;
   const coveredMessageCount = (summary?.coveredMessageCount ?? 0) + covered.length;
   const earlier = { previous: summary?.text || null, parts: summary?.parts ?? null };
+  const messages = covered.filter(({ content }) => content !== "");
   const isDivided = isToBeSmaller || earlier.parts !== null;
   const [text, parts] = await Promise.all([
-    summarise({ previous: earlier.previous, messages: covered, coveredMessageCount }, signal),
+    summarise({ previous: earlier.previous, messages, coveredMessageCount }, signal),
     // The text alone is worth having.
-    isDivided && divide ? divide({ ...earlier, messages: covered }, signal).catch(() => earlier.parts) : null,
+    isDivided && divide ? divide({ ...earlier, messages }, signal).catch(() => earlier.parts) : null,
   ]);
   signal.throwIfAborted();
   return summaries.save(conversation, {

@@ -2,6 +2,7 @@ import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { fitSteps, type TurnSteps } from "../../agents/prune-steps.ts";
 import { assistantMessage } from "../../models/assistant-message.ts";
 import { fence } from "../../text/fence.ts";
+import { withoutThoughts } from "../../text/split-thoughts.ts";
 import type { Echo } from "../../turn/echo.ts";
 import type { StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
 
@@ -21,7 +22,7 @@ export function toolMessage(callId: string, name: string, output: string): ToolM
 function toMessages({ steps }: TurnSteps): BaseMessage[] {
   const rounds: { text: string; echo: Echo | null; calls: TurnSteps["steps"][number][] }[] = [];
   for (const step of steps) {
-    if (step.kind === "model") rounds.push({ text: step.output ?? "", echo: step.echo, calls: [] });
+    if (step.kind === "model") rounds.push({ text: withoutThoughts(step.output ?? ""), echo: step.echo, calls: [] });
     else if (step.callId !== null) rounds.at(-1)?.calls.push(step);
   }
   return rounds

@@ -99,6 +99,11 @@ function happeningRecorder({ counter, gauge }: Instruments): (happening: Happeni
     "Times that what is built in stood in for a model of memory, by purpose and problem: a summary that was refused, a plain fact not kept.",
     ["purpose", "problem"],
   );
+  const unknownFinishes = counter(
+    "model_finish_unknown_total",
+    "Answers that a model's server ended in a word that nobody knows, by purpose; they were taken for whole ones.",
+    ["purpose"],
+  );
   const unused = counter(
     "conversations_expired_total",
     "Conversations that were erased because nothing had happened in them for RETENTION_DAYS.",
@@ -107,6 +112,10 @@ function happeningRecorder({ counter, gauge }: Instruments): (happening: Happeni
   return function record(happening) {
     if (happening.happened === "unused_erased") {
       unused.inc(happening.conversations);
+      return;
+    }
+    if (happening.happened === "finish_unknown") {
+      unknownFinishes.inc({ purpose: happening.purpose });
       return;
     }
     if (happening.happened === "model_unfit") {

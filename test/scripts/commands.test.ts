@@ -28,6 +28,8 @@ test.each([
   ["ingest", ["handbook"], /npm run ingest -- KB FOLDER/],
   ["ingest", ["handbook", "x", "y"], /npm run ingest -- KB FOLDER/],
   ["ingest", ["handbook", "x", "--colour", "red"], /npm run ingest -- KB FOLDER/],
+  ["models", ["tets"], /npm run models -- test \[NAME\]/],
+  ["models", ["test", "a", "b"], /npm run models -- test \[NAME\]/],
   ["reindex", ["--drop"], /npm run reindex -- --drop-old/],
   ["restore", [], /npm run restore -- FILE/],
   ["restore", ["a", "b"], /npm run restore -- FILE/],
@@ -45,6 +47,7 @@ test.each([
   ["jobs", /npm run jobs -- retry \[KIND\]/],
   ["mcp", /npx conversation-graph mcp \[--user ID\]/],
   ["migrate", /npm run migrate/],
+  ["models", /npm run models -- test \[NAME\]/],
   ["reindex", /npm run reindex -- --drop-old/],
   ["restore", /npm run restore -- FILE/],
 ])(

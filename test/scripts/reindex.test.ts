@@ -5,6 +5,7 @@ import { BIN, startFile } from "../support/run-script.ts";
 import { freePort } from "../servers/free-port.ts";
 import { openTestService } from "../support/services/service.ts";
 import { killServiceProcesses, spawnService, startServiceProcess } from "../servers/service-process.ts";
+import { callApi, type ListedMessage } from "../support/clients/api-client.ts";
 import { conversationApi, importedTurns, type ShownEpisode } from "../support/services/service-with-episodes.ts";
 import { useOpened } from "../support/use-opened.ts";
 import { waitUntil } from "../support/wait-until.ts";
@@ -70,6 +71,24 @@ describe("npm run reindex", () => {
     expect({ first: episodes[0]?.user_message, degraded }).toEqual({ first: "My secret number 217 is kept.", degraded: [] });
     const back = spawnService({ PORT: String(await freePort()), DATA_DIR: folder });
     expect(await back.exited).toBe(1);
+  });
+
+  test("takes the thoughts out of stored answers, says how many there were, and indexes what is left", async () => {
+    const said = importedTurns([["Where do I live?", "<think>The user lives in Linz.</think>\n\nYou have not told me."]]);
+    const service = await openTestService({ DATA_DIR: folder });
+    const { conversation_id: id } = await conversationApi(service.url).bring("ada", said);
+    await service.close();
+    const { code, stdout } = await reindex().ended;
+    expect({ code, stdout }).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining("Thoughts taken out of what is stored. Answers: 1, summaries: 0.\n"),
+    });
+    expect(embedder.seen.flatMap(({ input }) => input)).toEqual(["Where do I live?\nYou have not told me."]);
+    const again = await openTestService({ DATA_DIR: folder });
+    const { json } = await callApi<{ messages: ListedMessage[] }>(`${again.url}/api/v1/conversations/${id}/messages?user_id=ada`);
+    await again.close();
+    expect(json.messages.map(({ content }) => content)).toEqual(["Where do I live?", "You have not told me."]);
+    expect((await reindex().ended).stdout).not.toContain("Thoughts");
   });
 
   test("that is interrupted leaves the old index at work, and goes on where it was the next time", async () => {

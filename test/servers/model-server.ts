@@ -17,6 +17,7 @@ export interface ChatRequestBody {
   tools?: { function: { name: string } }[];
   tool_choice?: unknown;
   response_format?: { type: string };
+  max_tokens?: number;
 }
 
 /** Arguments that are a text are sent as they are, JSON or not. */

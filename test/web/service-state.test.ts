@@ -86,6 +86,30 @@ describePage("the state of the service on the page", startService, (on) => {
     expect(await on.summaryOf(id)).toMatchObject({ text: "at last" });
   });
 
+  test("a try of the model shows what it can and cannot, and what its server has taught, in words", async () => {
+    on.model.answer((body) => {
+      if (body.max_tokens !== undefined) return { status: 400, error: { message: "Unsupported parameter: 'max_tokens'." } };
+      if (body.tools) return { toolCalls: [{ name: "calculate", arguments: { expression: "1234 * 5678" } }] };
+      return { tokens: ["yes"] };
+    });
+    const tested = await on.open({ at: "/#/service" });
+    const { page } = tested;
+    await tested.press(texts.modelTest.go);
+    await page.locator(".note.success", { hasText: "test-chat" }).waitFor();
+    const results = page.getByRole("region", { name: texts.modelTest.results });
+    const outcome = (what: string) => results.locator(`[data-attempt=${what}] .badge`).innerText();
+    expect(await outcome("text")).toBe(texts.modelTest.can);
+    expect(await outcome("thought")).toBe(texts.modelTest.unknown);
+    expect(await outcome("call")).toBe(texts.modelTest.can);
+    expect(await outcome("form")).toBe(texts.modelTest.cannot);
+    expect(await outcome("picture")).toBe(texts.modelTest.cannot);
+    expect(await results.locator("[data-attempt]").count()).toBe(6);
+    const lesson = page.locator("[data-lesson=max_completion_tokens]");
+    expect(await lesson.innerText()).toContain(texts.modelTest.learned["max_completion_tokens"]);
+    expect(await lesson.innerText()).toContain("Unsupported parameter");
+    expect(await findingsOn(page)).toEqual([]);
+  });
+
   test("shows what is down, and how many turns failed, while the page stays open", async () => {
     const tested = await on.open({ at: "/#/service" });
     await rowOf(tested, texts.service.names["chat_model"] ?? "")

@@ -53,6 +53,13 @@ describe("indexing a conversation", () => {
     expect(memory.embedder.passages).toEqual([["And Braga?"]]);
   });
 
+  test("takes an answer that is nothing but a thought for none", async () => {
+    const thought = "<think>Where is Porto?</think>";
+    const conversation = await memory.remember([...exchanges(["Where is Porto?", thought]), ["assistant", thought]]);
+    expect(memory.embedder.passages).toEqual([["Where is Porto?", ""]]);
+    expect(await memory.indexed(conversation)).toHaveLength(2);
+  });
+
   test("a second time changes nothing and costs no embedding, but takes up what came later, and names the episode before it", async () => {
     const conversation = await memory.store(turns(2), { sessionId: "more" });
     expect(await memory.indexAll(conversation)).toBe(1);

@@ -37,6 +37,11 @@ describe("chooseNeighbours", () => {
     expect(idsOf([episode("hit", { before: [said("a", "assistant"), said("b")], after: [said("c", "assistant")] })])).toEqual([["b", "c"]]);
   });
 
+  test("leaves out an answer alone that says nothing, and keeps a question with such an answer", () => {
+    expect(idsOf([episode("hit", { before: [said("a", "assistant", "")] })])).toEqual([[]]);
+    expect(idsOf([episode("hit", { before: [said("a"), said("b", "assistant", "")] })])).toEqual([["a"]]);
+  });
+
   test("leaves out the question of a turn that failed or was cancelled", () => {
     const live = (id: string, role: StoredNeighbour["role"] = "user") => ({ ...said(id, role), isLive: true });
     const whole = [live("c"), live("d", "assistant")];

@@ -53,6 +53,16 @@ describeStores("summarising a conversation", ({ database, erases }) => {
     expect(roles).toEqual(["user", "assistant", "user", "assistant"]);
   });
 
+  test("covers an answer that is nothing but a thought, which the summariser does not see", async () => {
+    const conversation = await store(10);
+    const text = "update messages set content = '<think>Hm.</think>' where conversation_id = $1 and content = 'message 2'";
+    await database.query({ text, values: [conversation.conversationId] });
+    const { handler, given } = steps.makeRecording();
+    await steps.runAll(handler, conversation);
+    expect(given).toEqual([{ previous: null, contents: ["message 1", ...messagesFromTo(3, 4)] }]);
+    expect(await steps.summaries.find(conversation)).toMatchObject({ coveredMessageCount: 4 });
+  });
+
   test("goes on when updateDelta messages lie before the window, with the summary before and only the messages since", async () => {
     const conversation = await store(10);
     const { handler, given } = steps.makeRecording();

@@ -35,6 +35,14 @@ test("the two turns before this one keep their outputs, whether they called tool
   expect(outputs(called("first", 70_000), ["first", "second", "third", "now"])).toEqual([LEFT_OUT]);
 });
 
+test("an answer that was stored with a thought is shown without it", () => {
+  const [answer, ...others] = called("first", 1);
+  const steps = answer ? [{ ...answer, output: "<think>Shall I look?</think>\n\nI look." }, ...others] : [];
+  const prompt = [new HumanMessage({ id: "first", content: "first" }), new HumanMessage("now")];
+  const shown = withSteps(prompt, groupByQuestion(steps, ["first", "now"]), { currentMessageId: "now", room: 1_000_000 });
+  expect(shown.map(({ text }) => text)).toEqual(["first", "I look.", WHOLE, "now"]);
+});
+
 test("an earlier attempt at this message is one of the two", () => {
   const steps = [...called("first", 70_000), ...called("second", 1), ...called("now", 70_000)];
   expect(outputs(steps, ["first", "second", "now"])).toEqual([LEFT_OUT, WHOLE, WHOLE]);

@@ -61,6 +61,7 @@ describe("the context of a conversation", () => {
         prices: PRICES,
         capabilities: ["tools"],
         sources: { context_window: "server", prices: "file", capabilities: "file" },
+        learned: [],
       },
     ]);
   });

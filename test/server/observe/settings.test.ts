@@ -108,10 +108,10 @@ describe("what an operator asks of a service", () => {
     await turn;
   });
 
-  test("a model is tried with one word, which memory never sees, and a failure names what to change", async () => {
+  test("a model that is tried answers a word, and a failure names what to change", async () => {
     const tryIt = async (body: object = {}) => (await postJson<Tested & ErrorBody>(`${running.url}/api/v1/models/test`, body, ADMIN)).json;
     running.model.answer({ tokens: ["yes", " and", " more"] });
-    expect(await tryIt()).toEqual({ model: "test-chat", ok: true, ms: expect.any(Number), error: null, check: [] });
+    expect(await tryIt()).toMatchObject({ model: "test-chat", ok: true, ms: expect.any(Number), error: null, check: [] });
     running.model.answer({ status: 401 });
     expect(await tryIt()).toMatchObject({ ok: false, error: { code: "model_unauthorized" }, check: ["OPENAI_API_KEY"] });
     running.model.answer({ status: 500 });
