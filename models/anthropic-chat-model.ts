@@ -11,7 +11,8 @@ import { askForForm } from "./answer-form.ts";
 import type { Amendment } from "./wire/amendments.ts";
 import type { ServedModel } from "./wire/dialects.ts";
 import { type Gateway, serverName } from "./wire/server-address.ts";
-import { type WithModelOptions, toWireMessages } from "./wire/server-completions.ts";
+import type { WithModelOptions } from "./wire/server-completions.ts";
+import { toWireMessages } from "./wire/to-wire-messages.ts";
 import { shapeMessages } from "./wire/shape-messages.ts";
 import type { WireMessage } from "./wire/wire-message.ts";
 

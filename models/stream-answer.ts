@@ -3,58 +3,17 @@ import type { BaseChatModel, BindToolsInput } from "@langchain/core/language_mod
 import type { BaseMessage, UsageMetadata } from "@langchain/core/messages";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors/app-error.ts";
-import { type ModelPurpose, NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
+import { type ModelPurpose, NOOP_OBSERVER } from "../observe/observer.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
 import { makeLoopDetector } from "../text/repeats-itself.ts";
-import { estimateTokens, TOKENS_PER_MESSAGE } from "../text/tokens.ts";
 import { abortableItems, type AnswerTimeouts, startAnswerDeadlines } from "./deadlines.ts";
-import { modelName } from "./model-name.ts";
-import { pictureTokensIn } from "./pictured-message.ts";
+import { type ModelCallObserver, observeCall } from "./observe-call.ts";
 import { settingsOf, toModelError } from "./model-error.ts";
 import { answeredError } from "./server-words.ts";
 import { streamDeltas } from "./stream-deltas.ts";
 import type { Echo } from "../turn/echo.ts";
 import { type AskedCall, makeCallCollector } from "./wire/collect-calls.ts";
 import { type Finish, isKnownFinish } from "./wire/delta.ts";
-
-/** The observer of a model's calls, and their purpose. */
-export interface ModelCallObserver {
-  observer: Observer;
-  purpose: ModelPurpose;
-}
-
-interface CallFacts {
-  answer: string;
-  /** Without it both counts are estimated. */
-  usage: UsageMetadata | undefined;
-  firstTokenMs?: number | undefined;
-  /** The code of an error that is not thrown. */
-  outcome?: string | undefined;
-}
-
-/** Runs a model call and reports its facts. Without an observer it counts nothing. */
-function observeCall<Result>(
-  { observer, purpose }: ModelCallObserver,
-  model: BaseChatModel,
-  prompt: readonly BaseMessage[],
-  call: (learn: (facts: CallFacts) => void) => Promise<Result>,
-): Promise<Result> {
-  if (observer === NOOP_OBSERVER) return call(() => undefined);
-  return observer.watch({ work: "model_call", purpose, model: modelName(model) }, (learn) =>
-    call(({ answer, usage, firstTokenMs, outcome }) => {
-      const inputTokens =
-        usage?.input_tokens ?? prompt.reduce((sum, { text }) => sum + estimateTokens(text) + TOKENS_PER_MESSAGE, pictureTokensIn(prompt));
-      learn({
-        inputTokens,
-        outputTokens: usage?.output_tokens ?? estimateTokens(answer),
-        tokensAreEstimated: usage === undefined,
-        cachedTokens: usage?.input_token_details?.cache_read ?? 0,
-        ...(firstTokenMs === undefined ? {} : { firstTokenMs }),
-        ...(outcome === undefined ? {} : { outcome }),
-      });
-    }),
-  );
-}
 
 /** Only the finish reason tells a complete answer from a connection that closed early. A page at a wrong address has no chunk. */
 function incomplete(purpose: ModelPurpose, model: BaseChatModel, hasChunks: boolean): AppError {

@@ -6,7 +6,8 @@ import type { ModelOptions } from "../turn/model-options.ts";
 import { AnthropicChatModel } from "./anthropic-chat-model.ts";
 import { modelName } from "./model-name.ts";
 import { type Delta, readFinish } from "./wire/delta.ts";
-import { deltaOf, ServerChatModel, type WithModelOptions } from "./wire/server-completions.ts";
+import { ServerChatModel, type WithModelOptions } from "./wire/server-completions.ts";
+import { deltaOf } from "./wire/to-generation.ts";
 import { makeTellCallsApart } from "./wire/tell-calls-apart.ts";
 
 export interface StreamDeltasOptions {
@@ -55,7 +56,7 @@ export async function* streamDeltas(
   const streamsItself = model._streamResponseChunks !== BaseChatModel.prototype._streamResponseChunks;
   const named = streamsItself && messageId !== undefined ? withMessageId(model, messageId) : model;
   const choice = modelOptions?.tool_choice === undefined || server ? {} : { tool_choice: modelOptions.tool_choice };
-  const bound = tools.length > 0 ? (named.bindTools?.(tools, choice as object) ?? named) : named;
+  const bound = tools.length > 0 ? (named.bindTools?.(tools, choice) ?? named) : named;
   const reader = makeChunkReader(model);
   for await (const chunk of await bound.stream(prompt, callbacks === undefined ? options : { ...options, callbacks }))
     yield* reader.read(chunk);

@@ -3,7 +3,7 @@ import { makeThoughtSplitter, type SplitPiece } from "../../text/split-thoughts.
 import { type Delta, type Finish, readFinish } from "./delta.ts";
 import { EchoCollector } from "./collect-echo.ts";
 import { ServerFailure } from "./server-failure.ts";
-import { makeTellCallsApart, type WirePiece } from "./tell-calls-apart.ts";
+import { makeTellCallsApart } from "./tell-calls-apart.ts";
 
 /** An event of a server, or its whole body. */
 export interface WireEvent {
@@ -115,7 +115,7 @@ export function makeAnswerReader({ thinksFirst, from, headers }: AnswerReaderOpt
     echo.addMessage(message);
     const pieces = [...listOf(message["tool_calls"]), ...(isObject(message["function_call"]) ? [message["function_call"]] : [])];
     const asked = pieces.filter(isObject).map((piece) => {
-      const call = calls.add(piece as WirePiece);
+      const call = calls.add(piece);
       echo.addCall(call.place, piece);
       hasSaid = true;
       return call;

@@ -14,7 +14,7 @@ const ONE_THING = /\/(?:chat\/completions|completions|embeddings|models)$/;
 /** The address of a path on a server, whose base may have a slash at its end, name `/chat/completions`, or have a query. */
 export function serverUrl(base: string, path: string): URL {
   const url = new URL(base);
-  url.pathname = `${url.pathname.replace(/\/+$/, "").replace(ONE_THING, "")}${path}`;
+  url.pathname = `${url.pathname.replace(/\/$/, "").replace(ONE_THING, "")}${path}`;
   return url;
 }
 

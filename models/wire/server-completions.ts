@@ -1,13 +1,11 @@
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
-import type { ToolCallChunk } from "@langchain/core/messages/tool";
-import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
-import { ChatOpenAI, ChatOpenAICompletions, convertMessagesToCompletionsMessageParams } from "@langchain/openai";
+import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
+import { ChatOpenAI, ChatOpenAICompletions } from "@langchain/openai";
 import { askForForm } from "../answer-form.ts";
 import { serverWords } from "../server-words.ts";
 import type { ModelOptions, ResponseFormat } from "../../turn/model-options.ts";
-import { echoOf } from "../assistant-message.ts";
 import { type Amendment, findAmendment } from "./amendments.ts";
 import { makeCallCollector } from "./collect-calls.ts";
 import type { Delta } from "./delta.ts";
@@ -18,6 +16,8 @@ import { makeAnswerReader } from "./read-answer.ts";
 import { type Gateway, serverHeaders, serverName, serverUrl, withV1 } from "./server-address.ts";
 import { readFailure, ServerFailure } from "./server-failure.ts";
 import { shapeMessages } from "./shape-messages.ts";
+import { deltaOf, toGeneration } from "./to-generation.ts";
+import { toWireMessages } from "./to-wire-messages.ts";
 import type { WireMessage } from "./wire-message.ts";
 
 /** An option of LangChain's calls by which a model of ours gets what one turn asks for. Other models ignore it. */
@@ -50,11 +50,6 @@ const LEFT_OUT: Partial<Record<Amendment, string>> = {
   no_parallel_tool_calls: "parallel_tool_calls",
   no_json_schema: "response_format",
 };
-
-const deltas = new WeakMap<AIMessageChunk, Delta>();
-
-/** The delta of which a chunk was made; undefined for a chunk of another model. */
-export const deltaOf = (chunk: AIMessageChunk): Delta | undefined => deltas.get(chunk);
 
 /** A model behind a server that speaks a dialect of OpenAI's protocol. Every call streams, and is read and sent by the rules of `models/wire`. */
 export class ServerCompletions extends ChatOpenAICompletions {
@@ -222,59 +217,9 @@ export class ServerChatModel extends ChatOpenAI {
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-/** Messages as LangChain has them for OpenAI, with what this server wants back. */
-export function toWireMessages(messages: readonly BaseMessage[], from: string): WireMessage[] {
-  return messages.flatMap((message): WireMessage[] => {
-    const [wire, ...others] = convertMessagesToCompletionsMessageParams({ messages: [message] }) as unknown as WireMessage[];
-    if (!wire) return [];
-    const echo = echoOf(message);
-    if (echo?.from !== from) return [wire, ...others];
-    const calls = wire.tool_calls?.map((call) => {
-      const { function: within, ...fields } = (echo.calls?.[call.id] ?? {}) as { function?: object };
-      return { ...call, ...fields, function: { ...call.function, ...within } };
-    });
-    return [{ ...wire, ...echo.message, ...(calls ? { tool_calls: calls } : {}) }, ...others];
-  });
-}
-
 /** A server without forms reads in words what its answer must be. */
 function withForm(wire: WireMessage[], params: object, amendments: ReadonlySet<Amendment>): WireMessage[] {
   const format = (params as { response_format?: ResponseFormat }).response_format;
   if (!format || format.type === "text" || !amendments.has("no_json_schema")) return wire;
   return [...wire, { role: "user", content: askForForm(format, []) }];
-}
-
-function toCallChunk({ place, id, name, arguments: args }: Extract<Delta, { type: "call" }>): ToolCallChunk {
-  return { type: "tool_call_chunk", index: place, args, ...(id === "" ? {} : { id }), ...(name === "" ? {} : { name }) };
-}
-
-/** LangChain's chunk of a delta. Thoughts are where ChatDeepSeek and others have them. */
-function toChunk(delta: Delta): AIMessageChunk {
-  switch (delta.type) {
-    case "text":
-      return new AIMessageChunk(delta.text);
-    case "thought":
-      return new AIMessageChunk({ content: "", additional_kwargs: { reasoning_content: delta.text } });
-    case "echo":
-      return new AIMessageChunk({ content: "", additional_kwargs: { echo: delta.echo } });
-    case "usage":
-      return Object.assign(new AIMessageChunk(""), { usage_metadata: delta.usage });
-    case "call":
-      return new AIMessageChunk({ content: "", tool_call_chunks: [toCallChunk(delta)] });
-    case "finish":
-      return new AIMessageChunk({ content: "", response_metadata: { finish_reason: delta.word } });
-    case "retract":
-    case "alive":
-      return new AIMessageChunk("");
-  }
-}
-
-function toGeneration(delta: Delta): ChatGenerationChunk {
-  const message = toChunk(delta);
-  deltas.set(message, delta);
-  return new ChatGenerationChunk({
-    text: message.text,
-    message,
-    generationInfo: delta.type === "finish" ? { finish_reason: delta.word } : {},
-  });
 }

@@ -26,7 +26,13 @@ import { fitLoop, toolTokens } from "./fit-loop.ts";
 /** The step of an answer; `output` is what the model said before its calls. */
 export function modelStep({ progress }: AgentTurn, agent: Agent, answer: ModelAnswer, output?: string): NewStep {
   const about = { seq: progress.steps + 1, agent: agent.name, kind: "model" as const, name: [...progress.models].at(-1) ?? "" };
-  return { ...about, output, echo: answer.echo, tokens: answer.usage?.output_tokens ?? estimateTokens(answer.text), ms: millisecondsSince(progress.askedAt) };
+  return {
+    ...about,
+    output,
+    echo: answer.echo,
+    tokens: answer.usage?.output_tokens ?? estimateTokens(answer.text),
+    ms: millisecondsSince(progress.askedAt),
+  };
 }
 
 export interface AgentAnswers {

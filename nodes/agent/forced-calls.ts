@@ -90,7 +90,13 @@ export async function callAsForced(
         },
         ask: ({ messages }, maxTokens) =>
           askForCalls(
-            { ...shared, modelOptions: boundedOptions(modelOptions, maxTokens), model, patience: isLast ? "long" : "short", prompt: messages },
+            {
+              ...shared,
+              modelOptions: boundedOptions(modelOptions, maxTokens),
+              model,
+              patience: isLast ? "long" : "short",
+              prompt: messages,
+            },
             tools,
           ),
       }),

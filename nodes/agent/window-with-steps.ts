@@ -28,7 +28,11 @@ function toMessages({ steps }: TurnSteps): BaseMessage[] {
   return rounds
     .filter(({ calls }) => calls.length > 0)
     .flatMap(({ text, echo, calls }) => [
-      assistantMessage({ text, echo, calls: calls.map(({ callId, name, arguments: given }) => ({ id: callId ?? "", name, arguments: given })) }),
+      assistantMessage({
+        text,
+        echo,
+        calls: calls.map(({ callId, name, arguments: given }) => ({ id: callId ?? "", name, arguments: given })),
+      }),
       ...calls.map(({ callId, name, output, endedAt }) => {
         return toolMessage(callId ?? "", name, endedAt === null ? INTERRUPTED : (output ?? ""));
       }),

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { statfs } from "node:fs/promises";
 import { IN_MEMORY } from "../../stores/postgres/database/open-embedded-postgres.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
-import type { ModelServer } from "../start/open-models.ts";
+import type { ModelServer } from "../start/model-server.ts";
 import { abortable } from "../../models/deadlines.ts";
 import { serverHeaders, serverUrl } from "../../models/wire/server-address.ts";
 import { parseRequest } from "../http/parse-request.ts";
@@ -106,7 +106,10 @@ export function withTimeout(probe: () => Promise<unknown>): DependencyCheck {
  * Requests the list of models, which costs nothing. Any status below 500 will do: not every server has that list. `use` tries what the list
  * does not tell, until it succeeds, and anew after an outage.
  */
-export function checkModelServer({ url, apiKey, ...gateway }: ModelServer, use?: (signal: AbortSignal) => Promise<unknown>): DependencyCheck {
+export function checkModelServer(
+  { url, apiKey, ...gateway }: ModelServer,
+  use?: (signal: AbortSignal) => Promise<unknown>,
+): DependencyCheck {
   let last: { at: number; outcome: Promise<void> } | undefined;
   let isProven = use === undefined;
   async function probe(): Promise<void> {

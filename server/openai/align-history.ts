@@ -1,3 +1,4 @@
+import { withoutThoughts } from "../../text/split-thoughts.ts";
 import type { PathMessage } from "../../stores/postgres/conversations/path-ends.ts";
 
 /** A message as a client has it. An assistant's text is "" where it only calls tools. */
@@ -75,7 +76,7 @@ interface Exchange {
 function toExchanges(messages: readonly ShownMessage[], gapBefore: number | null = null): Exchange[] {
   const exchanges: Exchange[] = [];
   messages.forEach(({ role, text, pictureCount }, place) => {
-    const key = keyOf(text);
+    const key = keyOf(role === "assistant" ? withoutThoughts(text) : text);
     const current = exchanges.at(-1);
     if (role === "user") exchanges.push({ askedKey: key || `${pictureCount} pictures`, answerKeys: [], first: place, last: place });
     else if (current && place !== gapBefore) Object.assign(current, { answerKeys: [...current.answerKeys, key], last: place });

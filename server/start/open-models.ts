@@ -12,6 +12,7 @@ import type { Gateway } from "../../models/wire/server-address.ts";
 import { makeReranker, type Rerank } from "../../models/reranker.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { Config } from "./config.ts";
+import { type ModelServer, ownGateway } from "./model-server.ts";
 import { type ListedModel, type ModelList, readModelList } from "./read-model-list.ts";
 import { readModelProfiles } from "./read-model-profiles.ts";
 
@@ -44,11 +45,6 @@ function settingsOf(config: Config, task: Task | "chat"): { model: string; baseU
     baseUrl: config[`${name}_BASE_URL`] ?? baseUrl,
     apiKey: config[`${name}_API_KEY`] ?? apiKey,
   };
-}
-
-/** How the service's own server is reached. Another server gets none of its headers. */
-function ownGateway({ MODEL_HEADERS: headers, MODEL_EXTRA_BODY: extraBody, MODEL_KEY_HEADER: keyHeader }: Config): Gateway {
-  return { headers, extraBody, keyHeader };
 }
 
 /** Null: what is built in does the task. */
@@ -207,12 +203,6 @@ export function usesEmbeddingServer({ EMBEDDING_MODEL, EMBEDDING_BASE_URL, OPENA
   return EMBEDDING_MODEL !== BUILT_IN && (EMBEDDING_BASE_URL ?? OPENAI_BASE_URL ?? OPENAI_API_KEY) !== undefined;
 }
 
-/** A server of models, and how it is reached. */
-export interface ModelServer extends Gateway {
-  url: string;
-  apiKey: string | undefined;
-}
-
 export function embeddingServer(config: Config): ModelServer {
   const { OPENAI_BASE_URL: url = OPENAI_URL, OPENAI_API_KEY: apiKey, EMBEDDING_HEADERS: headers } = config;
   const isOther = config.EMBEDDING_BASE_URL !== undefined && config.EMBEDDING_BASE_URL !== url;
@@ -229,13 +219,11 @@ export function embeddingModels(config: Config): { model: string; questionModel:
   return { model, questionModel: config.EMBEDDING_QUERY_MODEL ?? model };
 }
 
-export interface OpenEmbedderOptions {
-  dialects?: Dialects;
-  knownDimensions?: number;
-}
-
 /** Throws AppError `embedder_unavailable` when a server that is unreachable knows the dimensions. */
-export async function openEmbedder(config: Config, { dialects, knownDimensions }: OpenEmbedderOptions = {}): Promise<Embedder> {
+export async function openEmbedder(
+  config: Config,
+  { dialects, knownDimensions }: { dialects?: Dialects; knownDimensions?: number } = {},
+): Promise<Embedder> {
   if (!usesEmbeddingServer(config)) return makeHashedEmbedder({});
   const { url: baseUrl, ...server } = embeddingServer(config);
   return openOpenAIEmbedder({

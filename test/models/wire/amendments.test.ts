@@ -45,9 +45,12 @@ const failureOf = ({ status, body }: Pick<Refusal, "status" | "body">) => new Se
 describe("what servers say in public leads to", () => {
   const rows = REFUSALS.map(({ server, ...refusal }) => [server, refusal] as const);
 
-  test.each(rows.filter(([, { amendment }]) => amendment !== "batch" && amendment !== "none"))("the amendment that helps: %s", (_, refusal) => {
-    expect(findAmendment(failureOf(refusal), requestFor(refusal.amendment))).toBe(refusal.amendment);
-  });
+  test.each(rows.filter(([, { amendment }]) => amendment !== "batch" && amendment !== "none"))(
+    "the amendment that helps: %s",
+    (_, refusal) => {
+      expect(findAmendment(failureOf(refusal), requestFor(refusal.amendment))).toBe(refusal.amendment);
+    },
+  );
 
   test.each(rows.filter(([, { amendment }]) => amendment === "none"))("no amendment where none helps: %s", (_, refusal) => {
     expect(findAmendment(failureOf(refusal), requestFor("none"))).toBeNull();
