@@ -124,6 +124,8 @@ function decoded(response: IncomingMessage): Readable {
 const unzip = () => createUnzip({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH });
 const brotli = () => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH });
 
+const DONE = "[DONE]";
+
 async function* readEvents(body: Readable, signal: AbortSignal | undefined): AsyncGenerator<ServerEvent, void> {
   const events: ServerEvent[] = [];
   const parser = createParser({
@@ -143,8 +145,8 @@ async function* readEvents(body: Readable, signal: AbortSignal | undefined): Asy
       if (json === null) parser.feed(text);
       else json += text;
       for (const event of events.splice(0)) {
-        isWhole = event.data === "[DONE]";
-        yield event;
+        isWhole = event.data.trim() === DONE;
+        yield isWhole ? { data: DONE } : event;
         if (isWhole) return;
       }
     }

@@ -140,7 +140,12 @@ export function makeGenerateRag(parts: GenerateRagParts): Node {
     const choices = chooseModels({ model: state.requestedModel, agent: state.agent });
     const held = { tenantId, userId, conversationId, turnId };
     const { prompt, answer, limit, answeredBy } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, (signal) => {
-      const ask = (model: BaseChatModel, prompt: TurnPrompt, maxTokens: number | undefined, patience: "short" | "long"): Promise<ModelAnswer> =>
+      const ask = (
+        model: BaseChatModel,
+        prompt: TurnPrompt,
+        maxTokens: number | undefined,
+        patience: "short" | "long",
+      ): Promise<ModelAnswer> =>
         formedAnswer({
           model,
           patience,

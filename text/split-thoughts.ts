@@ -9,10 +9,14 @@ const TAGS: readonly (readonly [open: string, close: string])[] = [
   ["<reasoning>", "</reasoning>"],
   ["[think]", "[/think]"],
   ["◁think▷", "◁/think▷"],
+  ["<|channel>thought", "<channel|>"], // Gemma 4
 ];
-const CLOSING = /<\/(?:think|thinking|thought|reasoning)>|\[\/think\]|◁\/think▷/i;
+const LONGEST_OPENING = Math.max(...TAGS.map(([open]) => open.length));
+/** By expressions, as lower case may have another length than the text. */
+const CLOSINGS = new Map(TAGS.map(([, close]) => [close, new RegExp(close.replace(/[[\]|]/g, "\\$&"), "i")]));
+const CLOSING = /<\/(?:think|thinking|thought|reasoning)>|\[\/think\]|◁\/think▷|<channel\|>/i;
 /** May become a closing tag with what comes next. */
-const CLOSING_BEGINS = /(?:<(?:\/[a-z]{0,9})?|\[(?:\/[a-z]{0,5})?|◁(?:\/[a-z]{0,5})?)$/i;
+const CLOSING_BEGINS = /(?:<(?:\/[a-z]{0,9}|[a-z]{1,7}\|?)?|\[(?:\/[a-z]{0,5})?|◁(?:\/[a-z]{0,5})?)$/i;
 /** Harmony, the format of gpt-oss: https://cookbook.openai.com/articles/openai-harmony */
 const HARMONY = ["<|channel|>", "<|start|>", "<|message|>"] as const;
 const HARMONY_TOKEN = /<\|(start|channel|message|constrain|end|return|call)\|>/;
@@ -38,7 +42,7 @@ type State =
   /** `close`: the tag that ends it. Null: any, as the thought had no opening tag. */
   | { at: "thought"; close: string | null }
   /** `channel`: null in a header. */
-  | { at: "harmony"; channel: "final" | "thought" | null; header: string }
+  | { at: "harmony"; channel: "final" | "thought" | null; header: string; hasChannel: boolean }
   | { at: "text" };
 
 /**
@@ -68,7 +72,7 @@ export function makeThoughtSplitter({ thinksFirst = false }: ThoughtSplitterOpti
 
   function isOpened(): boolean {
     const trimmed = held.trimStart();
-    const lower = trimmed.slice(0, 12).toLowerCase();
+    const lower = trimmed.slice(0, LONGEST_OPENING).toLowerCase();
     const tag = TAGS.find(([open]) => lower.startsWith(open));
     if (tag) {
       held = trimmed.slice(tag[0].length);
@@ -78,7 +82,7 @@ export function makeThoughtSplitter({ thinksFirst = false }: ThoughtSplitterOpti
     }
     if (HARMONY.some((token) => lower.startsWith(token))) {
       held = trimmed;
-      state = { at: "harmony", channel: null, header: "" };
+      state = { at: "harmony", channel: null, header: "", hasChannel: false };
       hasThought = true;
       return true;
     }
@@ -93,33 +97,37 @@ export function makeThoughtSplitter({ thinksFirst = false }: ThoughtSplitterOpti
     switch (state.at) {
       case "start":
         return isOpened();
-      case "thought": {
-        const { close } = state;
-        const at = close === null ? CLOSING.exec(held) : { index: held.toLowerCase().indexOf(close), 0: close };
-        if (at && at.index >= 0) {
-          think(held.slice(0, at.index));
-          held = held.slice(at.index + at[0].length);
-          hasThought = true;
-          assumed = "";
-          state = { at: "start" };
-          return true;
-        }
-        const open = close === null && assumed === "" ? held.trimStart().slice(0, 12).toLowerCase() : "";
-        if (open !== "" && OPENINGS.some((tag) => tag.startsWith(open) || open.startsWith(tag))) {
-          if (!OPENINGS.some((tag) => open.startsWith(tag))) return false;
-          state = { at: "start" };
-          return true;
-        }
-        const rest = CLOSING_BEGINS.exec(held)?.index ?? held.length;
-        think(held.slice(0, rest));
-        held = held.slice(rest);
-        return false;
-      }
+      case "thought":
+        return stepInThought(state.close);
       case "harmony":
         return stepInHarmony(state);
       case "text":
         return stepInText();
     }
+  }
+
+  function stepInThought(close: string | null): boolean {
+    if (close === null && assumed === "") {
+      const begin = held.trimStart().slice(0, LONGEST_OPENING).toLowerCase();
+      if (OPENINGS.some((open) => begin.startsWith(open))) {
+        state = { at: "start" };
+        return true;
+      }
+      if (OPENINGS.some((open) => open.startsWith(begin))) return false;
+    }
+    const found = (close === null ? CLOSING : (CLOSINGS.get(close) ?? CLOSING)).exec(held);
+    if (!found) {
+      const rest = CLOSING_BEGINS.exec(held)?.index ?? held.length;
+      think(held.slice(0, rest));
+      held = held.slice(rest);
+      return false;
+    }
+    think(held.slice(0, found.index));
+    held = held.slice(found.index + found[0].length);
+    hasThought = true;
+    assumed = "";
+    state = { at: "start" };
+    return true;
   }
 
   function stepInText(): boolean {
@@ -146,21 +154,26 @@ export function makeThoughtSplitter({ thinksFirst = false }: ThoughtSplitterOpti
     return true;
   }
 
-  function stepInHarmony(now: Extract<State, { at: "harmony" }>): boolean {
-    const token = HARMONY_TOKEN.exec(held);
-    const until = token?.index ?? HARMONY_BEGINS.exec(held)?.index ?? held.length;
+  function stepInHarmony({ channel, header, hasChannel }: Extract<State, { at: "harmony" }>): boolean {
+    const found = HARMONY_TOKEN.exec(held);
+    const name = found?.[1];
+    const isQuoted = channel !== null && (name === "message" || name === "constrain");
+    const until = isQuoted
+      ? (found?.index ?? 0) + (found?.[0].length ?? 0)
+      : (found?.index ?? HARMONY_BEGINS.exec(held)?.index ?? held.length);
     const body = held.slice(0, until);
-    held = held.slice(until + (token?.[0].length ?? 0));
-    if (now.channel === null) now.header += body;
-    else if (now.channel === "final") say(body);
-    else think(body);
-    if (!token) return false;
-    const isBody = token[1] === "message";
-    state = {
-      at: "harmony",
-      channel: isBody ? (/^\s*final\b/.test(now.header) || now.header.trim() === "" ? "final" : "thought") : null,
-      header: token[1] === "channel" || isBody ? "" : "-",
-    };
+    if (channel === "final") say(body);
+    else if (channel === "thought") think(body);
+    held = held.slice(until + (found && !isQuoted ? found[0].length : 0));
+    const all = channel === null ? header + body : "";
+    if (!found || isQuoted) {
+      state = { at: "harmony", channel, header: all, hasChannel };
+      return found !== null;
+    }
+    if (name === "message")
+      state = { at: "harmony", channel: !hasChannel || /^\s*final\b/.test(all) ? "final" : "thought", header: "", hasChannel };
+    else if (name === "channel" || name === "start") state = { at: "harmony", channel: null, header: "", hasChannel: name === "channel" };
+    else if (name !== "constrain") state = { at: "harmony", channel: "final", header: "", hasChannel: false }; // what follows without a header
     return true;
   }
 
@@ -183,7 +196,7 @@ export function makeThoughtSplitter({ thinksFirst = false }: ThoughtSplitterOpti
       if (state.at === "thought" && state.close === null && isWhole) say((assumed + rest).trimStart());
       else if (state.at === "thought") think(rest);
       else if (state.at === "harmony") (state.channel === "final" ? say : think)(state.channel === null ? "" : rest);
-      else if (state.at === "text" || !hasThought) say(rest);
+      else say(hasThought && state.at === "start" ? rest.trimStart() : rest);
       return take();
     },
     /** A closing tag without an opening one ended a thought: the model begins so. */

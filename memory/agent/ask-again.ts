@@ -12,10 +12,7 @@ import { isRefusal } from "./run-tool-calls.ts";
 import type { DecidedSection } from "./section-drafts.ts";
 import { type ToolCall, toolDefinitions } from "./tool-schemas.ts";
 
-export type AskModel = (
-  prompt: BaseMessage[],
-  options: { tools?: BindToolsInput[]; modelOptions?: ModelOptions },
-) => Promise<ModelAnswer>;
+export type AskModel = (prompt: BaseMessage[], options: { tools?: BindToolsInput[]; modelOptions?: ModelOptions }) => Promise<ModelAnswer>;
 
 export interface AskAgainParts {
   ask: AskModel;
@@ -47,7 +44,9 @@ function askForJson({ ask, prompt, sections }: AskAgainParts): Promise<ModelAnsw
     content: text,
   };
   const schema = { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
-  const modelOptions: ModelOptions = { response_format: { type: "json_schema", json_schema: { name: "core_memory", strict: true, schema } } };
+  const modelOptions: ModelOptions = {
+    response_format: { type: "json_schema", json_schema: { name: "core_memory", strict: true, schema } },
+  };
   const last = new HumanMessage(`${prompt.at(-1)?.text ?? ""}\n\n${DEMAND}`); // some templates take no two user messages in a row
   return ask([...prompt.slice(0, -1), last], { modelOptions });
 }

@@ -48,7 +48,7 @@ function joinDetails(known: readonly unknown[], more: readonly unknown[]): unkno
   return joined;
 }
 
-const isSomething = (value: unknown): boolean =>
+export const isSomething = (value: unknown): boolean =>
   value !== null && value !== undefined && value !== "" && !(Array.isArray(value) && value.length === 0);
 
 /** Collects what a server wants back with an answer that has calls. */
@@ -63,11 +63,11 @@ export class EchoCollector {
       this.#message["reasoning"] = join(this.#message["reasoning"], message["reasoning"]);
   }
 
-  addCall(place: number, piece: Fields): void {
+  addCall(place: number, piece: object): void {
     const known = this.#calls.get(place) ?? {};
     for (const [name, value] of Object.entries(piece))
       if (!OF_EVERY_CALL.has(name) && isSomething(value)) known[name] = join(known[name], value);
-    const within = isObject(piece["function"]) ? piece["function"] : {};
+    const within = "function" in piece && isObject(piece.function) ? piece.function : {};
     const more = Object.entries(within).filter(([name, value]) => !OF_EVERY_FUNCTION.has(name) && isSomething(value));
     if (more.length > 0) known["function"] = { ...(known["function"] as Fields | undefined), ...Object.fromEntries(more) };
     if (Object.keys(known).length > 0) this.#calls.set(place, known);

@@ -65,8 +65,8 @@ const FINISHES: Readonly<Record<string, Finish>> = {
 
 /** Null: it is no word. Unknown words are whole. */
 export function readFinish(word: unknown): Finish | null {
-  if (typeof word !== "string" || word === "") return null;
-  return FINISHES[word.toLowerCase()] ?? "whole";
+  if (typeof word !== "string" || word === "" || word === "null") return null;
+  return isKnownFinish(word) ? (FINISHES[word.toLowerCase()] ?? "whole") : "whole";
 }
 
 export const isKnownFinish = (word: string): boolean => Object.hasOwn(FINISHES, word.toLowerCase());

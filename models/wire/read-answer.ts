@@ -1,9 +1,9 @@
 import type { UsageMetadata } from "@langchain/core/messages";
 import { makeThoughtSplitter, type SplitPiece } from "../../text/split-thoughts.ts";
 import { type Delta, type Finish, readFinish } from "./delta.ts";
-import { EchoCollector } from "./collect-echo.ts";
+import { EchoCollector, isSomething } from "./collect-echo.ts";
 import { ServerFailure } from "./server-failure.ts";
-import { makeTellCallsApart } from "./tell-calls-apart.ts";
+import { makeTellCallsApart, type WirePiece } from "./tell-calls-apart.ts";
 
 /** An event of a server, or its whole body. */
 export interface WireEvent {
@@ -29,9 +29,20 @@ const SPEAKING = /^(?:text|output_text|input_text)$/;
 
 /** Reasoning beside the content, once, whatever its names. */
 function thoughtOf(delta: Fields): string {
-  const named = [delta["reasoning_content"], delta["reasoning"]].find((value) => typeof value === "string" && value !== "");
+  const named = [delta["reasoning_content"], delta["reasoning"], delta["thinking"]].find(
+    (value) => typeof value === "string" && value !== "",
+  );
   if (typeof named === "string") return named;
   return listOf(delta["reasoning_details"]).map(partText).join("");
+}
+
+/** Pieces of calls that say something, in a list or alone. `function_call` is the older form, which some send beside the newer. */
+function piecesOf({ tool_calls: calls, function_call: call }: Fields): WirePiece[] {
+  const pieces = (isObject(calls) ? [calls] : listOf(calls)).filter(isObject);
+  const all: WirePiece[] = pieces.length === 0 && isObject(call) ? [call] : pieces;
+  return all.filter(({ id, name, arguments: given, function: within }) =>
+    [id, name, given, within?.name, within?.arguments].some(isSomething),
+  );
 }
 
 /** The one answer that was asked for. */
@@ -113,8 +124,7 @@ export function makeAnswerReader({ thinksFirst, from, headers }: AnswerReaderOpt
 
   function readMessage(message: Fields): Delta[] {
     echo.addMessage(message);
-    const pieces = [...listOf(message["tool_calls"]), ...(isObject(message["function_call"]) ? [message["function_call"]] : [])];
-    const asked = pieces.filter(isObject).map((piece) => {
+    const asked = piecesOf(message).map((piece) => {
       const call = calls.add(piece);
       echo.addCall(call.place, piece);
       hasSaid = true;
@@ -124,18 +134,18 @@ export function makeAnswerReader({ thinksFirst, from, headers }: AnswerReaderOpt
   }
 
   /** A whole message behind deltas says again what these said. */
-  function messageOf({ delta, message }: Fields): Fields | undefined {
-    if (isObject(delta)) {
+  function readChoice({ delta, message }: Fields): Delta[] {
+    if (isObject(delta) && Object.entries(delta).some(([name, value]) => name !== "role" && isSomething(value))) {
       hasDeltas = true;
-      return delta;
+      return readMessage(delta);
     }
-    return isObject(message) && !hasDeltas ? message : undefined;
+    return isObject(message) && !hasDeltas ? readMessage(message) : [];
   }
 
   return {
     read({ event, data }: WireEvent): Delta[] {
       if (data.trim() === "") return [{ type: "alive" }];
-      const frame: unknown = JSON.parse(data);
+      const frame: unknown = JSON.parse(data.replace(/^data:/, "")); // some write it twice
       const inList = Array.isArray(frame) ? (frame as unknown[])[0] : frame; // Gemini wraps its errors so
       if (!isObject(inList)) throw new SyntaxError("an event is no JSON object");
       if (isFailure(inList, event)) throw new ServerFailure({ status: undefined, body: inList, headers });
@@ -146,8 +156,7 @@ export function makeAnswerReader({ thinksFirst, from, headers }: AnswerReaderOpt
         readUsage((inList["x_groq"] as Fields | undefined)?.["usage"]) ??
         usage;
       if (!choice) return [{ type: "alive" }];
-      const message = messageOf(choice);
-      const deltas = message ? readMessage(message) : [];
+      const deltas = readChoice(choice);
       const word = choice["finish_reason"];
       const read = finish === null ? readFinish(word) : null;
       if (read) finish = { finish: read, word: String(word) };

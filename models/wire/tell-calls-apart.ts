@@ -47,6 +47,7 @@ export function makeTellCallsApart() {
   const beginsAnother = (call: OpenCall, id: string, name: string, given: string): boolean => {
     if (name === "") return false;
     if (id !== "" && call.id !== "" && id !== call.id) return true;
+    if (id !== "" && id === call.id && given === call.arguments) return false; // said again
     const startsAnew = given === "" ? name !== call.name : /^\s*\{/.test(given);
     return startsAnew && call.name !== "" && isWholeJson(call.arguments);
   };
@@ -72,12 +73,15 @@ export function makeTellCallsApart() {
       const given = argumentsOf(piece.function?.arguments ?? piece.arguments);
       const call = find(piece, id, said, given);
       // A name comes once, again with each piece, or, from some, in pieces.
-      const isMore = said !== "" && said !== call.name && call.arguments === "";
+      const isMore = said !== "" && said !== call.name && (call.arguments === "" || call.name === "");
       const name = !isMore ? "" : said.startsWith(call.name) ? said.slice(call.name.length) : said;
+      // Some send the arguments so far with each piece.
+      const isSoFar = call.arguments.length > 1 && given.startsWith(call.arguments);
+      const more = isSoFar ? given.slice(call.arguments.length) : given;
       call.id ||= id;
       call.name += name;
-      call.arguments += given;
-      return { type: "call", place: call.place, id, name, arguments: given };
+      call.arguments += more;
+      return { type: "call", place: call.place, id, name, arguments: more };
     },
   };
 }

@@ -109,7 +109,8 @@ export function makeRouteByModel(
     const prompt = routerPrompt(message, among, bases);
     using deadline = startDeadline(timeoutMs, cancelled);
     const { signal } = deadline;
-    const ask = () => wholeAnswer({ model, tools: [tool], prompt, signal, timeouts: DEFAULT_TIMEOUTS, watched: { observer, purpose: "router" } });
+    const ask = () =>
+      wholeAnswer({ model, tools: [tool], prompt, signal, timeouts: DEFAULT_TIMEOUTS, watched: { observer, purpose: "router" } });
     const whole = await circuit(ask, signal).catch((error: unknown) => {
       if (cancelled?.aborted) throw cancelled.reason;
       if (!deadline.isOver()) throw error;

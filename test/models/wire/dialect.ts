@@ -32,8 +32,6 @@ export interface Dialect {
   speaks?: readonly ReplyName[];
   /** What differs from the reply itself. */
   reads?: (reply: Reply) => Partial<Read>;
-  /** Why it is not yet read so: its tests are expected to fail, and tell when they do not. */
-  misread?: string;
 }
 
 export const event = (data: string): string => `data: ${data}\n\n`;

@@ -163,7 +163,6 @@ export const DIALECTS_OF_CALLS: readonly Dialect[] = [
     {
       name: "the name behind the first arguments",
       servers: "DeepSeek V4 and Kimi K2.7 behind gateways (vercel/ai#14722)",
-      misread: "a name is only taken while there are no arguments",
     },
     speaking({
       pieces: (call, index) => {
@@ -200,7 +199,6 @@ export const DIALECTS_OF_CALLS: readonly Dialect[] = [
     {
       name: "tool_calls as an object",
       servers: "TGI before 3.2 (huggingface/text-generation-inference#2794)",
-      misread: "only a list of calls is read, so the answer is empty",
     },
     speaking({
       pieces: openAiPieces,

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { WireEvent } from "../../../models/wire/read-answer.ts";
 import { framesOf, THOUGHT_WORDS } from "./dialect.ts";
 import { DIALECTS } from "./dialects.ts";
-import { cutAt, oddFrame, pause, place, places, signOfLife, spoken, spokenIn } from "./fuzz-arbitraries.ts";
+import { cutAt, oddFrame, pause, place, places, spoken, spokenIn } from "./fuzz-arbitraries.ts";
 import { eventsOf, type Heard, readEvents } from "./heard.ts";
 
 /** What may be thrown at a caller. */
@@ -56,19 +56,17 @@ describe("a reader of frames", () => {
 
   test("property: hears the same with signs of life between", () => {
     fc.assert(
-      fc.property(spoken, fc.array(fc.tuple(place, pause, signOfLife), { maxLength: 6 }), ({ dialect, reply }, pauses) => {
+      fc.property(spoken, fc.array(fc.tuple(place, pause), { maxLength: 6 }), ({ dialect, reply }, pauses) => {
         const frames = framesOf(dialect, reply);
         const events = eventsOf(frames);
-        const hasMessage = frames.some(({ choices }) => (choices as { message?: unknown }[] | null)?.some(({ message }) => message));
-        // An empty delta before a whole message hides it, see below.
-        for (const [at, one, other] of pauses) events.splice(at % (events.length + 1), 0, inFrames(hasMessage ? other : one));
+        for (const [at, one] of pauses) events.splice(at % (events.length + 1), 0, inFrames(one));
         expect(readEvents(events)).toEqual(readEvents(eventsOf(frames)));
       }),
       { numRuns: 700 },
     );
   });
 
-  test.failing("hears a whole message behind an empty delta", () => {
+  test("hears a whole message behind an empty delta", () => {
     const message = { choices: [{ index: 0, message: { content: "Hello" }, finish_reason: "stop" }] };
     expect(readEvents(eventsOf([{ choices: [{ index: 0, delta: {} }] }, message])).text).toBe("Hello");
   });

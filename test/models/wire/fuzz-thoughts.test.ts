@@ -52,7 +52,6 @@ describe("makeThoughtSplitter", () => {
   ])("property: splits %s in the same way, however it is cut", (_name, options: { isWhole: boolean; thinksFirst?: boolean }) => {
     fc.assert(
       fc.property(written, places, (text, at) => {
-        fc.pre(!options.thinksFirst || !/^\s*[<[◁]/.test(text)); // see below
         expect(split(cutAt(at)(text), options)).toEqual(split([text], options));
       }),
       { numRuns: 3_000 },
@@ -84,19 +83,19 @@ describe("makeThoughtSplitter", () => {
     );
   });
 
-  test.failing("finds the closing tag behind a letter that grows when it is made small", () => {
+  test("finds the closing tag behind a letter that grows when it is made small", () => {
     expect(split(["<think>İzmir, İstanbul</think>Merhaba"])).toMatchObject({ text: "Merhaba", thoughts: "İzmir, İstanbul" });
   });
 
-  test.failing("keeps an answer behind a thought that is nothing but the beginning of a tag", () => {
+  test("keeps an answer behind a thought that is nothing but the beginning of a tag", () => {
     expect(split(["<think>Which bracket?</think>["]).text).toBe("[");
   });
 
-  test.failing("takes out an opening tag that comes in one piece with its closing one, of a model that begins with a thought", () => {
+  test("takes out an opening tag that comes in one piece with its closing one, of a model that begins with a thought", () => {
     expect(split(["<think>hm</think>Hello"], { thinksFirst: true })).toMatchObject({ text: "Hello", thoughts: "hm" });
   });
 
-  test.failing("says no thought that quotes a token of a channel", () => {
+  test("says no thought that quotes a token of a channel", () => {
     const thought = "What does <|message|> mean? Zwielicht";
     const { text } = split([`<|channel|>analysis<|message|>${thought}<|end|><|start|>assistant<|channel|>final<|message|>Hello`]);
     expect(text).toBe("Hello");
