@@ -11,6 +11,8 @@ export interface AnswerTimeouts {
 
 export const DEFAULT_TIMEOUTS: Readonly<Required<AnswerTimeouts>> = { firstTokenMs: 30_000, idleMs: 30_000, queueMs: 300_000 };
 
+export type AnswerDeadlines = ReturnType<typeof startAnswerDeadlines>;
+
 /** The signal aborts with AppError `model_first_token_timeout` or `model_stalled`, and when `cancelled` does, with its reason. */
 export function startAnswerDeadlines(
   { firstTokenMs, idleMs, queueMs = DEFAULT_TIMEOUTS.queueMs }: AnswerTimeouts,

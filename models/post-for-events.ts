@@ -30,8 +30,8 @@ export interface PostAnswer {
   status: number;
   headers: Headers;
   text: () => Promise<string>;
-  /** Server-sent events and comments as they come, up to `[DONE]`; a whole JSON body is one event. Throws ConnectionError, or the signal's reason. */
-  events: () => AsyncGenerator<ServerEvent, void>;
+  /** Server-sent events and comments, those of one packet together, up to `[DONE]`; a whole JSON body is one event. Throws ConnectionError, or the signal's reason. */
+  events: () => AsyncGenerator<ServerEvent[], void>;
 }
 
 /** What went wrong below HTTP is its `cause`. */
@@ -124,9 +124,10 @@ function decoded(response: IncomingMessage): Readable {
 const unzip = () => createUnzip({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH });
 const brotli = () => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH });
 
-const DONE = "[DONE]";
+/** Whether the server says that nothing comes behind this event. */
+export const isEnd = ({ data }: ServerEvent): boolean => data.length < 10 && data.trim() === "[DONE]";
 
-async function* readEvents(body: Readable, signal: AbortSignal | undefined): AsyncGenerator<ServerEvent, void> {
+async function* readEvents(body: Readable, signal: AbortSignal | undefined): AsyncGenerator<ServerEvent[], void> {
   const events: ServerEvent[] = [];
   const parser = createParser({
     onEvent: ({ event, data }) => void events.push({ event, data }),
@@ -144,14 +145,13 @@ async function* readEvents(body: Readable, signal: AbortSignal | undefined): Asy
       }
       if (json === null) parser.feed(text);
       else json += text;
-      for (const event of events.splice(0)) {
-        isWhole = event.data.trim() === DONE;
-        yield isWhole ? { data: DONE } : event;
-        if (isWhole) return;
-      }
+      if (events.length === 0) continue;
+      isWhole = events.some(isEnd);
+      yield events.splice(0);
+      if (isWhole) return;
     }
     parser.feed("\n\n"); // an event without a blank line behind it
-    yield* json === null ? events : [{ data: json, isWhole: true }];
+    yield json === null ? events : [{ data: json, isWhole: true }];
   } catch (error) {
     throw toError(error, signal);
   } finally {

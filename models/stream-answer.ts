@@ -6,14 +6,14 @@ import { AppError } from "../errors/app-error.ts";
 import { type ModelPurpose, NOOP_OBSERVER } from "../observe/observer.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
 import { makeLoopDetector } from "../text/repeats-itself.ts";
-import { abortableItems, type AnswerTimeouts, startAnswerDeadlines } from "./deadlines.ts";
+import { abortableItems, type AnswerDeadlines, type AnswerTimeouts, startAnswerDeadlines } from "./deadlines.ts";
 import { type ModelCallObserver, observeCall } from "./observe-call.ts";
 import { settingsOf, toModelError } from "./model-error.ts";
 import { answeredError } from "./server-words.ts";
 import { streamDeltas } from "./stream-deltas.ts";
 import type { Echo } from "../turn/echo.ts";
 import { type AskedCall, makeCallCollector } from "./wire/collect-calls.ts";
-import { type Finish, isKnownFinish } from "./wire/delta.ts";
+import { type Delta, type Finish, isKnownFinish } from "./wire/delta.ts";
 
 /** Only the finish reason tells a complete answer from a connection that closed early. A page at a wrong address has no chunk. */
 function incomplete(purpose: ModelPurpose, model: BaseChatModel, hasChunks: boolean): AppError {
@@ -90,81 +90,103 @@ export interface ModelAnswer {
   refused?: true;
 }
 
-async function attemptAnswer(request: AnswerRequest, { purpose, observer }: ModelCallObserver): Promise<ModelAnswer> {
-  const { model, prompt, timeouts, signal, callbacks, messageId, tools, modelOptions, onToken, onThought, mayBeEmpty = false } = request;
+/** Takes up the deltas of one answer. */
+function makeAnswer({ onToken, onThought }: AnswerRequest, { purpose, observer }: ModelCallObserver, deadlines: AnswerDeadlines) {
   const answer: ModelAnswer = { text: "", toolCalls: [], usage: undefined, error: null, cut: null };
   const calls = makeCallCollector();
-  const deadlines = startAnswerDeadlines(timeouts, signal);
   const loops = purpose === "chat" ? () => false : makeLoopDetector();
   let ended: { finish: Finish; word: string } | null = null;
   let written = ""; // of a task, with its calls
   let hasThought = false;
+
+  function take(delta: Delta): void {
+    switch (delta.type) {
+      case "text": {
+        const token = delta.text.replaceAll("\0", "\uFFFD"); // Postgres cannot store NUL, and what is streamed is what is stored
+        deadlines.tokenCame();
+        answer.text += token;
+        written += token;
+        if (delta.refused) answer.refused = true;
+        return onToken(token);
+      }
+      case "thought":
+        deadlines.tokenCame();
+        hasThought ||= delta.text.trim() !== "";
+        return onThought?.(delta.text);
+      case "retract":
+        onThought?.(answer.text);
+        hasThought = true;
+        answer.text = "";
+        return;
+      case "call":
+        deadlines.tokenCame();
+        calls.add(delta);
+        written += delta.arguments;
+        return;
+      case "usage":
+        answer.usage = delta.usage;
+        return;
+      case "echo":
+        answer.echo = calls.named(delta.echo);
+        return;
+      case "alive":
+        return deadlines.isAlive();
+      case "finish":
+        ended = delta;
+        if (!isKnownFinish(delta.word)) observer.tell({ happened: "finish_unknown", purpose });
+    }
+  }
+
+  return {
+    answer,
+    take,
+    /** It is too long, or loops: nothing more is read. */
+    isEnough(): boolean {
+      if (answer.text.length > MAX_ANSWER_CHARACTERS) return true;
+      if (!loops(written)) return false;
+      ended = { finish: "cut", word: "length" };
+      return true;
+    },
+    /** Why it is not whole. `hasDeltas`: the server sent something. */
+    close({ model, mayBeEmpty = false }: AnswerRequest, hasDeltas: boolean): AppError | null {
+      if (!ended) return incomplete(purpose, model, hasDeltas);
+      const { finish, word } = ended;
+      if (finish === "cut") answer.cut = "length";
+      else if (finish === "whole") answer.toolCalls = calls.collected(); // a call that was cut off is none
+      const isEmpty = answer.text === "" && answer.toolCalls.length === 0;
+      const mayBe = !isEmpty || (mayBeEmpty && finish === "whole");
+      return brokenOff(purpose, finish, word) ?? (mayBe ? null : empty(purpose, finish, hasThought, calls.collected()));
+    },
+  };
+}
+
+async function attemptAnswer(request: AnswerRequest, watched: ModelCallObserver): Promise<ModelAnswer> {
+  const { model, prompt, timeouts, callbacks, messageId, tools, modelOptions } = request;
+  const deadlines = startAnswerDeadlines(timeouts, request.signal);
+  const { signal } = deadlines;
+  const made = makeAnswer(request, watched, deadlines);
   let hasDeltas = false;
   let hasBegun = false;
   try {
-    const deltas = streamDeltas(model, prompt, { signal: deadlines.signal, tools, modelOptions, callbacks, messageId });
-    for await (const delta of abortableItems(deltas, deadlines.signal)) {
-      hasDeltas = true;
-      hasBegun ||= delta.type !== "alive";
-      switch (delta.type) {
-        case "text": {
-          const token = delta.text.replaceAll("\0", "\uFFFD"); // Postgres cannot store NUL, and what is streamed is what is stored
-          deadlines.tokenCame();
-          answer.text += token;
-          written += token;
-          if (delta.refused) answer.refused = true;
-          onToken(token);
-          break;
-        }
-        case "thought":
-          deadlines.tokenCame();
-          hasThought ||= delta.text.trim() !== "";
-          onThought?.(delta.text);
-          break;
-        case "retract":
-          onThought?.(answer.text);
-          hasThought = true;
-          answer.text = "";
-          break;
-        case "call":
-          deadlines.tokenCame();
-          calls.add(delta);
-          written += delta.arguments;
-          break;
-        case "usage":
-          answer.usage = delta.usage;
-          break;
-        case "echo":
-          answer.echo = calls.named(delta.echo);
-          break;
-        case "alive":
-          deadlines.isAlive();
-          break;
-        case "finish":
-          ended = delta;
-          if (!isKnownFinish(delta.word)) observer.tell({ happened: "finish_unknown", purpose });
+    const batches = streamDeltas(model, prompt, { signal, tools, modelOptions, callbacks, messageId });
+    reading: for await (const batch of abortableItems(batches, signal)) {
+      for (const delta of batch) {
+        signal.throwIfAborted();
+        hasDeltas = true;
+        hasBegun ||= delta.type !== "alive";
+        made.take(delta);
+        if (made.isEnough()) break reading;
       }
-      if (answer.text.length > MAX_ANSWER_CHARACTERS) break;
-      if (!loops(written)) continue;
-      ended = { finish: "cut", word: "length" };
-      break;
     }
-    if (ended?.finish === "cut") answer.cut = "length";
-    else if (ended?.finish === "whole") answer.toolCalls = calls.collected(); // a call that was cut off is none
-    const isEmpty = !answer.text && answer.toolCalls.length === 0;
-    if (!ended) answer.error = incomplete(purpose, model, hasDeltas);
-    else
-      answer.error =
-        brokenOff(purpose, ended.finish, ended.word) ??
-        (isEmpty && !(mayBeEmpty && ended.finish === "whole") ? empty(purpose, ended.finish, hasThought, calls.collected()) : null);
+    made.answer.error = made.close(request, hasDeltas);
   } catch (error) {
-    // The SDK reports an abort in words of its own.
-    const thrown: unknown = deadlines.signal.aborted ? deadlines.signal.reason : error;
-    answer.error = toModelError(thrown, { purpose, model, modelOptions, streaming: hasBegun, prompt });
+    // A model of somebody else reports an abort in words of its own.
+    const thrown: unknown = signal.aborted ? signal.reason : error;
+    made.answer.error = toModelError(thrown, { purpose: watched.purpose, model, modelOptions, streaming: hasBegun, prompt });
   } finally {
     deadlines.clear();
   }
-  return answer;
+  return made.answer;
 }
 
 function observedAttempt(request: AnswerRequest): Promise<ModelAnswer> {

@@ -39,14 +39,14 @@ function withMessageId(model: BaseChatModel, messageId: string): BaseChatModel {
 }
 
 /**
- * Streams the deltas of one model call. A model of ours without tracers is read without LangChain's `stream`, which also joins all chunks,
+ * Streams the deltas of one model call, those that come at once together. A model of ours without tracers is read without LangChain's `stream`, which also joins all chunks,
  * and takes a third longer.
  */
 export async function* streamDeltas(
   model: BaseChatModel,
   prompt: BaseMessage[],
   { signal, tools = [], modelOptions, callbacks, messageId }: StreamDeltasOptions,
-): AsyncGenerator<Delta, void> {
+): AsyncGenerator<Delta[], void> {
   const options: { signal: AbortSignal } & WithModelOptions = modelOptions === undefined ? { signal } : { signal, modelOptions };
   const server = model instanceof ServerChatModel ? model.server : null;
   if (server && !hasHandlers(callbacks)) {
@@ -59,8 +59,8 @@ export async function* streamDeltas(
   const bound = tools.length > 0 ? (named.bindTools?.(tools, choice) ?? named) : named;
   const reader = makeChunkReader(model);
   for await (const chunk of await bound.stream(prompt, callbacks === undefined ? options : { ...options, callbacks }))
-    yield* reader.read(chunk);
-  if (!server) yield* reader.close();
+    yield reader.read(chunk);
+  if (!server) yield reader.close();
 }
 
 type Fields = Readonly<Record<string, unknown>>;

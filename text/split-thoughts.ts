@@ -17,6 +17,8 @@ const CLOSINGS = new Map(TAGS.map(([, close]) => [close, new RegExp(close.replac
 const CLOSING = /<\/(?:think|thinking|thought|reasoning)>|\[\/think\]|◁\/think▷|<channel\|>/i;
 /** May become a closing tag with what comes next. */
 const CLOSING_BEGINS = /(?:<(?:\/[a-z]{0,9}|[a-z]{1,7}\|?)?|\[(?:\/[a-z]{0,5})?|◁(?:\/[a-z]{0,5})?)$/i;
+/** What no closing tag can do without. */
+const MAY_CLOSE = /[<[◁]/;
 /** Harmony, the format of gpt-oss: https://cookbook.openai.com/articles/openai-harmony */
 const HARMONY = ["<|channel|>", "<|start|>", "<|message|>"] as const;
 const HARMONY_TOKEN = /<\|(start|channel|message|constrain|end|return|call)\|>/;
@@ -185,6 +187,10 @@ export function makeThoughtSplitter({ thinksFirst = false }: ThoughtSplitterOpti
 
   return {
     push(text: string): SplitPiece[] {
+      if (held === "" && state.at === "text" && text !== "" && !MAY_CLOSE.test(text)) {
+        said += text;
+        return [{ type: "text", text }];
+      }
       held += text;
       while (held !== "" && step());
       return take();

@@ -70,6 +70,16 @@ function readUsage(usage: unknown): UsageMetadata | undefined {
   };
 }
 
+function saysSomething(delta: Fields): boolean {
+  for (const name in delta) if (name !== "role" && isSomething(delta[name])) return true;
+  return false;
+}
+
+function isMereText(message: Fields): message is Fields & { content: string } {
+  for (const name in message) if (name !== "role" && name !== "content" && message[name] !== null) return false;
+  return typeof message["content"] === "string" && message["content"] !== "";
+}
+
 /** Whether an event is an error, whatever its form. */
 const isFailure = (frame: Fields, event: string | undefined): boolean =>
   event === "error" || Boolean(frame["error"]) || frame["object"] === "error" || frame["type"] === "error";
@@ -123,6 +133,7 @@ export function makeAnswerReader({ thinksFirst, from, headers }: AnswerReaderOpt
   }
 
   function readMessage(message: Fields): Delta[] {
+    if (isMereText(message)) return split(splitter.push(message.content)); // nearly every event
     echo.addMessage(message);
     const asked = piecesOf(message).map((piece) => {
       const call = calls.add(piece);
@@ -135,7 +146,7 @@ export function makeAnswerReader({ thinksFirst, from, headers }: AnswerReaderOpt
 
   /** A whole message behind deltas says again what these said. */
   function readChoice({ delta, message }: Fields): Delta[] {
-    if (isObject(delta) && Object.entries(delta).some(([name, value]) => name !== "role" && isSomething(value))) {
+    if (isObject(delta) && saysSomething(delta)) {
       hasDeltas = true;
       return readMessage(delta);
     }
@@ -145,16 +156,13 @@ export function makeAnswerReader({ thinksFirst, from, headers }: AnswerReaderOpt
   return {
     read({ event, data }: WireEvent): Delta[] {
       if (data.trim() === "") return [{ type: "alive" }];
-      const frame: unknown = JSON.parse(data.replace(/^data:/, "")); // some write it twice
+      const frame: unknown = JSON.parse(data.startsWith("data:") ? data.slice(5) : data); // some write it twice
       const inList = Array.isArray(frame) ? (frame as unknown[])[0] : frame; // Gemini wraps its errors so
       if (!isObject(inList)) throw new SyntaxError("an event is no JSON object");
       if (isFailure(inList, event)) throw new ServerFailure({ status: undefined, body: inList, headers });
       const choice = choiceOf(inList);
-      usage =
-        readUsage(inList["usage"]) ??
-        readUsage(choice?.["usage"]) ??
-        readUsage((inList["x_groq"] as Fields | undefined)?.["usage"]) ??
-        usage;
+      for (const place of [inList, choice, inList["x_groq"]])
+        if (isObject(place) && place["usage"]) usage = readUsage(place["usage"]) ?? usage;
       if (!choice) return [{ type: "alive" }];
       const deltas = readChoice(choice);
       const word = choice["finish_reason"];

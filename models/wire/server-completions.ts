@@ -11,7 +11,7 @@ import { makeCallCollector } from "./collect-calls.ts";
 import type { Delta } from "./delta.ts";
 import { amendmentsOf, type Dialects, makeDialects, type ServedModel } from "./dialects.ts";
 import { reasonOf } from "./failure-reason.ts";
-import { postForEvents } from "../post-for-events.ts";
+import { isEnd, postForEvents } from "../post-for-events.ts";
 import { makeAnswerReader } from "./read-answer.ts";
 import { type Gateway, serverHeaders, serverName, serverUrl, withV1 } from "./server-address.ts";
 import { readFailure, ServerFailure } from "./server-failure.ts";
@@ -83,7 +83,7 @@ export class ServerCompletions extends ChatOpenAICompletions {
   }
 
   /** Streams an answer. Amends a request that is refused, at most three times, and remembers what helped. Throws ServerFailure, ConnectionError, SyntaxError or the signal's reason. */
-  async *deltas(messages: readonly BaseMessage[], options: CallOptions): AsyncGenerator<Delta, void> {
+  async *deltas(messages: readonly BaseMessage[], options: CallOptions): AsyncGenerator<Delta[], void> {
     const wire = toWireMessages(messages, `${this.served.server} ${this.served.model}`);
     const params = this.invocationParams(options, { streaming: true });
     const asked = new Set(Object.keys(options.modelOptions ?? {}).filter((name) => name !== "max_tokens"));
@@ -94,12 +94,12 @@ export class ServerCompletions extends ChatOpenAICompletions {
       const url = serverUrl(this.#server.url, "/chat/completions");
       let hasBegun = false;
       try {
-        for await (const delta of this.#attempt(amendments.has("v1_path") ? withV1(url) : url, body, amendments, options.signal)) {
-          if (!hasBegun && delta.type !== "alive") {
+        for await (const deltas of this.#attempt(amendments.has("v1_path") ? withV1(url) : url, body, amendments, options.signal)) {
+          if (!hasBegun && deltas.some(({ type }) => type !== "alive")) {
             hasBegun = true;
             for (const { what, words } of tried) this.#dialects.learn(this.served, what, words);
           }
-          yield delta;
+          yield deltas;
         }
         return;
       } catch (error) {
@@ -119,29 +119,37 @@ export class ServerCompletions extends ChatOpenAICompletions {
     }
   }
 
-  async *#attempt(url: URL, body: Body, amendments: ReadonlySet<Amendment>, signal: AbortSignal | undefined): AsyncGenerator<Delta, void> {
+  async *#attempt(
+    url: URL,
+    body: Body,
+    amendments: ReadonlySet<Amendment>,
+    signal: AbortSignal | undefined,
+  ): AsyncGenerator<Delta[], void> {
     const headers = serverHeaders(url, this.#server.apiKey, this.#server);
     const answer = await postForEvents({ url, headers, body: JSON.stringify(body), signal });
     if (answer.status < 200 || answer.status > 299) throw await readFailure(answer);
-    const reader = makeAnswerReader({
-      from: `${this.served.server} ${this.served.model}`,
-      thinksFirst: amendments.has("thinks_first"),
-      headers: answer.headers,
-    });
+    const thinksFirst = amendments.has("thinks_first");
+    const reader = makeAnswerReader({ from: `${this.served.server} ${this.served.model}`, thinksFirst, headers: answer.headers });
     let isDone = false;
-    for await (const event of answer.events()) {
-      if (event.data === "[DONE]") {
-        isDone = true;
-        break;
+    for await (const events of answer.events()) {
+      const deltas: Delta[] = [];
+      try {
+        for (const event of events) {
+          if (isEnd(event)) isDone = true;
+          else if (event.isComment) deltas.push({ type: "alive" });
+          else deltas.push(...reader.read(event));
+          isDone ||= event.isWhole === true;
+        }
+      } catch (error) {
+        if (deltas.length > 0) yield deltas; // what came before is part of the answer
+        throw error;
       }
-      if (event.isComment) yield { type: "alive" };
-      else yield* reader.read(event);
-      isDone ||= event.isWhole === true;
+      yield deltas;
     }
-    yield* reader.close(isDone);
-    const thinksFirst = reader.learntThinksFirst();
-    if (thinksFirst === true) this.#dialects.learn(this.served, "thinks_first", "It closed a thought that it had not opened.");
-    else if (thinksFirst === false) this.#dialects.forget(this.served, "thinks_first");
+    yield reader.close(isDone);
+    const learnt = reader.learntThinksFirst();
+    if (learnt === true) this.#dialects.learn(this.served, "thinks_first", "It closed a thought that it had not opened.");
+    else if (learnt === false) this.#dialects.forget(this.served, "thinks_first");
   }
 
   #body(params: ReturnType<ChatOpenAICompletions["invocationParams"]>, amendments: ReadonlySet<Amendment>): Record<string, unknown> {
@@ -164,7 +172,7 @@ export class ServerCompletions extends ChatOpenAICompletions {
     options: this["ParsedCallOptions"],
     runManager?: CallbackManagerForLLMRun,
   ): AsyncGenerator<ChatGenerationChunk> {
-    for await (const delta of this.deltas(messages, options)) {
+    for await (const delta of eachOf(this.deltas(messages, options))) {
       const chunk = toGeneration(delta);
       yield chunk;
       await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
@@ -213,6 +221,10 @@ export class ServerChatModel extends ChatOpenAI {
     super({ ...fields, completions });
     this.server = completions;
   }
+}
+
+async function* eachOf<Item>(batches: AsyncIterable<Item[]>): AsyncGenerator<Item, void> {
+  for await (const batch of batches) yield* batch;
 }
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;

@@ -82,7 +82,7 @@ describe("postForEvents", () => {
     answer = (response) => response.write("data: one\n\n");
     const { events } = await post({ signal: controller.signal });
     const read = async (): Promise<void> => {
-      for await (const { data } of events()) if (data === "one") controller.abort(reason);
+      for await (const [event] of events()) if (event?.data === "one") controller.abort(reason);
     };
     await expect(read()).rejects.toBe(reason);
   });

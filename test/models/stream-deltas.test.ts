@@ -53,9 +53,9 @@ async function* twoTokens(): AsyncGenerator<ChatGenerationChunk> {
   yield new ChatGenerationChunk({ text: "", message, generationInfo: { finish_reason: "stop" } });
 }
 
-async function collect(deltas: AsyncGenerator<Delta, void>) {
+async function collect(batches: AsyncGenerator<Delta[], void>) {
   const seen = { texts: [] as string[], usage: undefined as unknown, finishReason: undefined as unknown };
-  for await (const delta of deltas) {
+  for (const delta of (await Array.fromAsync(batches)).flat()) {
     if (delta.type === "text") seen.texts.push(delta.text);
     else if (delta.type === "usage") seen.usage = delta.usage;
     else if (delta.type === "finish") seen.finishReason = delta.word;

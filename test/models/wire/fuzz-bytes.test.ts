@@ -49,7 +49,8 @@ async function hearBody(sent: Body): Promise<Heard> {
   body = sent;
   const heard = silence();
   try {
-    for await (const delta of streamDeltas(newModel(), prompt, { signal: new AbortController().signal })) hear(heard, delta);
+    for await (const batch of streamDeltas(newModel(), prompt, { signal: new AbortController().signal }))
+      for (const delta of batch) hear(heard, delta);
   } catch (error) {
     heard.thrown = error instanceof Error ? error.name : String(error);
   }

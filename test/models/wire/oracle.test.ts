@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { askModel } from "./ask-dialect.ts";
-import { type Dialect repliesOf, type ReplyName } from "./dialect.ts";
+import { type Dialect, repliesOf, type ReplyName } from "./dialect.ts";
 import { startDialectServer } from "./dialect-server.ts";
 import { dialectNamed, DIALECTS } from "./dialects.ts";
 import { DIFFERENCES } from "./oracle-differences.ts";
