@@ -54,5 +54,6 @@ function parsed(text: string): unknown {
 export function askForForm(format: ResponseFormat, problems: readonly string[]): string {
   const schema = schemaOf(format);
   const fits = schema === null ? "." : ` that fits this JSON schema:\n${JSON.stringify(schema)}`;
-  return `Your answer ${problems.join("; ")}. Answer again with one JSON ${schema === null ? "object" : "value"} and nothing else, no words around it and no code fence${fits}`;
+  const again = problems.length > 0 ? `Your answer ${problems.join("; ")}. Answer again with` : "Answer with";
+  return `${again} one JSON ${schema === null ? "object" : "value"} and nothing else, no words around it and no code fence${fits}`;
 }

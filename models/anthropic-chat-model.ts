@@ -13,7 +13,7 @@ import type { ServedModel } from "./wire/dialects.ts";
 import { type Gateway, serverName } from "./wire/server-address.ts";
 import type { WithModelOptions } from "./wire/server-completions.ts";
 import { toWireMessages } from "./wire/to-wire-messages.ts";
-import { shapeMessages } from "./wire/shape-messages.ts";
+import { shapeMessages, withLastWords } from "./wire/shape-messages.ts";
 import type { WireMessage } from "./wire/wire-message.ts";
 
 export const ANTHROPIC_URL = "https://api.anthropic.com";
@@ -79,8 +79,8 @@ export class AnthropicChatModel extends BaseChatModel<CallOptions> {
   ): AsyncGenerator<ChatGenerationChunk> {
     const model = await this.#load(modelOptions);
     const { stop, tool_choice: choice, response_format: form } = modelOptions;
-    const wire = toWireMessages(messages, `${this.served.server} ${this.model}`);
-    if (form && form.type !== "text") wire.push({ role: "user", content: askForForm(form, []) });
+    const sent = toWireMessages(messages, `${this.served.server} ${this.model}`);
+    const wire = form && form.type !== "text" ? withLastWords(sent, askForForm(form, [])) : sent;
     const hasOddIds = wire.some(({ tool_calls = [] }) => tool_calls.some(({ id }) => !PLAIN_ID.test(id)));
     const shaped = shapeMessages(wire, new Set([...AMENDMENTS, ...(hasOddIds ? ["short_ids" as const] : [])]));
     const options = {

@@ -88,6 +88,8 @@ function refusedOption(answered: AnsweredError, options: ModelOptions | undefine
 
 const isPage = ({ error, message }: AnsweredError): boolean => error === undefined && /^\s*</.test(message);
 
+/** Only these are about what was sent. */
+const QUOTED_STATUS = new Set([400, 413, 415, 422]);
 const saying = (said: string | undefined): string => (said ? ` and says "${said}"` : "");
 
 /** Fields of requests that a server may name in its refusal. */
@@ -176,7 +178,7 @@ export function toModelError(cause: unknown, { purpose, model, modelOptions, str
     if (status >= 400)
       return failed(
         "model_refused",
-        `refused the request with status ${status}${saying(said)}. ${aboutFields(answered)}Check ${settings.url} and ${settings.model}.`,
+        `refused the request with status ${status}${QUOTED_STATUS.has(status) ? saying(said) : ""}. ${aboutFields(answered)}Check ${settings.url} and ${settings.model}.`,
       );
   }
   if (isConnectionTrouble(cause)) {

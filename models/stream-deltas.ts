@@ -7,7 +7,7 @@ import { AnthropicChatModel } from "./anthropic-chat-model.ts";
 import { modelName } from "./model-name.ts";
 import { type Delta, readFinish } from "./wire/delta.ts";
 import { ServerChatModel, type WithModelOptions } from "./wire/server-completions.ts";
-import { deltaOf } from "./wire/to-generation.ts";
+import { deltaOf, isToken } from "./wire/to-generation.ts";
 import { makeTellCallsApart } from "./wire/tell-calls-apart.ts";
 
 export interface StreamDeltasOptions {
@@ -32,7 +32,8 @@ function withMessageId(model: BaseChatModel, messageId: string): BaseChatModel {
     for await (const chunk of model._streamResponseChunks(prompt, options)) {
       chunk.message._updateId(messageId);
       yield chunk;
-      await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
+      if (isToken(chunk.message as AIMessageChunk))
+        await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
     }
   };
   return Object.create(model, { _streamResponseChunks: { value: streamResponseChunks } }) as BaseChatModel;

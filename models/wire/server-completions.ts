@@ -15,8 +15,8 @@ import { isEnd, postForEvents } from "../post-for-events.ts";
 import { makeAnswerReader } from "./read-answer.ts";
 import { type Gateway, serverHeaders, serverName, serverUrl, withV1 } from "./server-address.ts";
 import { readFailure, ServerFailure } from "./server-failure.ts";
-import { shapeMessages } from "./shape-messages.ts";
-import { deltaOf, toGeneration } from "./to-generation.ts";
+import { shapeMessages, withLastWords } from "./shape-messages.ts";
+import { deltaOf, isToken, toGeneration } from "./to-generation.ts";
 import { toWireMessages } from "./to-wire-messages.ts";
 import type { WireMessage } from "./wire-message.ts";
 
@@ -175,7 +175,8 @@ export class ServerCompletions extends ChatOpenAICompletions {
     for await (const delta of eachOf(this.deltas(messages, options))) {
       const chunk = toGeneration(delta);
       yield chunk;
-      await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
+      if (isToken(chunk.message as AIMessageChunk))
+        await runManager?.handleLLMNewToken(chunk.text, undefined, undefined, undefined, undefined, { chunk });
     }
   }
 
@@ -233,5 +234,5 @@ const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.l
 function withForm(wire: WireMessage[], params: object, amendments: ReadonlySet<Amendment>): WireMessage[] {
   const format = (params as { response_format?: ResponseFormat }).response_format;
   if (!format || format.type === "text" || !amendments.has("no_json_schema")) return wire;
-  return [...wire, { role: "user", content: askForForm(format, []) }];
+  return withLastWords(wire, askForForm(format, []));
 }

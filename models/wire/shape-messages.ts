@@ -26,6 +26,13 @@ function joinContents(one: WireMessage["content"], other: WireMessage["content"]
   return typeof one === "string" && typeof other === "string" ? `${one}\n\n${other}` : [...partsOf(one), ...partsOf(other)];
 }
 
+/** The same messages with words behind the last one of the user. */
+export function withLastWords(messages: readonly WireMessage[], words: string): WireMessage[] {
+  const last = messages.at(-1);
+  if (last?.role !== "user") return [...messages, { role: "user", content: words }];
+  return [...messages.slice(0, -1), { ...last, content: joinContents(last.content, words) }];
+}
+
 const isText = (part: object): part is { type: "text"; text: string } => "text" in part && typeof part.text === "string";
 
 /** Parts that are texts alone are a text, as servers without sight take no parts. Beside pictures no text is empty. */
@@ -127,7 +134,7 @@ function takeSystem(messages: readonly WireMessage[]): { system: WireMessage["co
 
 const messagesOf = (part: WireMessage | Round): WireMessage[] => (part instanceof Round ? [part.asked, ...part.results] : [part]);
 
-/** Joins neighbours of one role, and gathers results behind the calls that they are of. */
+/** Joins answers that follow each other, and gathers results behind the calls that they are of. */
 function joinNeighbours(messages: readonly WireMessage[]): (WireMessage | Round)[] {
   const joined: (WireMessage | Round)[] = [];
   for (const message of messages) {
@@ -144,7 +151,7 @@ function joinNeighbours(messages: readonly WireMessage[]): (WireMessage | Round)
       const before = last && !(last instanceof Round) && last.role === "assistant" ? last : undefined;
       if (before) joined.pop();
       joined.push(new Round(before ? { ...message, content: joinContents(before.content, message.content) } : message));
-    } else if (last && !(last instanceof Round) && last.role === message.role) {
+    } else if (last && !(last instanceof Round) && message.role === "assistant" && last.role === "assistant") {
       joined[joined.length - 1] = { ...last, content: joinContents(last.content, message.content) };
     } else {
       joined.push(message);
@@ -171,7 +178,8 @@ export function shapeMessages(messages: readonly WireMessage[], amendments: Read
   for (const message of shaped) {
     const last = turns.at(-1);
     if (!last && message.role === "assistant") turns.push({ role: "user", content: MARK });
-    if (last?.role === "tool" && message.role === "user") turns.push({ role: "assistant", content: NO_ANSWER });
+    // A question that got no answer is no part of the next one.
+    if ((last?.role === "tool" || last?.role === "user") && message.role === "user") turns.push({ role: "assistant", content: NO_ANSWER });
     turns.push(withContent(message, amendments));
   }
   if (amendments.has("user_last") && turns.at(-1)?.role === "assistant") turns.push({ role: "user", content: GO_ON });

@@ -8,6 +8,9 @@ const deltas = new WeakMap<AIMessageChunk, Delta>();
 /** The delta of which a chunk was made; undefined for a chunk of another model. */
 export const deltaOf = (chunk: AIMessageChunk): Delta | undefined => deltas.get(chunk);
 
+/** Whether a chunk has something of the answer: tracers hear of no other. */
+export const isToken = (chunk: AIMessageChunk): boolean => deltaOf(chunk)?.type !== "alive";
+
 function toCallChunk({ place, id, name, arguments: args }: Extract<Delta, { type: "call" }>): ToolCallChunk {
   return { type: "tool_call_chunk", index: place, args, ...(id === "" ? {} : { id }), ...(name === "" ? {} : { name }) };
 }

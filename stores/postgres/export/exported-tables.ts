@@ -150,6 +150,8 @@ const integer = (bits: number) =>
     .min(-(2 ** (bits - 1)))
     .max(2 ** (bits - 1) - 1);
 
+const storedJson = z.json().refine((value) => !JSON.stringify(value).includes("\\u0000"), "holds a NUL character");
+
 const OF_TYPE: Readonly<Record<string, z.ZodType>> = {
   uuid: z.guid(),
   text,
@@ -158,7 +160,8 @@ const OF_TYPE: Readonly<Record<string, z.ZodType>> = {
   integer: integer(32),
   bigint: z.int(),
   "double precision": z.number(),
-  jsonb: z.json().refine((value) => !JSON.stringify(value).includes("\\u0000"), "holds a NUL character"),
+  json: storedJson,
+  jsonb: storedJson,
   "timestamp with time zone": z
     .string()
     .regex(/^\d{4,6}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?(Z|[+-]\d\d:\d\d)$/, "is no time like 2026-11-23T08:15:00+00:00"),

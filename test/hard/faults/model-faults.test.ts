@@ -12,7 +12,7 @@ const RAW = /secret words|not json|127\.0\.0\.1|ECONN|fetch failed|terminated|ab
 
 const FAULTS: [name: string, script: ModelScript, code: string, says: RegExp, calls: number][] = [
   ["answers 500", { status: 500 }, "model_unavailable", /status 500/, 2],
-  ["answers 429", { status: 429 }, "model_rate_limited", /limits requests/, 1],
+  ["answers 429", { status: 429 }, "model_rate_limited", /limits requests/, 2],
   ["answers 401", { status: 401 }, "model_unauthorized", /OPENAI_API_KEY/, 1],
   ["answers 404", { status: 404 }, "model_refused", /status 404.*CHAT_MODEL/, 1],
   ["says nothing", { tokens: [], ending: "hang" }, "model_first_token_timeout", /within 600 ms.*MODEL_FIRST_TOKEN/, 1],

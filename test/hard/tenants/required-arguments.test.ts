@@ -86,7 +86,7 @@ const OF_NO_TENANT: Record<string, string> = {
     PooledDatabaseParts.afterClose toBossDatabase JobQueue.transaction inSnapshot queryRow readGathered GatheredRead.json GatheredRead.toResult TenantListParts.rows
     TenantListParts.toItem`,
   "the schema": `migrate installJobQueue readColumns readSchemaVersion migrateFrom create openIndexTable hasIndexTable createSearchSchema dropIndexTable findIndexLevel listIndexNames`,
-  "what the servers of models have shown, of nobody": `readModelMeasures saveLearnedContext saveCounted`,
+  "what the servers of models have shown, of nobody": `readModelMeasures saveLearnedContext saveCounted readDialects saveLesson removeLesson`,
   "what nobody uses any more, or had to be kept long enough, of everybody": `listUnused removeKeptDecisions`,
   "which index serves everybody": `retireIndex findIndexRecord ServingIndex.name ServingIndex.open EpisodeIndex.name EpisodeIndex.open`,
   "whole indexes, of everybody": `SearchStore.openIndex SearchStore.levelOf SearchStore.listIndexes SearchStore.dropIndex SearchIndex.flush VectorIndex.flush SearchStore.check
@@ -94,7 +94,7 @@ const OF_NO_TENANT: Record<string, string> = {
   "a number, for operators": `SearchIndex.count VectorIndex.count EpisodeStore.countExchanges findOldestWaiting countRows`,
   "run a call that says whose data it is about": `Readiness.read Readiness.change Readiness.write`,
   "rebuild the index of everybody, and give whose the rows are": `ChunkStore.listDocumentsUnindexed EpisodeStore.listUnindexed`,
-  "clean up after everybody, and give nothing": `releaseDeadLeases clearOldTurns`,
+  "clean up after everybody, and give nothing": `releaseDeadLeases clearOldTurns removeThoughts`,
   "name claims of jobs, or an erasure, that this process was given": `JobTransaction.settle JobTransaction.fail JobQueue.keepUnended JobQueue.settleIf JobQueue.touch ErasureStore.purgeRows
     ErasureStore.nextGroups ErasureStore.finish`,
   "workers do the jobs of everybody, each of which says whose it is": `JobTransaction.add JobQueue.claim JobQueue.watch`,

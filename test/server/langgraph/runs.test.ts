@@ -104,7 +104,7 @@ describe("a run, by LangGraph's client", () => {
     const partial = frames
       .filter(({ event }) => event === "messages/partial")
       .map(({ data }) => (data as [{ content: string }])[0].content);
-    expect(partial).toEqual(["", "Hi ", "Hi there.", "Hi there.", "Hi there."]);
+    expect(partial).toEqual(["Hi ", "Hi there.", "Hi there.", "Hi there."]);
     expect(frames.map(({ event }) => event)).toEqual(expect.arrayContaining(["messages/metadata", "messages/complete"]));
   });
 

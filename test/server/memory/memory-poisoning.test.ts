@@ -114,7 +114,7 @@ describe("instructions hidden in what is remembered", () => {
       const unmarked = (text: string): string => text.replace(/^> /gmu, "").replace(/[\r\u2028]/gu, "\n");
       const plain = (text: string): string => unmarked(text).replaceAll("<", "‹").replaceAll("[", "⟦");
       const tamed = plain(attack);
-      const texts = requests.flatMap(({ body }) => body.messages.map(({ content }) => plain(content)));
+      const texts = requests.flatMap(({ body }) => body.messages.map(({ content }) => plain(content ?? "")));
       const marked = texts.filter((text) => text.includes("My garden has roses. "));
       expect(marked.length).toBeGreaterThan(0);
       for (const text of marked) expect(text).toContain(tamed);

@@ -153,6 +153,6 @@ describe("pictures in messages", () => {
     running.model.answer({});
     const next = await chat("unseen", "And in words?");
     expect(next.status).toBe(200);
-    expect(lastPrompt().map(({ content }) => content)).toEqual(["Look\n[picture 图片]", "And in words?"]);
+    expect(lastPrompt().map(({ content }) => content)).toEqual(["Look\n[picture 图片]", "(no answer)", "And in words?"]);
   });
 });
