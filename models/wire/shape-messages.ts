@@ -179,7 +179,8 @@ export function shapeMessages(messages: readonly WireMessage[], amendments: Read
     const last = turns.at(-1);
     if (!last && message.role === "assistant") turns.push({ role: "user", content: MARK });
     // A question that got no answer is no part of the next one.
-    if ((last?.role === "tool" || last?.role === "user") && message.role === "user") turns.push({ role: "assistant", content: NO_ANSWER });
+    if (message.role === "user" && last?.role === "user") turns.push({ role: "assistant", content: NO_ANSWER });
+    if (message.role === "user" && last?.role === "tool") turns.push({ role: "assistant", content: MARK });
     turns.push(withContent(message, amendments));
   }
   if (amendments.has("user_last") && turns.at(-1)?.role === "assistant") turns.push({ role: "user", content: GO_ON });

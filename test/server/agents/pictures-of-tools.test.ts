@@ -45,7 +45,7 @@ test("the model sees the picture of an MCP tool behind the results, and later tu
   const { done, steps } = await ask("looker", "Look at it.", "look");
   expect(done).toMatchObject({ completed: true });
   expect(steps).toContainEqual(expect.objectContaining({ kind: "tool", name: TINY, output: expect.stringContaining("[picture 图片]") }));
-  const [output, pictures] = sent().slice(-2);
+  const [output, , pictures] = sent().slice(-3);
   expect(output).toMatchObject({ role: "tool", content: expect.stringContaining("[picture 图片]") as unknown });
   const image = { type: "image_url", image_url: { url: expect.stringMatching(/^data:image\/png;base64,/) as unknown } };
   expect(pictures).toMatchObject({ role: "user", content: [{ type: "text" }, image] });

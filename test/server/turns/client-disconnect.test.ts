@@ -41,7 +41,7 @@ describe("a client that leaves", () => {
     const next = await postTurn(running.url, ask("leaves", { message: "and now?", on_busy: "enqueue" }));
     expect(contentOf(next.events, "done")).toMatchObject({ answer: "fine", receipt: { window_messages: 1 } });
     const prompt = running.model.seen.at(-1)?.body.messages.slice(1);
-    expect(prompt?.map(({ content }) => content)).toEqual(["hello", "and now?"]);
+    expect(prompt?.map(({ content }) => content)).toEqual(["hello", "(no answer)", "and now?"]);
     const [question, answer, ...others] = await stored("leaves");
     expect(others).toHaveLength(2);
     expect(question).toMatchObject({ role: "user", content: "hello", completed: true });

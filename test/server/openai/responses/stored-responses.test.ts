@@ -26,7 +26,7 @@ describe("stored responses and their conversations", () => {
     expect(await conversations.retrieve(made.id)).toEqual(made);
     const answered = await create({ user: "iris", conversation: made.id, input: [says("Hello"), says("Which tree?")] });
     expect(answered.conversation).toEqual({ id: made.id });
-    expect(prompt().slice(1)).toEqual([says("I like junipers"), says("Hello\nWhich tree?")]);
+    expect(prompt().slice(1)).toEqual([says("I like junipers"), { role: "assistant", content: "(no answer)" }, says("Hello\nWhich tree?")]);
     expect(await client().responses.retrieve(answered.id)).toEqual(answered);
     const added = await conversations.items.create(made.id, {
       items: [{ type: "message", role: "assistant", content: [{ type: "output_text", text: "From elsewhere", annotations: [] }] as never }],

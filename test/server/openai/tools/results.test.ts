@@ -42,7 +42,7 @@ describe("results of the caller's tools", () => {
     const shown = { type: "image_url", image_url: { url: pngUrl(4, 3) } };
     const answer = await create({ messages: [...history, result("p1", [{ type: "text", text: '{"at": "noon"}' }, shown])] });
     expect(answer.choices[0]?.message.content).toBe("A cat.");
-    const [output, pictures] = sent().slice(-2);
+    const [output, , pictures] = sent().slice(-3);
     expect(output).toMatchObject({ role: "tool", content: expect.stringMatching(/\{"at": "noon"\}\n.*\[picture 图片\]/) as unknown });
     expect(pictures).toMatchObject({ role: "user", content: [{ type: "text" }, shown] });
     await create({ messages: [says("And now?")] });
@@ -71,7 +71,7 @@ describe("results of the caller's tools", () => {
     const history = await called("k1", "k2");
     const next = await create({ messages: [...history, result("k1", "a tabby cat"), says("What does it eat?")] });
     expect(next.choices[0]?.message.content).toBe("A cat.");
-    const [roof, , said, question] = sent().slice(-4);
+    const [roof, , said, , question] = sent().slice(-5);
     expect([roof?.role, said?.role, question]).toMatchObject(["user", "tool", { role: "user", content: "What does it eat?" }]);
     expect(JSON.stringify(sent())).toContain("a tabby cat");
     const { json } = await callApi<{ questions: unknown[] }>(`${running.url}/api/v1/questions?user_id=ada`);
