@@ -9,7 +9,7 @@ import { AIMessage, type AIMessageChunk, type BaseMessage, HumanMessage, SystemM
 import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
 import { askForForm } from "./answer-form.ts";
 import type { Amendment } from "./wire/amendments.ts";
-import type { ServedModel } from "./wire/dialects.ts";
+import { type ServedModel, servedKey } from "./wire/dialects.ts";
 import { type Gateway, serverName } from "./wire/server-address.ts";
 import type { WithModelOptions } from "./wire/server-completions.ts";
 import { toWireMessages } from "./wire/to-wire-messages.ts";
@@ -30,7 +30,7 @@ export interface AnthropicOptions extends Gateway {
 
 type CallOptions = BaseChatModelCallOptions & WithModelOptions & { tools?: BindToolsInput[] };
 
-/** Every call has a form of its own there: `[\w-]`. */
+/** The form of ids of calls there. */
 const PLAIN_ID = /^[\w-]{1,64}$/;
 /** Newer models take no beginning of an answer. */
 const AMENDMENTS: readonly Amendment[] = ["user_last"];
@@ -79,7 +79,7 @@ export class AnthropicChatModel extends BaseChatModel<CallOptions> {
   ): AsyncGenerator<ChatGenerationChunk> {
     const model = await this.#load(modelOptions);
     const { stop, tool_choice: choice, response_format: form } = modelOptions;
-    const sent = toWireMessages(messages, `${this.served.server} ${this.model}`);
+    const sent = toWireMessages(messages, servedKey(this.served));
     const wire = form && form.type !== "text" ? withLastWords(sent, askForForm(form, [])) : sent;
     const hasOddIds = wire.some(({ tool_calls = [] }) => tool_calls.some(({ id }) => !PLAIN_ID.test(id)));
     const shaped = shapeMessages(wire, new Set([...AMENDMENTS, ...(hasOddIds ? ["short_ids" as const] : [])]));

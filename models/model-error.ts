@@ -104,12 +104,17 @@ const FIELDS = [
   "max_completion_tokens",
   "stop",
   "seed",
+  "stream",
+  "stream_options",
+  "parallel_tool_calls",
+  "presence_penalty",
+  "frequency_penalty",
+  "reasoning_effort",
 ];
-const MORE_FIELDS = ["stream", "stream_options", "parallel_tool_calls", "presence_penalty", "frequency_penalty", "reasoning_effort"];
 
 function aboutFields(answered: AnsweredError): string {
   const words = bodyText(answered);
-  const named = [...FIELDS, ...MORE_FIELDS].filter((name) => new RegExp(`(?<!\\w)${name}(?!\\w)`).test(words));
+  const named = FIELDS.filter((name) => new RegExp(`(?<!\\w)${name}(?!\\w)`).test(words));
   return named.length === 0 ? "" : `It may be about ${named.join(", ")}. `;
 }
 

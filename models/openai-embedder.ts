@@ -4,13 +4,14 @@ import type { Embedder } from "./embedder.ts";
 import { startDeadline } from "./deadlines.ts";
 import { postForEvents } from "./post-for-events.ts";
 import { answeredError, serverWords } from "./server-words.ts";
-import { findAmendment, findBatch } from "./wire/amendments.ts";
+import { findAmendment, findBatch, MOST_AMENDMENTS } from "./wire/amendments.ts";
 import { amendmentsOf, type Dialects, learnedBatch, type Lesson, makeDialects } from "./wire/dialects.ts";
+import { isOverload } from "./wire/failure-reason.ts";
 import { type Gateway, serverHeaders, serverName, serverUrl, withV1 } from "./wire/server-address.ts";
 import { readFailure, ServerFailure } from "./wire/server-failure.ts";
 
 /** A wrong request, as opposed to a busy or failing server. llama.cpp answers 501 unless it was started with `--embeddings`. */
-const isRefusal = (status: number): boolean => (status >= 400 && status < 500 && ![408, 409, 425, 429].includes(status)) || status === 501;
+const isRefusal = (status: number): boolean => status >= 400 && !isOverload(status);
 
 function toEmbedderError(cause: unknown, sent: readonly string[]): AppError {
   if (cause instanceof AppError) return cause;
@@ -112,7 +113,6 @@ const DIMENSIONS: Readonly<Record<string, number>> = {
   "text-embedding-ada-002": 1536,
 };
 const TEXTS_PER_REQUEST = 64;
-const MOST_AMENDMENTS = 3;
 /** A model without a graphics card reads about 2,000 words a second. */
 const CHARACTERS_PER_REQUEST = 20_000;
 

@@ -86,8 +86,6 @@ export interface ModelAnswer {
   cut: "length" | null;
   /** What its server wants back with it. Undefined: nothing. */
   echo?: Echo | undefined;
-  /** It says that it does not answer. */
-  refused?: true;
 }
 
 /** Takes up the deltas of one answer. */
@@ -106,7 +104,6 @@ function makeAnswer({ onToken, onThought }: AnswerRequest, { purpose, observer }
         deadlines.tokenCame();
         answer.text += token;
         written += token;
-        if (delta.refused) answer.refused = true;
         return onToken(token);
       }
       case "thought":

@@ -6,6 +6,7 @@ import type { ModelOptions } from "../turn/model-options.ts";
 import { AnthropicChatModel } from "./anthropic-chat-model.ts";
 import { modelName } from "./model-name.ts";
 import { type Delta, readFinish } from "./wire/delta.ts";
+import { servedKey } from "./wire/dialects.ts";
 import { ServerChatModel, type WithModelOptions } from "./wire/server-completions.ts";
 import { deltaOf, isToken } from "./wire/to-generation.ts";
 import { makeTellCallsApart } from "./wire/tell-calls-apart.ts";
@@ -40,8 +41,8 @@ function withMessageId(model: BaseChatModel, messageId: string): BaseChatModel {
 }
 
 /**
- * Streams the deltas of one model call, those that come at once together. A model of ours without tracers is read without LangChain's `stream`, which also joins all chunks,
- * and takes a third longer.
+ * Streams the deltas of one model call, those that come at once together. A model of ours without tracers is read without LangChain's
+ * `stream`, which also joins all chunks, and takes a third longer.
  */
 export async function* streamDeltas(
   model: BaseChatModel,
@@ -140,7 +141,7 @@ function makeChunkReader(model: BaseChatModel) {
     },
     close(): Delta[] {
       const thoughts = signed.all();
-      const from = model instanceof AnthropicChatModel ? `${model.served.server} ${model.served.model}` : modelName(model);
+      const from = model instanceof AnthropicChatModel ? servedKey(model.served) : modelName(model);
       return [
         ...split(splitter.end(finish?.finish === "whole")),
         ...(usage ? [{ type: "usage" as const, usage }] : []),

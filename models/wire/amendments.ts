@@ -1,3 +1,4 @@
+import { ECHOED, hasEcho } from "./echoed-fields.ts";
 import type { WireMessage } from "./wire-message.ts";
 import type { ServerFailure } from "./server-failure.ts";
 
@@ -29,6 +30,9 @@ export const AMENDMENTS = {
   no_dimensions: "no dimensions are sent",
 } as const satisfies Record<string, string>;
 export type Amendment = keyof typeof AMENDMENTS;
+
+/** Of one call. */
+export const MOST_AMENDMENTS = 3;
 
 /** A later one takes the place of its opposite. */
 export const OPPOSITES: Partial<Record<Amendment, Amendment>> = {
@@ -144,7 +148,7 @@ const ROWS: readonly Row[] = [
   {
     amendment: "no_echo",
     words: (words) => ECHOED.some((name) => isNamedIn(name, words)) && REFUSING.test(words),
-    applies: (request) => messagesOf(request).some((message) => ECHOED.some((name) => name in message) || hasEchoedCall(message)),
+    applies: (request) => messagesOf(request).some(hasEcho),
   },
   {
     amendment: "no_name",
@@ -187,15 +191,8 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-/** What servers want back with an answer that has calls. */
-const ECHOED = ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "extra_content", "thought_signature"];
-const OF_EVERY_CALL = new Set(["id", "type", "function"]);
-const hasEchoedCall = ({ tool_calls = [] }: WireMessage): boolean =>
-  tool_calls.some((call) => Object.keys(call).some((name) => !OF_EVERY_CALL.has(name)));
-
 /** Whether these calls are not its server's own: nothing of it stands beside them. */
-export const isForeign = (message: WireMessage): boolean =>
-  (message.tool_calls?.length ?? 0) > 0 && !ECHOED.some((name) => name in message) && !hasEchoedCall(message);
+export const isForeign = (message: WireMessage): boolean => (message.tool_calls?.length ?? 0) > 0 && !hasEcho(message);
 
 /** Template errors come as 500 from llama.cpp, and unknown parts of a protocol as 501. */
 const REFUSED = new Set([400, 404, 413, 415, 422, 500, 501]);

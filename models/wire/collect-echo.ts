@@ -1,21 +1,8 @@
 import type { EchoedFields } from "../../turn/echo.ts";
+import { ECHOED, ownFields } from "./echoed-fields.ts";
+import { type Fields, isObject, isSomething } from "./fields.ts";
 
-/** Fields of a message that servers want back: DeepSeek and its like, OpenRouter, Gemini, Anthropic behind gateways. */
-const OF_MESSAGE = [
-  "reasoning_content",
-  "reasoning_details",
-  "thinking_blocks",
-  "extra_content",
-  "thought_signature",
-  "reasoning_signature",
-  "encrypted_content",
-];
-/** What every call has. Any other field of a call is its server's own. */
-const OF_EVERY_CALL = new Set(["index", "id", "type", "function", "name", "arguments"]);
 const OF_EVERY_FUNCTION = new Set(["name", "arguments", "parameters", "description"]);
-
-type Fields = Record<string, unknown>;
-const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Pieces of reasoning come one by one: texts are joined, lists grow, the rest is replaced. */
 function join(known: unknown, more: unknown): unknown {
@@ -48,25 +35,22 @@ function joinDetails(known: readonly unknown[], more: readonly unknown[]): unkno
   return joined;
 }
 
-export const isSomething = (value: unknown): boolean =>
-  value !== null && value !== undefined && value !== "" && !(Array.isArray(value) && value.length === 0);
-
 /** Collects what a server wants back with an answer that has calls. */
 export class EchoCollector {
   readonly #message: Fields = {};
   readonly #calls = new Map<number, Fields>();
 
   addMessage(message: Fields): void {
-    for (const name of OF_MESSAGE) if (isSomething(message[name])) this.#message[name] = join(this.#message[name], message[name]);
+    for (const name of ECHOED) {
+      const value = message[name];
+      if (isSomething(value) && (name !== "reasoning" || typeof value === "string")) this.#message[name] = join(this.#message[name], value);
+    }
     if (message["reasoning_content"] === "") this.#message["reasoning_content"] ??= ""; // DeepSeek wants it back, empty or not
-    if (typeof message["reasoning"] === "string" && message["reasoning"] !== "")
-      this.#message["reasoning"] = join(this.#message["reasoning"], message["reasoning"]);
   }
 
   addCall(place: number, piece: object): void {
     const known = this.#calls.get(place) ?? {};
-    for (const [name, value] of Object.entries(piece))
-      if (!OF_EVERY_CALL.has(name) && isSomething(value)) known[name] = join(known[name], value);
+    for (const [name, value] of ownFields(piece)) if (isSomething(value)) known[name] = join(known[name], value);
     const within = "function" in piece && isObject(piece.function) ? piece.function : {};
     const more = Object.entries(within).filter(([name, value]) => !OF_EVERY_FUNCTION.has(name) && isSomething(value));
     if (more.length > 0) known["function"] = { ...(known["function"] as Fields | undefined), ...Object.fromEntries(more) };

@@ -22,51 +22,20 @@ export type Delta =
   /** The last one. `word`: as the server said it. */
   | { type: "finish"; finish: Finish; word: string };
 
-const FINISHES: Readonly<Record<string, Finish>> = {
-  ...Object.fromEntries(
-    ["stop", "end_turn", "eos", "eos_token", "stop_sequence", "tool_calls", "tool_use", "function_call", "completed"].map((word) => [
-      word,
-      "whole" as const,
-    ]),
-  ),
-  ...Object.fromEntries(
-    ["length", "max_tokens", "max_output_tokens", "model_length", "max_length", "token_limit", "model_context_window_exceeded"].map(
-      (word) => [word, "cut" as const],
-    ),
-  ),
-  ...Object.fromEntries(
-    [
-      "content_filter",
-      "content_filtered",
-      "safety",
-      "recitation",
-      "blocklist",
-      "prohibited_content",
-      "spii",
-      "sensitive",
-      "refusal",
-      "guardrail_intervened",
-    ].map((word) => [word, "filtered" as const]),
-  ),
-  ...Object.fromEntries(
-    [
-      "error",
-      "abort",
-      "aborted",
-      "cancelled",
-      "canceled",
-      "network_error",
-      "insufficient_system_resource",
-      "malformed_function_call",
-      "failed",
-    ].map((word) => [word, "failed" as const]),
-  ),
+const WORDS: Readonly<Record<Finish, string>> = {
+  whole: "stop end_turn eos eos_token stop_sequence tool_calls tool_use function_call completed",
+  cut: "length max_tokens max_output_tokens model_length max_length token_limit model_context_window_exceeded",
+  filtered: "content_filter content_filtered safety recitation blocklist prohibited_content spii sensitive refusal guardrail_intervened",
+  failed: "error abort aborted cancelled canceled network_error insufficient_system_resource malformed_function_call failed",
 };
+const FINISHES = new Map(
+  Object.entries(WORDS).flatMap(([finish, words]) => words.split(" ").map((word) => [word, finish as Finish] as const)),
+);
 
 /** Null: it is no word. Unknown words are whole. */
 export function readFinish(word: unknown): Finish | null {
   if (typeof word !== "string" || word === "" || word === "null") return null;
-  return isKnownFinish(word) ? (FINISHES[word.toLowerCase()] ?? "whole") : "whole";
+  return FINISHES.get(word.toLowerCase()) ?? "whole";
 }
 
-export const isKnownFinish = (word: string): boolean => Object.hasOwn(FINISHES, word.toLowerCase());
+export const isKnownFinish = (word: string): boolean => FINISHES.has(word.toLowerCase());

@@ -36,7 +36,8 @@ export interface DialectsParts {
   now?: () => Date;
 }
 
-const keyOf = ({ server, model }: ServedModel): string => `${server} ${model}`;
+/** A name for both together. */
+export const servedKey = ({ server, model }: ServedModel): string => `${server} ${model}`;
 
 export function makeDialects({
   stored = [],
@@ -46,7 +47,7 @@ export function makeDialects({
 }: DialectsParts = {}): Dialects {
   const known = new Map<string, Learned[]>();
   const keep = (learned: Learned): void => {
-    const key = keyOf(learned);
+    const key = servedKey(learned);
     known.set(key, [...(known.get(key) ?? []).filter(({ what }) => what !== learned.what && !isReplaced(what, learned.what)), learned]);
   };
   const isReplaced = (old: Lesson, by: Lesson): boolean =>
@@ -55,18 +56,18 @@ export function makeDialects({
   stored.filter(({ what }) => isLesson(what)).forEach(keep);
 
   return {
-    of: (served) => (known.get(keyOf(served)) ?? []).filter(isFresh),
+    of: (served) => (known.get(servedKey(served)) ?? []).filter(isFresh),
     learn(served, what, words) {
-      for (const old of known.get(keyOf(served)) ?? []) if (isReplaced(old.what, what)) remove(old);
+      for (const old of known.get(servedKey(served)) ?? []) if (isReplaced(old.what, what)) remove(old);
       const learned = { ...served, what, words, at: now() };
       keep(learned);
       save(learned);
     },
     forget(served, what) {
-      const of = known.get(keyOf(served)) ?? [];
+      const of = known.get(servedKey(served)) ?? [];
       const gone = of.filter((learned) => what === undefined || learned.what === what);
       known.set(
-        keyOf(served),
+        servedKey(served),
         of.filter((learned) => !gone.includes(learned)),
       );
       gone.forEach(remove);

@@ -1,7 +1,8 @@
 import type { UsageMetadata } from "@langchain/core/messages";
 import { makeThoughtSplitter, type SplitPiece } from "../../text/split-thoughts.ts";
 import { type Delta, type Finish, readFinish } from "./delta.ts";
-import { EchoCollector, isSomething } from "./collect-echo.ts";
+import { EchoCollector } from "./collect-echo.ts";
+import { type Fields, isObject, isSomething } from "./fields.ts";
 import { ServerFailure } from "./server-failure.ts";
 import { makeTellCallsApart, type WirePiece } from "./tell-calls-apart.ts";
 
@@ -11,8 +12,6 @@ export interface WireEvent {
   data: string;
 }
 
-type Fields = Record<string, unknown>;
-const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const numberOf = (value: unknown): number | undefined => (typeof value === "number" && Number.isFinite(value) ? value : undefined);
 

@@ -6,10 +6,10 @@ import { ChatOpenAI, ChatOpenAICompletions } from "@langchain/openai";
 import { askForForm } from "../answer-form.ts";
 import { serverWords } from "../server-words.ts";
 import type { ModelOptions, ResponseFormat } from "../../turn/model-options.ts";
-import { type Amendment, findAmendment } from "./amendments.ts";
+import { type Amendment, findAmendment, MOST_AMENDMENTS } from "./amendments.ts";
 import { makeCallCollector } from "./collect-calls.ts";
 import type { Delta } from "./delta.ts";
-import { amendmentsOf, type Dialects, makeDialects, type ServedModel } from "./dialects.ts";
+import { amendmentsOf, type Dialects, makeDialects, type ServedModel, servedKey } from "./dialects.ts";
 import { reasonOf } from "./failure-reason.ts";
 import { isEnd, postForEvents } from "../post-for-events.ts";
 import { makeAnswerReader } from "./read-answer.ts";
@@ -38,9 +38,6 @@ export interface ServerOptions extends Gateway {
 type CompletionsFields = ConstructorParameters<typeof ChatOpenAICompletions>[0] & { model: string };
 type CallOptions = ChatOpenAICompletions["ParsedCallOptions"] & WithModelOptions;
 type Body = Record<string, unknown> & { messages: WireMessage[] };
-
-/** Of one call. */
-const MOST_AMENDMENTS = 3;
 
 /** What an amendment leaves out of a request. */
 const LEFT_OUT: Partial<Record<Amendment, string>> = {
@@ -84,12 +81,12 @@ export class ServerCompletions extends ChatOpenAICompletions {
 
   /** Streams an answer. Amends a request that is refused, at most three times, and remembers what helped. Throws ServerFailure, ConnectionError, SyntaxError or the signal's reason. */
   async *deltas(messages: readonly BaseMessage[], options: CallOptions): AsyncGenerator<Delta[], void> {
-    const wire = toWireMessages(messages, `${this.served.server} ${this.served.model}`);
     const params = this.invocationParams(options, { streaming: true });
     const asked = new Set(Object.keys(options.modelOptions ?? {}).filter((name) => name !== "max_tokens"));
     const tried: { what: Amendment; words: string }[] = [];
     for (;;) {
       const amendments = amendmentsOf(this.#server.amendments ?? [], [...this.#dialects.of(this.served), ...tried]);
+      const wire = toWireMessages(messages, amendments.has("no_echo") ? null : servedKey(this.served));
       const body: Body = { ...this.#body(params, amendments), messages: shapeMessages(withForm(wire, params, amendments), amendments) };
       const url = serverUrl(this.#server.url, "/chat/completions");
       let hasBegun = false;
@@ -129,7 +126,7 @@ export class ServerCompletions extends ChatOpenAICompletions {
     const answer = await postForEvents({ url, headers, body: JSON.stringify(body), signal });
     if (answer.status < 200 || answer.status > 299) throw await readFailure(answer);
     const thinksFirst = amendments.has("thinks_first");
-    const reader = makeAnswerReader({ from: `${this.served.server} ${this.served.model}`, thinksFirst, headers: answer.headers });
+    const reader = makeAnswerReader({ from: servedKey(this.served), thinksFirst, headers: answer.headers });
     let isDone = false;
     for await (const events of answer.events()) {
       const deltas: Delta[] = [];

@@ -1,4 +1,5 @@
 import type { PostAnswer } from "../post-for-events.ts";
+import { type Fields, isObject } from "./fields.ts";
 
 /** What a server answered instead of an answer, or in the middle of one. */
 export class ServerFailure extends Error {
@@ -18,9 +19,6 @@ export class ServerFailure extends Error {
     this.retryAfterSeconds = readRetryAfter(headers);
   }
 }
-
-type Fields = Record<string, unknown>;
-const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** The object with the server's words: `error`, or the body itself. Gemini sends a list. */
 function errorWithin(body: object): unknown {

@@ -1,9 +1,13 @@
-import { HumanMessage } from "@langchain/core/messages";
+import { HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { type AnswerRequest, type ModelAnswer, streamAnswer } from "../../../models/stream-answer.ts";
+import { assistantMessage } from "../../../models/assistant-message.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
+import { servedKey } from "../../../models/wire/dialects.ts";
+import { serverName } from "../../../models/wire/server-address.ts";
+import type { Echo } from "../../../turn/echo.ts";
 import type { ChatRequestBody } from "../../servers/model-server.ts";
 import { readJson, startHttpServer } from "../../servers/http-server.ts";
 import { PATIENT } from "../../support/services/use-model-server.ts";
@@ -161,5 +165,32 @@ describe("the chat model", () => {
       max_completion_tokens?: number;
     };
     expect({ max_tokens: most, max_completion_tokens: mostOfAll }).toEqual(sent);
+  });
+
+  test("sends no reasoning back any more to a server that refuses it, which sent it before", async () => {
+    const model = modelAt(`${server.origin}/v1`);
+    const prompt = (echo: Echo | null) => [
+      new HumanMessage("Where?"),
+      assistantMessage({ text: "", calls: [{ id: "call_1", name: "map", arguments: {} }], echo }),
+      new ToolMessage({ tool_call_id: "call_1", name: "map", content: "Here." }),
+    ];
+    answer = (response, { body }) => {
+      if (!JSON.stringify(body).includes("I look.")) return stream(response).end(WHOLE);
+      const detail = [
+        { type: "extra_forbidden", loc: ["body", "messages", 1, "reasoning_content"], msg: "Extra inputs are not permitted" },
+      ];
+      return response.writeHead(422, { "content-type": "application/json" }).end(JSON.stringify({ detail }));
+    };
+    const from = servedKey({ server: serverName(`${server.origin}/v1`), model: "test-chat" });
+    const ask = () =>
+      streamAnswer({
+        model,
+        prompt: prompt({ from, message: { reasoning_content: "I look." } }),
+        timeouts: PATIENT,
+        onToken: () => undefined,
+      });
+    expect(await ask()).toMatchObject({ text: TEXT, error: null });
+    expect(await ask()).toMatchObject({ text: TEXT, error: null });
+    expect(asked).toHaveLength(3); // the first is refused, and never again
   });
 });
