@@ -184,8 +184,7 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
       } catch (error) {
         if (!(error instanceof ServerFailure)) throw error;
         const batch = findBatch(error, texts.length);
-        const what =
-          batch === null ? findAmendment(error, { body, url: plain, asked: new Set(["dimensions"]) }) : (`batch_of_${batch}` as const);
+        const what = batch === null ? findAmendment(error, { body, url: plain, asked: new Set() }) : (`batch_of_${batch}` as const);
         const isKnown = what === null || known.some((one) => one.what === what);
         if (isKnown || (batch === null && tried.filter((one) => !one.what.startsWith("batch_of_")).length === MOST_AMENDMENTS)) throw error;
         tried.push({ what, words: serverWords(error, input) });

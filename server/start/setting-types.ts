@@ -130,9 +130,12 @@ export const jsonObject = z
   .refine((value) => value !== undefined, 'must be a JSON object like {"top_k": 40}')
   .transform((value): Record<string, unknown> => value ?? {});
 
-/** A name by RFC 9110, and a value that HTTP can carry. */
+/** By RFC 9110. */
+const HEADER_NAME_FORM = /^[\w!#$%&'*+.^`|~-]+$/;
+
+/** Names, and values that HTTP can carry. */
 export const HeaderRecord = z.record(
-  z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "is no name of a header"),
+  z.string().regex(HEADER_NAME_FORM, "is no name of a header"),
   z.string("must be a text").regex(/^[\t\x20-\x7e\x80-\xff]*$/, "cannot be sent as the value of a header"),
 );
 
@@ -145,7 +148,7 @@ export const jsonHeaders = z
   .refine((value) => HeaderRecord.safeParse(value).success, HEADERS_FORM)
   .transform((value) => value as Record<string, string>);
 
-export const headerName = z.string().regex(/^[\w!#$%&'*+.^`|~-]+$/, "must be the name of a header, like api-key");
+export const headerName = z.string().regex(HEADER_NAME_FORM, "must be the name of a header, like api-key");
 
 export const postgresUrl = z
   .string()

@@ -1,6 +1,6 @@
 import { readJson, startHttpServer } from "./http-server.ts";
 
-interface EmbeddingRequestBody {
+export interface EmbeddingRequestBody {
   model: string;
   input: string[];
   encoding_format?: string;
@@ -12,6 +12,8 @@ export interface EmbeddingScript {
   vectorOf?: (text: string) => unknown;
   change?: (answer: { data: { index?: number; embedding: unknown }[] }) => unknown;
   status?: number;
+  /** Why a request is refused with status 400; null: it is answered. */
+  refuses?: (body: EmbeddingRequestBody) => string | null;
   /** `silent` never answers, `stall` sends the beginning of an answer, `cut` drops the connection, `garbage` is no JSON. */
   ending?: "silent" | "stall" | "cut" | "garbage";
 }
@@ -29,6 +31,9 @@ export async function startEmbeddingServer() {
       embeddingServer.seen.push(body);
       response.on("close", () => (embeddingServer.aborted += response.writableFinished ? 0 : 1));
       const { status, ending, vectorOf = vectorOfLength, change = (answer) => answer } = script;
+      const refusal = script.refuses?.(body) ?? null;
+      if (refusal !== null)
+        return response.writeHead(400, { "content-type": "application/json" }).end(JSON.stringify({ error: { message: refusal } }));
       if (ending === "silent") return;
       if (ending === "cut") return response.destroy();
       response.writeHead(status ?? 200, { "content-type": "application/json" });
