@@ -35,6 +35,8 @@ export interface WorkFacts {
 export type Happening =
   | { happened: "circuit"; circuit: string; state: "closed" | "half_open" | "open" }
   | { happened: "memory_operation"; operation: string; refused: boolean }
+  /** The rules had no processor time left for them: the memory agent reads them in its next step. */
+  | { happened: "turns_put_off"; turns: number }
   /** By RETENTION_DAYS. */
   | { happened: "unused_erased"; conversations: number; messages: number }
   /** A call of a tool failed inside the service. */

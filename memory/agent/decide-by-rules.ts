@@ -7,32 +7,43 @@ import type { Reading } from "./remember-turns.ts";
 import type { ToolRunner } from "./run-tool-calls.ts";
 import type { DecidedSection } from "./section-drafts.ts";
 
-/** Milliseconds for the turns that are read together; the rest is not read. */
+/** Milliseconds of processor time for the turns that are read together. */
 const BUDGET_MS = 500;
 
 type RulesReading = Omit<Reading, "memory"> & { memory: Pick<ToolRunner, "contents" | "write"> };
-type DecideByRules = (reading: RulesReading, signal?: AbortSignal) => Promise<void>;
+type DecideByRules = (reading: RulesReading, signal?: AbortSignal) => Promise<number>;
 
 /** Decides without a model, by rules for the clear cases. */
 export const decideByRules: DecideByRules = makeDecideByRules({ budgetMs: BUDGET_MS });
 
+/** What a model has read is checked whole. */
+const decideOnAll: DecideByRules = makeDecideByRules({ budgetMs: Infinity });
+
+/** In milliseconds; of all threads where Node cannot tell that of one (before 23.9). */
+function processorTime(): number {
+  const usage = "threadCpuUsage" in process ? process.threadCpuUsage() : (process as NodeJS.Process).cpuUsage();
+  return (usage.user + usage.system) / 1_000;
+}
+
+/** Reads at least one turn, and others while there is processor time left. */
 export function makeDecideByRules({ budgetMs }: { budgetMs: number }): DecideByRules {
   return async function decideByRules({ memory, turns, sections, newestIn }) {
     let spentMs = 0;
-    for (const turn of turns) {
-      if (spentMs > budgetMs) return;
+    for (const [position, turn] of turns.entries()) {
+      if (spentMs > budgetMs) return position;
       await letOthersRun();
-      const began = performance.now();
+      const began = processorTime();
       const before = memory.contents();
       const isOlder = (section: string): boolean => turn.saidAt < (newestIn.get(section) ?? new Date(0));
       const decide = (onlyAdd: boolean) => decideSections(before, turn.userMessage, { onlyAdd, sectionLimit: SECTION_CHARACTERS });
       const decided = decide(false).filter(({ section }) => !isOlder(section));
       const additions = sections.some(isOlder) ? decide(true).filter(({ section }) => isOlder(section)) : [];
-      spentMs += performance.now() - began;
+      spentMs += processorTime() - began;
       for (const { section, lines, reason } of [...decided, ...additions]) {
         if (sections.includes(section)) memory.write({ section, lines, reason }, turn);
       }
     }
+    return turns.length;
   };
 }
 
@@ -60,7 +71,7 @@ export async function findUnkeptFacts(reading: RulesReading, beforeTheCalls: Con
   const isKept = opposite.length === 0 && facts.every(isSaid) && !isOver.some((line) => isThere(contents, line));
   return {
     sections: isKept ? [] : wanted.sections,
-    keep: () => decideByRules({ ...reading, memory: besideModel(reading.memory, byModel, opposite) }),
+    keep: async () => void (await decideOnAll({ ...reading, memory: besideModel(reading.memory, byModel, opposite) })),
   };
 }
 
@@ -75,7 +86,7 @@ async function decideAside(reading: RulesReading, before: Contents): Promise<{ s
       contents[change.section] = change.lines.map(({ text }) => text).join("\n");
     },
   };
-  await decideByRules({ ...reading, memory });
+  await decideOnAll({ ...reading, memory });
   return { sections: [...decided.values()].filter(({ section }) => contents[section] !== (before[section] ?? "")), contents };
 }
 

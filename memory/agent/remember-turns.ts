@@ -32,7 +32,8 @@ export interface Reading {
   newestIn: ReadonlyMap<string, Date>;
 }
 
-export type DecideMemory = (reading: Reading, signal: AbortSignal) => Promise<void>;
+/** Gives how many of the turns it has read, the oldest first. Nothing: all. */
+export type DecideMemory = (reading: Reading, signal: AbortSignal) => Promise<number | void>;
 
 interface RememberParts {
   unread: UnreadStore;
@@ -77,11 +78,14 @@ export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob>
           search: recall && makeSearch(recall, owner, signal),
         });
         const newestIn = new Map(known.map(({ section, saidAt }) => [section, saidAt]));
-        if (turns.length > 0) await decide({ memory, turns, sections, newestIn }, signal);
+        const count = turns.length > 0 && (await decide({ memory, turns, sections, newestIn }, signal));
         signal.throwIfAborted();
+        const done = count ? (takeBatch(next, readingTokens, count) ?? batch) : batch;
         const result = memory.result();
-        const outcome = await unread.save(owner, batch.read, batch.through, result);
+        const outcome = await unread.save(owner, done.read, done.through, result);
         if (outcome === "saved") reportOperations(observer, result);
+        const putOff = turns.length - done.turns.length;
+        if (putOff > 0) observer.tell({ happened: "turns_put_off", turns: putOff });
         if (outcome !== "stale") return;
       }
       throw new AppError("turn_superseded", "The core memory changed each time while the memory agent was deciding.");
@@ -103,10 +107,13 @@ interface Batch {
   through: Cursor | null;
 }
 
-/** The oldest unread turns that fit; null when there is none. */
-function takeBatch(unread: UnreadConversation, readingTokens: number): Batch | null {
+/** The oldest unread turns that fit, and no more than `most`; null when there is none. */
+function takeBatch(unread: UnreadConversation, readingTokens: number, most = Infinity): Batch | null {
   const exchanges = toExchanges(unread.messages);
-  const taken = exchangesThatFit(exchanges, readingTokens);
+  let count = 0;
+  const fitting = exchangesThatFit(exchanges, readingTokens);
+  const end = fitting.findIndex((exchange) => (count += toTurns(exchange).length) > most);
+  const taken = end < 0 ? fitting : fitting.slice(0, end);
   const turns = taken.flatMap(toTurns);
   if (unread.again) {
     // What is gone, or has no answer, counts as read.

@@ -109,7 +109,16 @@ function happeningRecorder({ counter, gauge }: Instruments): (happening: Happeni
     "Conversations that were erased because nothing had happened in them for RETENTION_DAYS.",
   );
   unused.inc(0);
+  const putOff = counter(
+    "memory_turns_put_off_total",
+    "Turns that the built-in rules of core memory left to the next step of their job, because those before had used its processor time.",
+  );
+  putOff.inc(0);
   return function record(happening) {
+    if (happening.happened === "turns_put_off") {
+      putOff.inc(happening.turns);
+      return;
+    }
     if (happening.happened === "unused_erased") {
       unused.inc(happening.conversations);
       return;

@@ -1,14 +1,29 @@
 import { expect, test } from "@jest/globals";
-import { makeDecideByRules } from "../../../memory/agent/decide-by-rules.ts";
+import { decideByRules, makeDecideByRules } from "../../../memory/agent/decide-by-rules.ts";
 import { turnToRead, workingMemory } from "../../support/samples/sample-agent.ts";
 
+const sections = ["profile", "preferences"];
+const turns = [turnToRead("My name is Ada."), turnToRead("I like tea.", 2)];
+const LEARNT = { profile: "Name: Ada.", preferences: "Likes tea." };
+
 test.each([
-  ["every turn while they have time", 10_000, { profile: "Name: Ada.", preferences: "Likes tea." }],
-  ["no further turn when their time is over", 0, { profile: "Name: Ada." }],
-])("the rules read %s", async (_what, budgetMs, expected) => {
-  const sections = ["profile", "preferences"];
+  ["every turn while they have processor time", 10_000, 2, LEARNT],
+  ["one turn, and say so, when that has used their processor time", -1, 1, { profile: "Name: Ada." }],
+])("the rules read %s", async (_what, budgetMs, count, expected) => {
   const memory = workingMemory({ allowed: sections });
-  const turns = [turnToRead("My name is Ada."), turnToRead("I like tea.", 2)];
-  await makeDecideByRules({ budgetMs })({ memory, turns, sections, newestIn: new Map() }, new AbortController().signal);
+  expect(await makeDecideByRules({ budgetMs })({ memory, turns, sections, newestIn: new Map() })).toBe(count);
   expect(memory.contents()).toEqual(expected);
+});
+
+test("the rules do not count the time in which others had the processor", async () => {
+  const memory = workingMemory({ allowed: sections });
+  const starved = {
+    ...memory,
+    contents() {
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 600); // as while the machine runs something else
+      return memory.contents();
+    },
+  };
+  expect(await decideByRules({ memory: starved, turns, sections, newestIn: new Map() })).toBe(2);
+  expect(memory.contents()).toEqual(LEARNT);
 });

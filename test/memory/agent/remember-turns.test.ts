@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
+import { makeDecideByRules } from "../../../memory/agent/decide-by-rules.ts";
 import type { DecideMemory, Reading } from "../../../memory/agent/remember-turns.ts";
+import type { Happening } from "../../../observe/observer.ts";
 import { describeStores } from "../../support/databases/describe-stores.ts";
 import { contentsOf, operationsOf, versionsOf } from "../../support/samples/core-memory.ts";
 import { readingAgent, writeFor, type ReadingAgent } from "../../support/samples/reading-agent.ts";
@@ -12,11 +14,11 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
   beforeEach(() => void (agent = readingAgent(database)));
 
   /** Notes what it is given to read, and decides by `decide`, nothing unless given. */
-  function noting(decide: (reading: Reading, number: number) => Promise<void> = async () => undefined) {
+  function noting(decide: (reading: Reading, number: number) => Promise<number | void> = async () => undefined) {
     const readings: { asked: string[]; known: Record<string, string> }[] = [];
     const noted: DecideMemory = async (reading) => {
       readings.push({ asked: reading.turns.map(({ userMessage }) => userMessage), known: reading.memory.contents() });
-      await decide(reading, readings.length);
+      return decide(reading, readings.length);
     };
     return { readings, noted };
   }
@@ -41,6 +43,29 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
     await agent.readAll(noted);
     expect(readings.map(({ asked }) => asked.length)).toEqual([20, 20, 5]);
     expect(readings.flatMap(({ asked }) => asked)).toEqual(messages);
+  });
+
+  test.each([
+    ["said", async () => void (await Promise.all(["s", "t"].map((session) => agent.say(`first of ${session}`, session))))],
+    ["imported", async () => agent.bring(LONG_AGO, ["one", "two", "three"])],
+  ])("moves past no turn that was put off: what is %s is read in the next steps, each turn once", async (_how, fill) => {
+    await fill();
+    await agent.say("four");
+    await agent.say("five");
+    const told: Happening[] = [];
+    const { readings, noted } = noting(async () => 1);
+    await agent.readAll(noted, told);
+    const first = readings.map(({ asked }) => asked[0]);
+    expect(new Set(first).size).toBe(first.length);
+    expect(first).toEqual(expect.arrayContaining(["four", "five"]));
+    expect(told).toContainEqual({ happened: "turns_put_off", turns: 1 });
+    expect(readings.at(-1)?.asked).toHaveLength(1);
+  });
+
+  test("a fact that the rules had no time for is learnt in the next step", async () => {
+    for (const fact of ["My name is Ada.", "I like tea."]) await agent.say(fact);
+    expect(await agent.readAll(makeDecideByRules({ budgetMs: -1 }))).toBe(2);
+    expect(await contentsOf(database, agent.owner)).toEqual({ profile: "Name: Ada.", preferences: "Likes tea." });
   });
 
   test("writes the content, a version, the operation with its trigger and how far it has read", async () => {

@@ -1,6 +1,7 @@
 import { decideByRules } from "../../../memory/agent/decide-by-rules.ts";
 import { DEFAULT_SECTIONS } from "../../../memory/agent/tool-schemas.ts";
 import { type DecideMemory, makeRememberTurns, type Reading } from "../../../memory/agent/remember-turns.ts";
+import { type Happening, NOOP_OBSERVER } from "../../../observe/observer.ts";
 import type { Owner } from "../../../stores/owner.ts";
 import { makeFollowPaths } from "../../../stores/postgres/memory/follow-paths.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
@@ -11,7 +12,7 @@ export type ReadingAgent = ReturnType<typeof readingAgent>;
 
 /** A user whose turns the memory agent reads, step by step, without a queue. */
 export function readingAgent(database: Database, owner: Owner = { tenantId: "tenant", userId: crypto.randomUUID() }) {
-  const handlerOf = (decide: DecideMemory, where: Database) => {
+  const handlerOf = (decide: DecideMemory, where: Database, told: Happening[] = []) => {
     const { unread, coreMemory } = storesOf(where);
     const followPaths = makeFollowPaths(where);
     return makeRememberTurns({
@@ -22,6 +23,7 @@ export function readingAgent(database: Database, owner: Owner = { tenantId: "ten
       sections: DEFAULT_SECTIONS,
       readingTokens: Infinity,
       recall: null,
+      observer: { ...NOOP_OBSERVER, tell: (happening) => void told.push(happening) },
     });
   };
   const { turns, imports } = storesOf(database);
@@ -48,8 +50,8 @@ export function readingAgent(database: Database, owner: Owner = { tenantId: "ten
     step: (decide: DecideMemory = decideByRules, where = database, signal = new AbortController().signal) =>
       handlerOf(decide, where).step(job, signal),
     /** Steps until nothing is left to read; how many. */
-    async readAll(decide: DecideMemory = decideByRules): Promise<number> {
-      const handler = handlerOf(decide, database);
+    async readAll(decide: DecideMemory = decideByRules, told: Happening[] = []): Promise<number> {
+      const handler = handlerOf(decide, database, told);
       for (let count = 1; count <= 50; count++) {
         await handler.step(job, new AbortController().signal);
         if ((await database.transaction((transaction) => handler.remaining(transaction, job, false))) !== "more") return count;
