@@ -1,5 +1,6 @@
 import { setImmediate as letOthersRun, setTimeout as sleep } from "node:timers/promises";
 import { AppError, toAppError } from "../../errors/app-error.ts";
+import { abortable } from "../../models/deadlines.ts";
 import { NOOP_OBSERVER, type Observer, type WorkFacts } from "../../observe/observer.ts";
 import type { ClaimedJob, Job, JobKind } from "../../stores/jobs/job.ts";
 import type { DoneCondition, JobQueue, RetryPlan } from "../../stores/jobs/job-queue.ts";
@@ -17,6 +18,8 @@ export interface JobHandler<Kind extends Job = Job> {
    * transactions that add such jobs: new work is seen here, or it finds the job gone and adds a new one.
    */
   remaining(transaction: Queryable, job: Kind, stepFailed: boolean): Promise<Remaining>;
+  /** Called when the last try has failed, in the transaction that ends the job, before `remaining`. Default: a dead letter is all. */
+  giveUp?(transaction: Queryable, job: Kind, error: AppError): Promise<void>;
   /** The answer "nothing" of `remaining`, with the same locks, as a condition. Most jobs end by it, in one statement. */
   doneWhen?(job: Kind): DoneCondition | null;
   /** Until a job of which more is left `later` runs again. */
@@ -76,12 +79,22 @@ const LONGEST_DELAY_SECONDS = 10 * MINUTE_SECONDS;
  */
 export function planRetry(ageSeconds: number): RetryPlan {
   if (ageSeconds < EARLY_SECONDS) return {};
-  const retryAfterSeconds = Math.min(LONGEST_DELAY_SECONDS, Math.round(ageSeconds / 40));
-  return { retryAfterSeconds, isLast: ageSeconds + retryAfterSeconds >= LIFE_SECONDS };
+  return planAfter(Math.min(LONGEST_DELAY_SECONDS, Math.round(ageSeconds / 40)), ageSeconds);
 }
 
-/** After this many runs that never ended a job is not started again by itself. */
-const MOST_UNENDED = 3;
+const planAfter = (retryAfterSeconds: number, age: number): RetryPlan => ({
+  retryAfterSeconds,
+  isLast: age + retryAfterSeconds >= LIFE_SECONDS,
+});
+
+/** After so many runs that never ended, perhaps because of a job beside it, a job runs alone: each further such run is its own. */
+const UNENDED_BESIDE_OTHERS = 2;
+/** Two runs beside others and three alone. */
+const MOST_UNENDED = 5;
+const AN_HOUR_SECONDS = 60 * MINUTE_SECONDS;
+
+const runsAlone = ({ unended }: Pick<ClaimedJob, "unended">): boolean => unended >= UNENDED_BESIDE_OTHERS;
+const ageSeconds = ({ createdAt }: ClaimedJob): number => (Date.now() - createdAt.getTime()) / 1_000;
 /** Three times in the heartbeat of 10 seconds. */
 const TOUCH_MS = 3_000;
 
@@ -99,8 +112,8 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
   let filling = false;
   let filled: Promise<void> = Promise.resolve();
   let calledAgain = false;
-  /** Jobs with two runs that never ended run one at a time. If the process dies again, the culprit is known. */
-  let suspects: Promise<unknown> = Promise.resolve();
+  /** The last of the jobs that run alone. If the process dies meanwhile, the culprit is known. */
+  let lastAlone: Promise<unknown> = Promise.resolve();
   /** There was no room for all that was due. */
   let moreWait = false;
 
@@ -112,11 +125,12 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
     const condition = failure ? null : handlerOf(claimed).doneWhen?.(claimed.job);
     if (condition && (await queue.settleIf(claimed, condition))) return { outcome: "done" };
     return queue.transaction(async (transaction, jobs): Promise<Ended> => {
+      if (failure && claimed.isLast && !stopping) await handlerOf(claimed).giveUp?.(transaction, claimed.job, failure.error);
       const remaining = await handlerOf(claimed).remaining(transaction, claimed.job, failure !== undefined);
       if (failure && remaining === "more") {
         const { code, message } = failure.error;
         if (!(await jobs.fail(claimed, { code, message }, failure.plan))) return { outcome: "lost" };
-        return stopping && !failure.plan.isOver ? { outcome: "handed_back" } : { outcome: "failed", error: failure.error };
+        return stopping ? { outcome: "handed_back" } : { outcome: "failed", error: failure.error };
       }
       if (!(await jobs.settle(claimed))) return { outcome: "lost" };
       if (remaining === "more") {
@@ -130,29 +144,32 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
 
   async function runOnce(claimed: ClaimedJob, signal: AbortSignal): Promise<Ended> {
     if (claimed.unended >= MOST_UNENDED) {
-      const message = `The job "${claimed.job.kind}" ended its process or held it up ${claimed.unended} times. It is only started again when somebody asks for it.`;
-      return end(claimed, { error: new AppError("internal_error", message), plan: { isOver: true } });
+      const message = `The job "${claimed.job.kind}" ran alone, and its process died or was held up, ${MOST_UNENDED - UNENDED_BESIDE_OTHERS} times. It is tried again, alone, in an hour.`;
+      return end(claimed, { error: new AppError("internal_error", message), plan: planAfter(AN_HOUR_SECONDS, ageSeconds(claimed)) });
     }
     try {
       if (claimed.unended > 0 && !(await queue.keepUnended(claimed))) return { outcome: "lost" };
       await within(claimed, () => handlerOf(claimed).step(claimed.job, signal));
       return await end(claimed);
     } catch (thrown) {
-      const plan = stopping ? { retryAfterSeconds: 0 } : planRetry((Date.now() - claimed.createdAt.getTime()) / 1_000);
+      const plan = stopping ? { retryAfterSeconds: 0 } : planRetry(ageSeconds(claimed));
       return end(claimed, { error: toAppError(thrown), plan });
     }
   }
 
-  function runAmongSuspects(claimed: ClaimedJob, signal: AbortSignal): Promise<Ended> {
-    const ended = suspects.then(() => runOnce(claimed, signal));
-    suspects = ended.catch(() => undefined);
+  /** Waits for all others at work that still have their claims; none is claimed meanwhile. */
+  function runAlone(claimed: ClaimedJob, signal: AbortSignal): Promise<Ended> {
+    const over = (work: Promise<unknown>, claim: AbortSignal) => abortable(() => work, claim).catch(() => undefined);
+    const others = [...atWork].filter(([job]) => !runsAlone(job)).map(([, { ended, claim }]) => over(ended, claim.signal));
+    const ended = Promise.all([lastAlone, ...others]).then(() => runOnce(claimed, signal));
+    lastAlone = over(ended, signal);
     return ended;
   }
 
   async function run(claimed: ClaimedJob, claim: AbortController, learn: (facts: WorkFacts) => void): Promise<void> {
     const began = performance.now();
     await letOthersRun(); // the embedded database answers without letting go of the event loop
-    const ended = await (claimed.unended > 1 ? runAmongSuspects : runOnce)(claimed, claim.signal);
+    const ended = await (runsAlone(claimed) ? runAlone : runOnce)(claimed, claim.signal);
     learn({ outcome: ended.outcome });
     onRun({ kind: claimed.job.kind, ms: performance.now() - began, ...ended });
   }
@@ -177,7 +194,7 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
       do {
         calledAgain = false;
         const room = concurrency - atWork.size;
-        moreWait = room <= 0;
+        moreWait = room <= 0 || [...atWork].some(([job, { claim }]) => runsAlone(job) && !claim.signal.aborted);
         if (stopping || moreWait) return;
         const claimed = await queue.claim(room);
         moreWait = claimed.length === room;

@@ -87,6 +87,9 @@ function toFailure(output: Partial<JobFailure> | null): JobFailure {
   return { code: output?.code ?? "internal_error", message: output?.message ?? "The process that ran the job ended." };
 }
 
+/** Runs that never ended count no longer. */
+const BEGIN_ANEW = `update pgboss.job set data = data - 'unended' where name = '${DEAD_LETTERS}' and data ? 'unended'`;
+
 const REDRIVE_LIMIT = 1_000;
 
 /** The overview of a database's jobs. Reads pg-boss' documented table (https://pgboss.io/sql): its own statistics lag by up to a minute. */
@@ -113,6 +116,7 @@ export function makeJobOverview(database: Database): JobOverview {
 
     async retryDead({ tenantId, ...about }) {
       const which = tenantId === null ? about : { tenantId, ...about };
+      await database.query({ name: "job-begin-anew", text: BEGIN_ANEW });
       const filter = { data: JSON.parse(JSON.stringify(which)) as object }; // drops undefined fields
       let moved = 0;
       while ((await boss.previewRedrive(DEAD_LETTERS, filter)).total > 0) {

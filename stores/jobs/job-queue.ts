@@ -22,8 +22,6 @@ export interface RetryPlan {
   retryAfterSeconds?: number;
   /** The next try is the last one. */
   isLast?: boolean;
-  /** The job becomes a dead letter at once. */
-  isOver?: boolean;
 }
 
 /** Changes to jobs in a database transaction. */
@@ -73,14 +71,21 @@ type StoredJob = Job & { unended?: number };
 
 const THIS_CLAIM = `name = '${QUEUE}' and id = $1 and retry_count = $2 and state = 'active'`;
 const KEEP_UNENDED = `update pgboss.job set data = data || jsonb_build_object('unended', $3::int) where ${THIS_CLAIM} returning id`;
-/** A retry by hand begins anew. */
-const END_TRIES = `update pgboss.job set data = data - 'unended', retry_limit = retry_count where ${THIS_CLAIM}`;
 
 /** An output without our code comes from pg-boss: the process died. */
-function toClaimed({ id, retryCount, data, createdOn, output }: JobWithMetadata<StoredJob>, claimedAt: number): ClaimedJob {
+function toClaimed(stored: JobWithMetadata<StoredJob>, claimedAt: number): ClaimedJob {
+  const { id, retryCount, retryLimit, data, createdOn, output } = stored;
   const { unended = 0, ...job } = data;
   const wasLeft = output !== null && output !== undefined && !("code" in output);
-  return { id, retryCount, job, claimedAt, createdAt: createdOn, unended: wasLeft ? unended + 1 : unended };
+  return {
+    id,
+    retryCount,
+    job,
+    claimedAt,
+    createdAt: createdOn,
+    unended: wasLeft ? unended + 1 : unended,
+    isLast: retryCount >= retryLimit,
+  };
 }
 
 const SUPERVISE_SECONDS = 5;
@@ -115,11 +120,9 @@ export function makeJobQueue(database: Database): JobQueue {
         const { affected } = (await boss.deleteJob(QUEUE, [{ id, retryCount }], db("job-settle"))) as Affected;
         return affected === 1;
       },
-      async fail({ id, retryCount }, failure, { retryAfterSeconds, isLast = false, isOver = false }) {
-        if (isOver) await transaction.query({ name: "job-end-tries", text: END_TRIES, values: [id, retryCount] });
+      async fail({ id, retryCount }, failure, { retryAfterSeconds, isLast = false }) {
         const { affected } = (await boss.fail(QUEUE, [{ id, retryCount }], failure, db("job-fail"))) as Affected;
         if (affected === 0) return false;
-        if (isOver) return true;
         if (retryAfterSeconds === undefined && !isLast) return true;
         const startAfter = retryAfterSeconds === undefined ? {} : { startAfter: retryAfterSeconds };
         await boss.update(QUEUE, undefined, { id, ...startAfter, ...(isLast ? { retryLimit: 0 } : {}), ...db() });

@@ -114,4 +114,6 @@ export interface ClaimedJob {
   createdAt: Date;
   /** Runs whose process died or lost its heartbeat. */
   unended: number;
+  /** Its failure makes a dead letter. */
+  isLast: boolean;
 }

@@ -8,6 +8,8 @@ import {
   type RunningJobs,
 } from "../../../memory/jobs/run-jobs.ts";
 import type { JobQueue } from "../../../stores/jobs/job-queue.ts";
+import { makeBoss, QUEUE } from "../../../stores/jobs/pg-boss.ts";
+import type { Database } from "../../../stores/postgres/database/database.ts";
 import { JOB_KINDS } from "../../../stores/jobs/job.ts";
 import { conversationOf } from "../../support/samples/sample-jobs.ts";
 
@@ -58,4 +60,15 @@ export function useRunners(): (queue: JobQueue, work?: FakeWork, options?: Parti
 /** Resolves never; rejects when the signal says so. */
 export function untilAborted(signal: AbortSignal): Promise<never> {
   return new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason as Error), { once: true }));
+}
+
+/** What the supervisor of another process does when nobody has touched what runs for a minute. */
+export async function takeOver(database: Database): Promise<void> {
+  const boss = makeBoss({ database, onError: () => undefined });
+  await boss.start();
+  await database.query({ text: "update pgboss.job set heartbeat_on = now() - interval '1 minute' where state = 'active'" });
+  await database.query({ text: "update pgboss.queue set monitor_on = null, monitor_claim_on = null, maintain_on = null" });
+  await boss.supervise(QUEUE);
+  await boss.stop({ graceful: false });
+  await database.query({ text: "update pgboss.job set start_after = now() where state = 'retry'" });
 }

@@ -1,31 +1,20 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
-import { makeBoss, QUEUE } from "../../../stores/jobs/pg-boss.ts";
+import { queryRow } from "../../../stores/postgres/database/database.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
-import { addJobs, claimOnly, conversationOf, failJob, sampleJob, useJobs } from "../../support/samples/sample-jobs.ts";
+import { addJobs, claimOnly, conversationOf, failJob, sampleJob, type SampleJob, useJobs } from "../../support/samples/sample-jobs.ts";
 import { waitUntil } from "../../support/wait-until.ts";
-import { useRunners } from "./job-runners.ts";
+import { takeOver, useRunners } from "./job-runners.ts";
 
 describeOnBothDatabases("jobs whose process died while they ran", (open) => {
   const jobs = useJobs(open);
   const start = useRunners();
 
-  /** What the supervisor of another process does when nobody has touched what runs for a minute. */
-  async function takeOver(): Promise<void> {
-    const { database } = jobs;
-    const boss = makeBoss({ database, onError: () => undefined });
-    await boss.start();
-    await database.query({ text: "update pgboss.job set heartbeat_on = now() - interval '1 minute' where state = 'active'" });
-    await database.query({ text: "update pgboss.queue set monitor_on = null, monitor_claim_on = null, maintain_on = null" });
-    await boss.supervise(QUEUE);
-    await boss.stop({ graceful: false });
-    await database.query({ text: "update pgboss.job set start_after = now() where state = 'retry'" });
-  }
-
   /** A process takes what is due, as the loop does, and dies, so many times. */
   async function die(deaths: number): Promise<void> {
     for (let death = 0; death < deaths; death++) {
       for (const claimed of await jobs.queue.claim(100)) if (claimed.unended > 0) await jobs.queue.keepUnended(claimed);
-      await takeOver();
+      await takeOver(jobs.database);
     }
   }
 
@@ -40,24 +29,48 @@ describeOnBothDatabases("jobs whose process died while they ran", (open) => {
     return { steps, outcomes: runner.outcomes(), runner };
   }
 
-  test("are started again after the first and the second death, and count them", async () => {
+  const dayOld = () => jobs.database.query({ text: "update pgboss.job set created_on = now() - interval '23 hours 30 minutes'" });
+  const dueAgain = () => jobs.database.query({ text: "update pgboss.job set start_after = now() where state = 'retry'" });
+  const minutesUntilDue = async (): Promise<number> => {
+    const text = "select extract(epoch from start_after - now())::float8 / 60 as minutes from pgboss.job where state = 'retry'";
+    return (await queryRow<{ minutes: number }>(jobs.database, { text })).minutes;
+  };
+
+  test.each([1, 2, 3, 4])("are started again after %i deaths, and count them", async (deaths) => {
     const job = sampleJob();
     await addJobs(jobs.queue, job);
-    await die(2);
+    await die(deaths);
     expect(await runUntil(1)).toMatchObject({ steps: [job.conversationId], outcomes: ["done"] });
   });
 
-  test("are dead letters after the third, listed with the reason, and run anew, with as many lives, when somebody asks for it", async () => {
+  test("wait for an hour after the fifth, listed with the reason, and then run alone", async () => {
     const job = sampleJob();
     await addJobs(jobs.queue, job);
-    await die(3);
+    await die(5);
     const { steps, outcomes, runner } = await runUntil(1);
     expect({ steps, outcomes }).toEqual({ steps: [], outcomes: ["failed"] });
-    expect(await jobs.overview.listDead(10, null)).toMatchObject([
-      { job, failure: { code: "internal_error", message: expect.stringContaining("held it up 3 times") } },
+    expect(await jobs.overview.listOf(job)).toMatchObject([
+      { state: "retrying", failure: { code: "internal_error", message: expect.stringContaining("tried again, alone, in an hour") } },
     ]);
+    expect(Math.round(await minutesUntilDue())).toBe(60);
     await runner.stop();
-    expect(await jobs.queue.claim(10)).toEqual([]);
+    await dueAgain();
+    expect(await runUntil(1)).toMatchObject({ steps: [job.conversationId], outcomes: ["done"] });
+  });
+
+  test("are dead letters when they die once more after a day, and run anew, with as many lives, when somebody asks for it", async () => {
+    const job = sampleJob();
+    await addJobs(jobs.queue, job);
+    await die(5);
+    await dayOld();
+    const { runner } = await runUntil(1);
+    await runner.stop();
+    expect(await jobs.overview.listDead(10, null)).toEqual([]);
+    await dueAgain();
+    await die(1);
+    expect(await jobs.overview.listDead(10, null)).toMatchObject([
+      { job: expect.objectContaining(job), failure: { message: "The process that ran the job ended." } },
+    ]);
     expect(await jobs.overview.retryDead({ tenantId: null })).toBe(1);
     expect(await claimOnly(jobs.queue)).toMatchObject({ job, unended: 0 });
   });
@@ -71,16 +84,46 @@ describeOnBothDatabases("jobs whose process died while they ran", (open) => {
     }
   });
 
-  test("that only waited beside the one that ended it are not dead letters with it", async () => {
+  test("that only waited in line while another ran alone are not counted with it", async () => {
     const [job, innocent] = [sampleJob(), sampleJob()];
     await addJobs(jobs.queue, job, innocent);
     await die(2);
-    // From here on suspects run one at a time: the first ends the process before the second has begun.
-    const first = (await jobs.queue.claim(100)).find((claimed) => conversationOf(claimed) === job.conversationId);
-    if (first) await jobs.queue.keepUnended(first);
-    await takeOver();
+    for (let death = 0; death < 3; death++) {
+      const first = (await jobs.queue.claim(100)).find((claimed) => conversationOf(claimed) === job.conversationId);
+      if (first) await jobs.queue.keepUnended(first);
+      await takeOver(jobs.database);
+    }
     const { steps, outcomes } = await runUntil(2);
     expect(steps).toEqual([innocent.conversationId]);
     expect(outcomes.sort()).toEqual(["done", "failed"]);
+  });
+
+  test("run alone after two deaths: when the others at work have ended, and none begins beside them", async () => {
+    const [first, second] = [sampleJob(), sampleJob()];
+    await addJobs(jobs.queue, first, second);
+    await die(2);
+    const [beside, later] = [sampleJob(), sampleJob()];
+    await addJobs(jobs.queue, beside);
+    const steps: string[] = [];
+    const gate = Promise.withResolvers<void>();
+    let atWork = 0;
+    let most = 0;
+    const runner = await start(jobs.queue, {
+      async step(id) {
+        steps.push(id);
+        most = Math.max(most, ++atWork);
+        if (id === beside.conversationId) await gate.promise;
+        else await sleep(300);
+        atWork--;
+      },
+    });
+    await waitUntil("the job beside them has begun", () => steps.length > 0);
+    await addJobs(jobs.queue, later);
+    await sleep(500);
+    gate.resolve();
+    await waitUntil("all have run", () => runner.runs.length === 4);
+    const ids = (...those: SampleJob[]): string[] => those.map(({ conversationId }) => conversationId).sort();
+    expect([steps.slice(0, 1), steps.slice(1, 3).sort(), steps.slice(3)]).toEqual([ids(beside), ids(first, second), ids(later)]);
+    expect(most).toBe(1);
   });
 });
