@@ -2,7 +2,7 @@ import { bulkhead } from "cockatiel";
 import { AppError } from "../../errors/app-error.ts";
 import type { IngestJob } from "../../stores/jobs/job.ts";
 import type { ChunkStore, DocumentToIngest, UnindexedChunk } from "../../stores/postgres/knowledge/chunk-store.ts";
-import { HEADING_SEPARATOR } from "../parsing/document.ts";
+import { type DocumentLimits, HEADING_SEPARATOR } from "../parsing/document.ts";
 import { parseDocument } from "../parsing/parse-document.ts";
 import type { Chunk } from "../parsing/split-document.ts";
 import { indexSwitchedOff } from "../erase/erase-jobs.ts";
@@ -19,6 +19,8 @@ interface IndexChunksParts {
   chunks: ChunkStore;
   index: ServingIndex;
   embedder: Pick<Embedder, "embedPassages">;
+  /** Default DOCUMENT_LIMITS. */
+  limits?: Partial<DocumentLimits>;
 }
 
 /** Documents parsed at a time: each may take most of a gigabyte and a core. */
@@ -36,8 +38,12 @@ export function makeIngestDocument(parts: IndexChunksParts): JobHandler<IngestJo
     async step({ tenantId, documentId }, signal) {
       const document = await parts.chunks.findDocument({ tenantId, documentId });
       if (!document || document.status === "failed") return;
-      if (document.bytes) return parsing.execute(() => storeChunks(parts.chunks, documentId, document, signal));
+      if (document.bytes) return parsing.execute(() => storeChunks(parts, documentId, document, signal));
       if (!(await indexChunks(documentId, document, signal))) await parts.chunks.publish({ tenantId, documentId });
+    },
+
+    async giveUp(transaction, job, { code, message }) {
+      if (code === "overloaded") await parts.chunks.giveUp(transaction, job, message);
     },
 
     remaining: (transaction, job) => remainingOf(parts.chunks, transaction, job),
@@ -58,11 +64,16 @@ async function remainingOf(chunks: Pick<ChunkStore, "lockAndCheck">, transaction
   return more ? "more" : "nothing";
 }
 
-async function storeChunks(chunks: ChunkStore, documentId: string, document: DocumentToIngest, signal: AbortSignal): Promise<void> {
+async function storeChunks(
+  { chunks, limits }: IndexChunksParts,
+  documentId: string,
+  document: DocumentToIngest,
+  signal: AbortSignal,
+): Promise<void> {
   const { bytes, contentType, title, tenantId } = document;
   if (!bytes) return;
   try {
-    const parsed = await parseDocument({ bytes, contentType, title }, signal);
+    const parsed = await parseDocument({ bytes, contentType, title }, signal, limits);
     if (parsed.length === 0) throw new AppError("document_unreadable", "There is no text in this document.");
     if (parsed.length > MAX_CHUNKS)
       throw new AppError("document_unreadable", `This document has more than ${MAX_CHUNKS} pieces of text. Split it.`);

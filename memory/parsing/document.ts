@@ -11,6 +11,7 @@ export interface DocumentLimits {
   expandedBytes: number;
   /** Of text and headings, in UTF-16 units. */
   characters: number;
+  /** Of processor time. */
   timeoutMs: number;
   /** Heap and buffers of the worker. */
   memoryBytes: number;

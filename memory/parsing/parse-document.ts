@@ -1,5 +1,6 @@
 import { Worker } from "node:worker_threads";
-import { abortable } from "../../models/deadlines.ts";
+import { abortable, startEventLoopTimer } from "../../models/deadlines.ts";
+import { AppError } from "../../errors/app-error.ts";
 import { packageFile } from "../../errors/package-file.ts";
 import {
   DOCUMENT_LIMITS,
@@ -32,9 +33,12 @@ export interface WorkerTask {
 /** `cause` is the error as text, for the log: errors lose their class between threads. */
 export type WorkerAnswer = { parts: DocumentPart[] } | { chunks: Chunk[] } | { reason: string; cause: string };
 
+/** The worker's first message. */
+export const BEGUN = "begun";
+
 /**
- * Parses a document into chunks, in a worker thread. Throws AppError `unsupported_media_type` or `document_unreadable`, or the signal's
- * reason.
+ * Parses a document into chunks, in a worker thread. Throws AppError `unsupported_media_type`, `document_unreadable`, `overloaded` when the
+ * thread got too little of the machine, or the signal's reason.
  */
 export async function parseDocument(
   document: UploadedDocument,
@@ -60,6 +64,7 @@ async function readInWorker(
   const limits = { ...DOCUMENT_LIMITS, ...changed };
   assertSize(document, limits);
   const answer = await runParseWorker({ bytes: new Uint8Array(bytes), ...readContentType(contentType), limits, isCut }, signal);
+  if (answer === "late") throw late(title, limits);
   if ("reason" in answer) throw unreadable(answer.reason, { title, cause: answer.cause });
   return answer;
 }
@@ -67,15 +72,23 @@ async function readInWorker(
 const WORKER_FILE = packageFile(import.meta.url.endsWith(".ts") ? "memory/parsing/parse-worker.ts" : "dist/parse-worker.js");
 
 const MIB = 2 ** 20;
-const MEMORY_CHECK_MS = 50;
+const CHECK_MS = 50;
 /** A large allocation beyond V8's own limit may end the whole process, so ours is a fourth of it. */
 const HEAP_SHARE_OF_V8 = 1 / 4;
 const SMALLEST_V8_HEAP_MIB = 1024;
 
+/** A busy machine runs a thread for a part of the time. The limit holds before the thread has begun, and after. */
+const WALL_TIME = 4;
+
+function late(title: string | undefined, { timeoutMs }: DocumentLimits): AppError {
+  const problem = `The document ${JSON.stringify(title ?? "")} was not read within ${(WALL_TIME * timeoutMs) / 1000} s, while the machine was busy.`;
+  return new AppError("overloaded", `${problem} Let it be read again when there is less to do.`);
+}
+
 const TOO_MUCH_MEMORY = "it takes too much memory to read. Split it into smaller documents.";
 
-/** Stops the thread even in an endless loop. Rejects with the signal's reason; every other end is an answer. */
-async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<WorkerAnswer> {
+/** Stops the thread even in an endless loop. Rejects with the signal's reason; every other end is an answer, or that it came too late. */
+async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<WorkerAnswer | "late"> {
   signal.throwIfAborted();
   const { timeoutMs, memoryBytes } = task.limits;
   const worker = new Worker(WORKER_FILE, {
@@ -90,33 +103,43 @@ async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<Wo
   });
   worker.stdout.resume();
   worker.stderr.resume();
-  const { promise, resolve } = Promise.withResolvers<WorkerAnswer>();
+  const { promise, resolve } = Promise.withResolvers<WorkerAnswer | "late">();
   const giveUp = (reason: string, cause: string): void => resolve({ reason, cause });
-  worker.once("message", (answer: WorkerAnswer) => resolve(answer));
+  const startTimer = () => startEventLoopTimer(WALL_TIME * timeoutMs, () => resolve("late"));
+  let stopTimer = startTimer();
+  worker.on("message", (message: WorkerAnswer | typeof BEGUN) => {
+    if (message !== BEGUN) return resolve(message);
+    stopTimer();
+    stopTimer = startTimer();
+  });
   worker.on("error", (error: NodeJS.ErrnoException) => {
     const reason =
       error.code === "ERR_WORKER_OUT_OF_MEMORY" ? TOO_MUCH_MEMORY : "the program that reads it failed. Save it as another type.";
     giveUp(reason, String(error));
   });
   worker.once("exit", (code) => giveUp("the program that reads it ended early. Save it as another type.", `exit code ${code}`));
-  const slow = `reading it took longer than ${timeoutMs / 1000} s. Split it into smaller documents.`;
-  const deadline = setTimeout(() => giveUp(slow, "deadline"), timeoutMs);
-  // V8 does not count buffers, into which streams are unpacked.
-  const watch = setInterval(() => {
-    worker.getHeapStatistics().then(
-      ({ used_heap_size: heap, external_memory: buffers }) => {
-        if (heap + buffers > memoryBytes) giveUp(TOO_MUCH_MEMORY, `${heap} bytes of heap, ${buffers} of buffers`);
-      },
-      () => undefined, // it has ended
-    );
-  }, MEMORY_CHECK_MS);
+  const slow = `reading it took longer than ${timeoutMs / 1000} s of processor time. Split it into smaller documents.`;
+  async function check(): Promise<void> {
+    // V8 does not count buffers, into which streams are unpacked.
+    const { used_heap_size: heap, external_memory: buffers } = await worker.getHeapStatistics();
+    if (heap + buffers > memoryBytes) giveUp(TOO_MUCH_MEMORY, `${heap} bytes of heap, ${buffers} of buffers`);
+    const { user, system } = await cpuUsageOf(worker);
+    if ((user + system) / 1_000 > timeoutMs) giveUp(slow, "processor time");
+  }
+  const watch = setInterval(() => void check().catch(() => undefined), CHECK_MS); // it fails when the thread has ended
+
   try {
     return await abortable(() => promise, signal);
   } finally {
-    clearTimeout(deadline);
+    stopTimer();
     clearInterval(watch);
     await worker.terminate();
   }
+}
+
+/** Nothing where Node cannot tell (before 24.6): then only time counts. */
+async function cpuUsageOf(worker: Worker): Promise<NodeJS.CpuUsage> {
+  return "cpuUsage" in worker ? worker.cpuUsage() : { user: 0, system: 0 };
 }
 
 /** PDF readers accept other bytes before "%PDF-". */

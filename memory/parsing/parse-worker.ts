@@ -1,12 +1,13 @@
 import { inspect } from "node:util";
 import { parentPort, workerData } from "node:worker_threads";
-import { checkContent, decodeText, type WorkerAnswer, type WorkerTask } from "./parse-document.ts";
+import { BEGUN, checkContent, decodeText, type WorkerAnswer, type WorkerTask } from "./parse-document.ts";
 import { storableText } from "../../text/storable-text.ts";
 import { type DocumentPart, UnreadableReason } from "./document.ts";
 import { splitDocument } from "./split-document.ts";
 
 /** The thread that reads one document and answers once. */
 const task = workerData as WorkerTask;
+parentPort?.postMessage(BEGUN);
 const answer = await readAll(task)
   .then(async (parts): Promise<WorkerAnswer> => (task.isCut ? { chunks: await splitDocument(parts) } : { parts }))
   .catch((error: unknown): WorkerAnswer => ({ reason: reasonOf(error), cause: inspect(error) }));

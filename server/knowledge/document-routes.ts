@@ -38,6 +38,7 @@ const Document = z.object({
   status: z.enum(["pending", "indexed", "failed"]),
   chunk_count: z.int(),
   error: z.string().nullable(),
+  can_read_again: z.boolean().describe("It was not read in time, and its file is kept."),
   external_id: z.string().nullable(),
   metadata: z.record(z.string(), z.unknown()),
   created_at: time,
@@ -112,6 +113,12 @@ export const documentOperations = operationGroup({
         errors: ["not_found"],
       },
     ),
+    readDocumentAgain: route("POST /api/v1/knowledge/:kb/documents/:document/read", "Reads a document again that was not read in time", {
+      details: "One that is read or waits stays as it is.",
+      params,
+      answers: { 202: jsonAnswer(Document, "Taken; `status` in the list tells when it is indexed.") },
+      errors: ["not_found", "document_unreadable"],
+    }),
     deleteDocument: route("DELETE /api/v1/knowledge/:kb/documents/:document", "Deletes a document", {
       params,
       answer: DeletedDocuments,
@@ -147,8 +154,8 @@ const readDocumentBody: RequestHandler = (request, response, next) => {
   return (isJson ? readDocumentJson : readDocumentBytes)(request, response, next);
 };
 
-const toDocument = ({ id, title, status, chunkCount, error, externalId, metadata, createdAt }: StoredDocument) => {
-  return { id, title, status, chunk_count: chunkCount, error, external_id: externalId, metadata, created_at: createdAt };
+const toDocument = ({ chunkCount, canReadAgain, externalId, createdAt, ...document }: StoredDocument) => {
+  return { ...document, chunk_count: chunkCount, can_read_again: canReadAgain, external_id: externalId, created_at: createdAt };
 };
 
 const toPassage = ({ id, documentId, title, heading, position, text }: StoredPassage) => {
@@ -210,6 +217,18 @@ export function documentRoutes({ stores, memory }: AppParts): Router {
       const last = passages.length > limit ? shown.at(-1) : undefined;
       response.json({ passages: shown.map(toPassage), next: last ? String(last.position) : null });
     },
+    readDocumentAgain: [
+      requireWholeTenant,
+      async (request, response) => {
+        const place = placeOf(request, response);
+        const documentId = parseUuid("document id", request.params["document"]);
+        const document = await documents.readAgain(place, documentId);
+        if (!document) throw noSuchDocument(documentId, place);
+        if (document.status === "failed")
+          throw new AppError("document_unreadable", `The file of the document ${documentId} is not kept. Mend it and upload it again.`);
+        response.status(202).json(toDocument(document));
+      },
+    ],
     deleteDocument: [
       requireWholeTenant,
       async (request, response) => {

@@ -1,4 +1,5 @@
 import { expect, test } from "@jest/globals";
+import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { zhViews } from "../../web/texts/views/zh-views.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
 import { findingsOn } from "./findings.ts";
@@ -57,6 +58,28 @@ describePage("documents on the page", startOfflineService, (on) => {
     await tested.press(t.remove, ferries);
     await tested.press(t.remove, page.getByRole("dialog"));
     await ferries.waitFor({ state: "detached" });
+  });
+
+  test("a document that was not read in time is read again when somebody presses for it", async () => {
+    const knowledge = makeKnowledgeClient(on.url);
+    await knowledge.put("late", { description: "Late papers" });
+    await knowledge.add("late", { title: "late.md", text: "# Ferries\n\nAt noon." });
+    await knowledge.settled("late");
+    const database = await openPostgres(on.databaseUrl);
+    await database.query({
+      text: "delete from knowledge_chunks using knowledge_documents where document_id = knowledge_documents.id and title = 'late.md'",
+    });
+    const text = "update knowledge_documents set status = 'failed', error = 'Late.', source = '# Ferries' where title = 'late.md'";
+    await database.query({ text });
+    await database.close();
+    const tested = await on.open({ at: "/#/documents/late" });
+    const late = tested.page.locator("[data-document='late.md']");
+    await late.getByText(t.states.failed).waitFor();
+    await tested.press(t.readAgain, late);
+    await late.getByText(t.states.indexed).waitFor();
+    expect(await late.getByText(t.readAgain).count()).toBe(0);
+    expect(await findingsOn(tested.page)).toEqual([]);
+    await knowledge.remove("late");
   });
 
   test("on a phone nothing is cut off, in Chinese", async () => {

@@ -29,11 +29,11 @@ export interface PageService {
 }
 
 /** Starts a service process with a database of its own, the offline model and all layers of memory unless `environment` differs. */
-export async function startOfflineService(environment: Record<string, string> = {}): Promise<PageService> {
+export async function startOfflineService(environment: Record<string, string> = {}): Promise<PageService & { databaseUrl: string }> {
   const database = await createRealDatabase();
   const layers = { ENABLE_EPISODIC_MEMORY: "true", ENABLE_CORE_MEMORY: "true", MEMORY_READ_TIMEOUT_MS: "10000" };
   const { url } = await startServiceProcess({ DATABASE_URL: database.url, ...layers, ...environment });
-  return { url, close: () => killServiceProcesses().then(database.drop) };
+  return { url, databaseUrl: database.url, close: () => killServiceProcesses().then(database.drop) };
 }
 
 /** Starts a service process whose model answers what it is told. Without the layers of memory unless `environment` switches them on. */

@@ -75,6 +75,8 @@ export const listPassages = (prefix: string, documentId: string, after: string |
   call<Api.PassageList>(`${base(prefix)}/documents/${documentId}/passages${query({ limit: 20, after })}`);
 export const removeDocument = (prefix: string, documentId: string) =>
   call<Api.DeletedDocuments>(`${base(prefix)}/documents/${documentId}`, { method: "DELETE" });
+export const readDocumentAgain = (prefix: string, documentId: string) =>
+  call<Api.Document>(`${base(prefix)}/documents/${documentId}/read`, { method: "POST" });
 export const findPassages = (prefix: string, text: string) => call<Api.FoundPassages>(`${base(prefix)}/passages${query({ query: text })}`);
 export const readJobs = () => call<Api.JobsAnswer>(`${API}/jobs`);
 export const listUsage = (by: "day" | "model" | "user") => call<Api.UsageList>(`${API}/usage${query({ by, limit: 60 })}`);

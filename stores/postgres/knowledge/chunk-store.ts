@@ -45,6 +45,8 @@ export interface ChunkStore {
   /** Stores the chunks and drops the source; false when the document is gone or already read. */
   saveChunks(document: OwnedDocument, chunks: readonly ChunkToStore[], headings?: string): Promise<boolean>;
   fail(document: OwnedDocument, reason: string): Promise<void>;
+  /** The same, but the source is kept, so that the document can be read again. */
+  giveUp(transaction: Queryable, document: OwnedDocument, reason: string): Promise<void>;
   listUnindexed(document: OwnedDocument, indexName: string, limit: number): Promise<UnindexedChunk[]>;
   /** False when one is gone. */
   markIndexed(document: OwnedDocument, chunkIds: readonly string[], indexName: string): Promise<boolean>;
@@ -162,6 +164,14 @@ export function makeChunkStore(database: Database, queue: JobQueue = makeJobQueu
       await database.query({
         name: "chunk-fail",
         text: "update knowledge_documents set status = 'failed', error = $3, source = null, updated_at = clock_timestamp() where id = $1 and tenant_id = $2",
+        values: [...owned(document), reason],
+      });
+    },
+
+    async giveUp(transaction, document, reason) {
+      await transaction.query({
+        name: "chunk-give-up",
+        text: "update knowledge_documents set status = 'failed', error = $3, updated_at = clock_timestamp() where id = $1 and tenant_id = $2 and status = 'pending'",
         values: [...owned(document), reason],
       });
     },

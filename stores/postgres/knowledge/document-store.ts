@@ -25,6 +25,8 @@ export interface StoredDocument {
   /** 0 while it is pending. */
   chunkCount: number;
   error: string | null;
+  /** It failed, and its source is kept. */
+  canReadAgain: boolean;
   externalId: string | null;
   metadata: Record<string, unknown>;
   createdAt: Date;
@@ -47,11 +49,13 @@ export interface DocumentStore {
   list(place: DocumentPlace, page: PageRequest): Promise<Page<StoredDocument>>;
   /** Null when there is none. */
   find(place: DocumentPlace, documentId: string): Promise<StoredDocument | null>;
+  /** Adds the job of a document that failed and can be read again; what it is then. Null when there is none. */
+  readAgain(place: DocumentPlace, documentId: string): Promise<StoredDocument | null>;
   /** False when there is none. */
   remove(place: DocumentPlace, documentId: string): Promise<boolean>;
 }
 
-const COLUMNS = `id, title, status, chunk_count as "chunkCount", error, external_id as "externalId", metadata, created_at as "createdAt"`;
+const COLUMNS = `id, title, status, chunk_count as "chunkCount", error, status = 'failed' and source is not null as "canReadAgain", external_id as "externalId", metadata, created_at as "createdAt"`;
 
 const ADD = `
 insert into knowledge_documents (id, tenant_id, prefix, external_id, title, content_type, metadata, status, source, created_at, updated_at)
@@ -63,6 +67,10 @@ const SUPERSEDE = `
 delete from knowledge_documents
 where tenant_id = $1 and prefix = $2 and external_id = $3 and status <> 'indexed' and id <> $4
 returning id`;
+
+const READ_AGAIN = `
+update knowledge_documents set status = 'pending', error = null, updated_at = clock_timestamp()
+where tenant_id = $1 and prefix = $2 and id = $3 and status = 'failed' and source is not null returning id`;
 
 const LIST = `
 select ${COLUMNS} from knowledge_documents
@@ -83,6 +91,15 @@ export async function addChunkSweeps(
 
 /** The documents of a database; `queue` takes the jobs that read them. */
 export function makeDocumentStore(database: Database, queue: JobQueue = makeJobQueue(database)): DocumentStore {
+  async function find({ tenantId, prefix }: DocumentPlace, documentId: string): Promise<StoredDocument | null> {
+    const [found] = await database.query<StoredDocument>({
+      name: "document-find",
+      text: `select ${COLUMNS} from knowledge_documents where tenant_id = $1 and prefix = $2 and id = $3`,
+      values: [tenantId, prefix, documentId],
+    });
+    return found ?? null;
+  }
+
   return {
     add: ({ tenantId, prefix }, { title, contentType, bytes, externalId, metadata }) =>
       queue
@@ -115,13 +132,15 @@ export function makeDocumentStore(database: Database, queue: JobQueue = makeJobQ
       return toPage(rows, page.limit);
     },
 
-    async find({ tenantId, prefix }, documentId) {
-      const [found] = await database.query<StoredDocument>({
-        name: "document-find",
-        text: `select ${COLUMNS} from knowledge_documents where tenant_id = $1 and prefix = $2 and id = $3`,
-        values: [tenantId, prefix, documentId],
+    find,
+
+    async readAgain(place, documentId) {
+      const values = [place.tenantId, place.prefix, documentId];
+      await queue.transaction(async (transaction, jobs) => {
+        const [document] = await transaction.query({ name: "document-read-again", text: READ_AGAIN, values });
+        if (document) await jobs.add([{ kind: "ingest", tenantId: place.tenantId, documentId }]);
       });
-      return found ?? null;
+      return find(place, documentId);
     },
 
     remove: (place, documentId) =>

@@ -10,6 +10,7 @@ const response = ({ turn }: Person): string => `/v1/responses/resp_${turn.turnId
 const openaiConversation = ({ turn }: Person): string => `/v1/conversations/conv_${turn.conversation_id}`;
 const thread = ({ turn }: Person): string => `/langgraph/threads/${turn.conversation_id}`;
 const run = (person: Person): string => `${thread(person)}/runs/${person.turn.turnId}`;
+const message = ({ questionId }: Person): string => `/api/v1/messages/${questionId}`;
 const conversation = ({ turn }: Person): string => `/api/v1/conversations/${turn.conversation_id}`;
 
 export const READS: Record<string, ReadRoute> = {
@@ -21,11 +22,8 @@ export const READS: Record<string, ReadRoute> = {
   "GET /api/v1/conversations/:id/summary": { address: (person) => `${conversation(person)}/summary`, holds: "own" },
   "GET /api/v1/conversations/:id/context": { address: (person) => `${conversation(person)}/context?message=town`, holds: "nothing" },
   "GET /api/v1/conversations/:id/jobs": { address: (person) => `${conversation(person)}/jobs`, holds: "nothing" },
-  "GET /api/v1/messages/:id": { address: ({ questionId }) => `/api/v1/messages/${questionId}`, holds: "own" },
-  "GET /api/v1/messages/:id/attachments/:position": {
-    address: ({ questionId }) => `/api/v1/messages/${questionId}/attachments/0`,
-    holds: "own",
-  },
+  "GET /api/v1/messages/:id": { address: message, holds: "own" },
+  "GET /api/v1/messages/:id/attachments/:position": { address: (person) => `${message(person)}/attachments/0`, holds: "own" },
   "GET /api/v1/turns/:id": { address: ({ turn }) => `/api/v1/turns/${turn.turnId}`, holds: "nothing" },
   "GET /api/v1/turns/:id/stream": { address: ({ turn }) => `/api/v1/turns/${turn.turnId}/stream`, holds: "nothing" },
   "GET /api/v1/users/:id/episodes": { address: (person) => `${user(person)}/episodes?query=town&limit=100`, holds: "own" },
@@ -155,6 +153,7 @@ export const WRITES: Record<string, string> = {
   "PUT /api/v1/knowledge/:kb": "what-everybody-reads: each tenant has its own base",
   "DELETE /api/v1/knowledge/:kb": "what-everybody-reads: the knowledge of another tenant",
   "POST /api/v1/knowledge/:kb/documents": "what-everybody-reads: the knowledge of another tenant",
+  "POST /api/v1/knowledge/:kb/documents/:document/read": "what-everybody-reads: the knowledge of another tenant",
   "DELETE /api/v1/knowledge/:kb/documents/:document": "what-everybody-reads: the knowledge of another tenant",
   "POST /api/v1/chat/ui-messages": "ui-messages: each has a chat of its own, with the same id as the others",
   "POST /langgraph/assistants/search": "threads-of-others",
@@ -210,7 +209,7 @@ export const FOREIGN_IDS: { method: string; address: (person: Person) => string;
   { method: "DELETE", address: conversation },
   { method: "PUT", address: ({ questionId }) => `/api/v1/messages/${questionId}/rating`, body: { value: 1 } },
   { method: "DELETE", address: ({ questionId }) => `/api/v1/messages/${questionId}/rating` },
-  { method: "GET", address: ({ questionId }) => `/api/v1/messages/${questionId}` },
+  { method: "GET", address: message },
   { method: "GET", address: ({ questionId }) => `/api/v1/messages/${questionId}/attachments/0` },
   { method: "GET", address: ({ turn }) => `/api/v1/turns/${turn.turnId}` },
   { method: "GET", address: ({ turn }) => `/api/v1/turns/${turn.turnId}/steps` },

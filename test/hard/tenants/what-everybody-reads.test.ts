@@ -151,6 +151,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
         ["DELETE", "only-acme"],
         ["GET", "only-acme/documents"],
         ["GET", `handbook/passages/${passageId}`],
+        ["POST", `handbook/documents/${documentId}/read`],
         ["DELETE", `handbook/documents/${documentId}`],
         ["DELETE", `only-acme/documents/${documentId}`],
       ] as const) {

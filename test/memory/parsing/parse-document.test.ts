@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { DOCUMENT_LIMITS } from "../../../memory/parsing/document.ts";
 import { assertLooksReadable, parseDocument } from "../../../memory/parsing/parse-document.ts";
@@ -194,4 +195,18 @@ test.each([
   else setTimeout(() => controller.abort(reason), afterMs);
   await expect(parseDocument({ bytes, contentType: "text/html", title: "long" }, controller.signal)).rejects.toBe(reason);
   expect(process.getActiveResourcesInfo()).not.toContain("MessagePort");
+});
+
+test("a document is read although the process could do nothing else for longer than the limit", async () => {
+  const reading = parseSample("text/plain", "words", { timeoutMs: 500 });
+  await sleep(50); // the thread has begun to start
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000);
+  expect(await reading).toEqual([{ heading: "", text: "words" }]);
+});
+
+test("a document whose thread does not answer in time can be read again", async () => {
+  await expect(parseSample("text/plain", "words", { timeoutMs: 1 })).rejects.toMatchObject({
+    code: "overloaded",
+    message: expect.stringContaining('"sample" was not read within'),
+  });
 });

@@ -203,6 +203,20 @@ describe("knowledge bases over HTTP", () => {
     expect({ status: answer.status, code: answer.json.error.code }).toEqual({ status, code });
   });
 
+  test("a document is read again only when its file is kept, and one that is read stays as it is", async () => {
+    await acme.put("again", { description: "Papers" });
+    await acme.upload("again", { title: "broken" }, "application/pdf", "%PDF-1.7 and nothing more");
+    await acme.add("again", { title: "read", text: "Words." });
+    const documents = await acme.settled("again");
+    const idOf = (status: string): string => documents.find((document) => document.status === status)?.id ?? "";
+    expect(documents.map(({ can_read_again }) => can_read_again)).toEqual([false, false]);
+    const refused = await acme.readAgain("again", idOf("failed"));
+    expectRefusal(refused, { status: 422, code: "document_unreadable", says: /is not kept\. Mend it and upload it again/ });
+    expect(await acme.readAgain("again", idOf("indexed"))).toMatchObject({ status: 202, json: { status: "indexed" } });
+    expectRefusal(await acme.readAgain("travel", idOf("indexed")), { status: 404, code: "not_found" });
+    await acme.remove("again");
+  });
+
   test("a document for a base that is not there is 404, and one that is too large 413", async () => {
     expectRefusal(await acme.add("nowhere", { title: "x", text: "y" }), { status: 404, code: "not_found", says: /"nowhere"/ });
     const large = new Uint8Array(21 * 1024 * 1024).fill(97);

@@ -8,6 +8,7 @@ export interface ShownDocument {
   status: "pending" | "indexed" | "failed";
   chunk_count: number;
   error: string | null;
+  can_read_again: boolean;
   external_id: string | null;
   metadata: Record<string, unknown>;
 }
@@ -32,6 +33,7 @@ export function makeKnowledgeClient(url: string, headers: Record<string, string>
         body: bytes,
       }),
     list,
+    readAgain: (kb: string, id: string) => postJson<ErrorBody & ShownDocument>(at(`${kb}/documents/${id}/read`), {}, headers),
     remove: (path: string) => callApi(at(path), { method: "DELETE", headers }),
     /** All documents, when none is pending any more. */
     settled(kb: string): Promise<ShownDocument[]> {

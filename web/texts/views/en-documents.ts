@@ -16,6 +16,7 @@ export const enDocuments = {
   states: { pending: "being read", indexed: "ready", failed: "failed" },
   passages: (count: number) => (count === 1 ? "1 passage" : `${count} passages`),
   none: "No documents yet.",
+  readAgain: "Read again",
   remove: "Delete",
   removeAsk: (title: string) => `Delete “${title}”?`,
   removeExplain: "Answers that cited it keep its title and lose its text.",

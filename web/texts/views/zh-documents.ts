@@ -18,6 +18,7 @@ export const zhDocuments: typeof enDocuments = {
   states: { pending: "读取中", indexed: "就绪", failed: "失败" },
   passages: (count) => `${count} 个段落`,
   none: "还没有文档。",
+  readAgain: "重新读取",
   remove: "删除",
   removeAsk: (title) => `删除“${title}”？`,
   removeExplain: "引用过它的回答会保留标题，但不再有原文。",

@@ -1,5 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
-import { listDocuments, removeDocument } from "../../api/view-endpoints.ts";
+import { listDocuments, readDocumentAgain, removeDocument } from "../../api/view-endpoints.ts";
 import type { Document } from "../../api/types.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { Button, QuietButton } from "../button.tsx";
@@ -12,7 +12,14 @@ const LOOK_AGAIN_MS = 1_500;
 /** While the service is away. */
 const TRY_AGAIN_MS = 4_000;
 
-function DocumentRow({ prefix, document, onDelete }: { prefix: string; document: Document; onDelete: () => void }) {
+interface DocumentRowParts {
+  prefix: string;
+  document: Document;
+  onDelete: () => void;
+  onReadAgain: () => void;
+}
+
+function DocumentRow({ prefix, document, onDelete, onReadAgain }: DocumentRowParts) {
   const t = texts.value.documents;
   const { title, status, error, created_at } = document;
   return (
@@ -29,6 +36,7 @@ function DocumentRow({ prefix, document, onDelete }: { prefix: string; document:
       )}
       {status === "indexed" && <DocumentPassages prefix={prefix} document={document} />}
       <div class="actions start">
+        {document.can_read_again && <QuietButton onClick={onReadAgain}>{t.readAgain}</QuietButton>}
         <QuietButton onClick={onDelete}>{t.remove}</QuietButton>
       </div>
     </li>
@@ -55,11 +63,18 @@ export function DocumentList({ prefix }: { prefix: string }) {
     const page = await listDocuments(prefix, next);
     setOlder({ documents: [...(older?.documents ?? []), ...page.documents], next: page.next });
   }
+  function reload(): void {
+    setOlder(null);
+    loaded.reload();
+  }
+  async function readAgain({ id }: Document): Promise<void> {
+    await readDocumentAgain(prefix, id);
+    reload();
+  }
   async function remove({ id }: Document): Promise<void> {
     await removeDocument(prefix, id);
     setDeleting(null);
-    setOlder(null);
-    loaded.reload();
+    reload();
   }
 
   return (
@@ -71,7 +86,13 @@ export function DocumentList({ prefix }: { prefix: string }) {
             {documents.length === 0 && <p class="quiet">{t.none}</p>}
             <ul class="cards">
               {[...documents, ...(older?.documents ?? [])].map((document) => (
-                <DocumentRow key={document.id} prefix={prefix} document={document} onDelete={() => setDeleting(document)} />
+                <DocumentRow
+                  key={document.id}
+                  prefix={prefix}
+                  document={document}
+                  onDelete={() => setDeleting(document)}
+                  onReadAgain={() => run(() => readAgain(document))}
+                />
               ))}
             </ul>
           </>
