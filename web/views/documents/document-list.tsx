@@ -12,12 +12,7 @@ const LOOK_AGAIN_MS = 1_500;
 /** While the service is away. */
 const TRY_AGAIN_MS = 4_000;
 
-interface DocumentRowParts {
-  prefix: string;
-  document: Document;
-  onDelete: () => void;
-  onReadAgain: () => void;
-}
+type DocumentRowParts = { prefix: string; document: Document } & Record<"onDelete" | "onReadAgain", () => void>;
 
 function DocumentRow({ prefix, document, onDelete, onReadAgain }: DocumentRowParts) {
   const t = texts.value.documents;
@@ -63,18 +58,11 @@ export function DocumentList({ prefix }: { prefix: string }) {
     const page = await listDocuments(prefix, next);
     setOlder({ documents: [...(older?.documents ?? []), ...page.documents], next: page.next });
   }
-  function reload(): void {
+  async function change(document: Document, ask: typeof removeDocument | typeof readDocumentAgain): Promise<void> {
+    await ask(prefix, document.id);
+    setDeleting(null);
     setOlder(null);
     loaded.reload();
-  }
-  async function readAgain({ id }: Document): Promise<void> {
-    await readDocumentAgain(prefix, id);
-    reload();
-  }
-  async function remove({ id }: Document): Promise<void> {
-    await removeDocument(prefix, id);
-    setDeleting(null);
-    reload();
   }
 
   return (
@@ -91,7 +79,7 @@ export function DocumentList({ prefix }: { prefix: string }) {
                   prefix={prefix}
                   document={document}
                   onDelete={() => setDeleting(document)}
-                  onReadAgain={() => run(() => readAgain(document))}
+                  onReadAgain={() => run(() => change(document, readDocumentAgain))}
                 />
               ))}
             </ul>
@@ -101,7 +89,12 @@ export function DocumentList({ prefix }: { prefix: string }) {
       {note}
       {next !== null && <Button onClick={() => run(more)}>{texts.value.more}</Button>}
       {deleting && (
-        <Confirm title={t.removeAsk(deleting.title)} go={t.remove} action={() => remove(deleting)} onClose={() => setDeleting(null)}>
+        <Confirm
+          title={t.removeAsk(deleting.title)}
+          go={t.remove}
+          action={() => change(deleting, removeDocument)}
+          onClose={() => setDeleting(null)}
+        >
           {t.removeExplain}
         </Confirm>
       )}
