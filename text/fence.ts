@@ -6,8 +6,25 @@ export interface FencedPiece {
   text: string;
 }
 
-const TAGS = `core_memory conversation_summary earlier_exchanges passages earlier_summary user_message assistant_message
-knowledge_bases attachments user_wishes tool_output available_skills`;
+/** The tags of all fences: no text within a fence can write one of them. */
+export const FENCE_TAGS = [
+  "core_memory",
+  "conversation_summary",
+  "conversation",
+  "earlier_exchanges",
+  "earlier_notes",
+  "passages",
+  "earlier_summary",
+  "user_message",
+  "assistant_message",
+  "knowledge_bases",
+  "agents",
+  "attachments",
+  "user_wishes",
+  "tool_output",
+  "available_skills",
+] as const;
+export type FenceTag = (typeof FENCE_TAGS)[number];
 
 /** In angle brackets of chat templates: Llama, Mistral, Gemma, Qwen, GLM, Command, T5. ChatML and DeepSeek write bars. */
 const ANGLE_TOKENS = `s sys bos eos pad unk sop eop image think bos_token eos_token start_of_turn end_of_turn start_of_image end_of_image
@@ -25,7 +42,7 @@ const BLANK = "[\\s\\p{Cf}]*";
 const BAR = "[|｜]";
 
 const ANGLE = new RegExp(
-  `[<＜﹤](?=${BLANK}(?:${BAR}|(?:/${BLANK})?(?:${anyOf(TAGS)}|${anyOf(ANGLE_TOKENS)}${BLANK}[>＞﹥])|[\\w]{1,40}${BAR}[>＞﹥]|(?:reserved|unused|special|extra_id|seed:)[_\\w:]{0,40}>))`,
+  `[<＜﹤](?=${BLANK}(?:${BAR}|(?:/${BLANK})?(?:${anyOf(FENCE_TAGS.join(" "))}|${anyOf(ANGLE_TOKENS)}${BLANK}[>＞﹥])|[\\w]{1,40}${BAR}[>＞﹥]|(?:reserved|unused|special|extra_id|seed:)[_\\w:]{0,40}>))`,
   "giu",
 );
 const SQUARE = new RegExp(`[[［](?=${BLANK}(?:${BAR}|(?:/${BLANK})?${anyOf(SQUARE_TOKENS)}${BLANK}[\\]］]))`, "giu");
@@ -58,17 +75,17 @@ export function quotePiece({ label, text }: FencedPiece): string {
   return label === undefined ? quoteLines(text) : `${onOneLine(label)}\n${quoteLines(text)}`;
 }
 
-export function fenceQuoted(tag: string, quoted: readonly string[]): string {
+export function fenceQuoted(tag: FenceTag, quoted: readonly string[]): string {
   return `<${tag}>\n${quoted.length > 0 ? quoted.join("\n") : NOTHING}\n</${tag}>`;
 }
 
 /** Remembered text between tags, each line behind "> ". It cannot close the tag, open another or end the message. */
-export function fence(tag: string, pieces: readonly FencedPiece[]): string {
+export function fence(tag: FenceTag, pieces: readonly FencedPiece[]): string {
   return fenceQuoted(tag, pieces.map(quotePiece));
 }
 
 export interface ReadFence {
-  tag: string;
+  tag: FenceTag;
   pieces: FencedPiece[];
 }
 
@@ -77,11 +94,11 @@ export function readFences(prompt: string): { fences: ReadFence[]; rest: string 
   const fences: ReadFence[] = [];
   const lines = prompt.split("\n");
   let behind = 0;
-  let open: { tag: string; pieces: { label?: string; lines: string[] }[] } | null = null;
+  let open: { tag: FenceTag; pieces: { label?: string; lines: string[] }[] } | null = null;
   for (const [position, line] of lines.entries()) {
     if (open === null) {
-      const tag = /^<([a-z_]+)>$/u.exec(line)?.[1];
-      if (tag !== undefined && TAGS.split(/\s/u).includes(tag)) open = { tag, pieces: [] };
+      const tag = FENCE_TAGS.find((name) => line === `<${name}>`);
+      if (tag !== undefined) open = { tag, pieces: [] };
     } else if (line === `</${open.tag}>`) {
       fences.push({ tag: open.tag, pieces: open.pieces.map(({ lines, ...label }) => ({ ...label, text: lines.join("\n") })) });
       open = null;

@@ -1,4 +1,4 @@
-import { fence, fenceQuoted, type FencedPiece, quotePiece } from "../../text/fence.ts";
+import { fence, fenceQuoted, type FencedPiece, type FenceTag, quotePiece } from "../../text/fence.ts";
 import { estimateTokens, shortenQuoted, tokenWeight } from "../../text/tokens.ts";
 import { type Attachment, type CoreSection, type Passage, type RecalledExchange, WISHES } from "../../turn/state.ts";
 
@@ -37,7 +37,7 @@ export interface SearchedDocuments {
 /** Quotes the first items, as many as fit with heading and tags into `maxTokens`. */
 function fitItems<Item>(
   items: readonly Item[],
-  { heading, tag, maxTokens }: { heading: string; tag: string; maxTokens: number },
+  { heading, tag, maxTokens }: { heading: string; tag: FenceTag; maxTokens: number },
   quote: (item: Item, position: number) => string,
 ): { item: Item; quoted: string }[] {
   const fitting: { item: Item; quoted: string }[] = [];
@@ -56,7 +56,7 @@ const isWish = ({ label }: FencedPiece): boolean => label === labelOf(WISHES);
 
 /** What is known, and behind it what the user wishes; `isEmpty`: headings and tags alone. */
 function coreMemoryBlock(pieces: readonly FencedPiece[], isEmpty = false): string {
-  const block = (heading: string, tag: string, inside: readonly FencedPiece[]): string[] =>
+  const block = (heading: string, tag: FenceTag, inside: readonly FencedPiece[]): string[] =>
     inside.length === 0 ? [] : [`${heading}\n${fence(tag, isEmpty ? [] : inside)}`];
   const facts = pieces.filter((piece) => !isWish(piece));
   const wishes = pieces.filter(isWish).map(({ text }) => ({ text }));
@@ -96,7 +96,7 @@ function exchangePieces({ id, userMessage, assistantMessage, messageIds, created
 
 /** Fits the first exchanges into `maxTokens`; in the text they are by time. */
 export function fitEpisodes(episodes: readonly RecalledExchange[], maxTokens: number): { episodes: RecalledExchange[]; text: string } {
-  const [heading, tag] = [EPISODES_HEADING, "earlier_exchanges"];
+  const [heading, tag] = [EPISODES_HEADING, "earlier_exchanges"] as const;
   const fitting = fitItems(episodes, { heading, tag, maxTokens }, (episode) => exchangePieces(episode).map(quotePiece).join("\n"));
   if (fitting.length === 0) return { episodes: [], text: "" };
   // By time: the later one counts where they contradict each other, and what adjoined does so again.
@@ -108,7 +108,7 @@ export function fitEpisodes(episodes: readonly RecalledExchange[], maxTokens: nu
 
 /** Fits attachments into `maxTokens`, each shortened to what the ones before it leave; those without room are left out. */
 export function fitAttachments(attachments: readonly Attachment[], maxTokens: number): { attachments: Attachment[]; text: string } {
-  const [heading, tag] = [ATTACHMENTS_HEADING, "attachments"];
+  const [heading, tag] = [ATTACHMENTS_HEADING, "attachments"] as const;
   const fitting: Attachment[] = [];
   const quotes: string[] = [];
   let room = maxTokens - estimateTokens(`${heading}\n${fenceQuoted(tag, [])}`);
@@ -132,7 +132,7 @@ function quotePassage({ title, heading, text }: Passage, position: number): stri
 /** Fits the best passages into `maxTokens`, numbered from 1; null when no documents were searched. */
 export function fitPassages(searched: SearchedDocuments | null, maxTokens: number): { passages: Passage[]; text: string } {
   if (searched === null) return { passages: [], text: "" };
-  const [heading, tag] = [PASSAGES_HEADING, "passages"];
+  const [heading, tag] = [PASSAGES_HEADING, "passages"] as const;
   const fitting = fitItems(searched.passages, { heading, tag, maxTokens }, quotePassage);
   const said = fitting.length > 0 ? heading : searched.isIncomplete ? SEARCH_UNAVAILABLE : NO_PASSAGES;
   const quotes = fitting.map(({ quoted }) => quoted);

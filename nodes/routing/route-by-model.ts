@@ -8,7 +8,7 @@ import { DEFAULT_TIMEOUTS, startDeadline } from "../../models/deadlines.ts";
 import { type ModelAnswer, wholeAnswer } from "../../models/stream-answer.ts";
 import type { Observer } from "../../observe/observer.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
-import { fence, type FencedPiece } from "../../text/fence.ts";
+import { fence, type FencedPiece, type FenceTag } from "../../text/fence.ts";
 import { storableText } from "../../text/storable-text.ts";
 import { parseArguments } from "../../text/tool-arguments.ts";
 import { shortenQuoted, shortenText } from "../../text/tokens.ts";
@@ -21,7 +21,7 @@ const TOOL = "route";
 interface Choice {
   key: string;
   none: string;
-  tag: string;
+  tag: FenceTag;
   tool: string;
   instructions: string;
 }

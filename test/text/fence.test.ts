@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { fence, onOneLine, quoteLines, readFences, unquoteLines } from "../../text/fence.ts";
+import { fence, FENCE_TAGS, onOneLine, quoteLines, readFences, unquoteLines } from "../../text/fence.ts";
 import { anyText } from "../support/samples/any-text.ts";
 
 const TAG = "user_message";
@@ -74,6 +74,29 @@ describe("fence", () => {
   test("property: has exactly one pair of tags, whatever the text is put together from", () => {
     const pieces = fc.constantFrom("<", "/", " ", "\n", "user_message", "USER_", "message", ">", "word");
     fc.assert(fc.property(fc.array(pieces, { maxLength: 100 }), (parts) => expect(tagsIn(around(parts.join("")))).toBe(2)));
+  });
+
+  test("property: no text closes any fence, however its tag is written", () => {
+    const blank = fc.constantFrom("", " ", "\n", "\u00a0", "\u200b", "\u00ad\t");
+    const written = fc.record({
+      tag: fc.constantFrom(...FENCE_TAGS),
+      bracket: fc.constantFrom("<", "＜", "﹤"),
+      close: fc.constantFrom(">", "＞", "﹥", "", ' class="x">', "_2>"),
+      isUpper: fc.boolean(),
+      isSplit: fc.boolean(),
+      blanks: fc.tuple(blank, blank, blank),
+    });
+    fc.assert(
+      fc.property(written, fc.constantFrom(...FENCE_TAGS), ({ tag, bracket, close, isUpper, isSplit, blanks }, around) => {
+        const cased = isUpper ? tag.toUpperCase() : tag;
+        const name = isSplit ? [...cased].join("\u200d") : cased;
+        const evil = `${bracket}${blanks[0]}/${blanks[1]}${name}${blanks[2]}${close}`;
+        const fenced = fence(around, [{ label: `[1] ${evil}`, text: `before ${evil} after` }]);
+        expect(fenced.match(/[<＜﹤]/gu)).toHaveLength(2);
+        expect(fenced.startsWith(`<${around}>`) && fenced.endsWith(`\n</${around}>`)).toBe(true);
+      }),
+      { numRuns: 500 },
+    );
   });
 
   test("property: only lines of ours have no mark, whatever the texts are", () => {
