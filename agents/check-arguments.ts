@@ -1,7 +1,7 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
-import { type JSONSchema, Validator } from "@langchain/core/utils/json_schema";
+import type { JSONSchema } from "@langchain/core/utils/json_schema";
 import { interopSafeParseAsync, isInteropZodSchema } from "@langchain/core/utils/types";
-import { inTime } from "../models/in-time.ts";
+import { checkBySchema } from "../models/check-by-schema.ts";
 
 /** A model mends no more at once. */
 const MOST_PROBLEMS = 20;
@@ -11,13 +11,9 @@ interface Problem {
   message: string;
 }
 
-/** With them a schema of a few lines can take for ever. */
-const REFERENCE = /"\$(?:ref|recursiveRef|dynamicRef)"/;
-
 /** The first error of a JSON schema, at the innermost place. Throws when the check takes too long. */
 function firstProblem(schema: JSONSchema, given: object): Problem[] {
-  const check = () => new Validator(schema as ConstructorParameters<typeof Validator>[0]).validate(given);
-  const last = (REFERENCE.test(JSON.stringify(schema)) ? inTime(check) : check()).errors.at(-1);
+  const last = checkBySchema(schema, given, { draft: "2019-09", isQuick: true }).at(-1);
   return last ? [{ path: last.instanceLocation.split("/").slice(1), message: last.error.replace(/\.$/, "") }] : [];
 }
 

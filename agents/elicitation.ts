@@ -1,4 +1,4 @@
-import { Validator } from "@langchain/core/utils/json_schema";
+import { checkBySchema } from "../models/check-by-schema.ts";
 import type { Elicit, ElicitedForm, FilledForm, FormField, FormValue } from "../turn/elicited-form.ts";
 import type { NewQuestion, PendingCall } from "../turn/resumed-turn.ts";
 import { canonicalJson } from "./canonical-json.ts";
@@ -80,9 +80,9 @@ function valueOf({ choices, severally, schema }: FormField, labels: readonly str
 }
 
 function checked({ schema }: FormField, value: FormValue): FormValue {
-  const { valid, errors } = new Validator(schema, "2020-12", false).validate(value);
-  if (valid) return value;
-  throw new Error(errors.at(-1)?.error);
+  const last = checkBySchema(schema, value, { draft: "2020-12", isQuick: false }).at(-1);
+  if (!last) return value;
+  throw new Error(last.error);
 }
 
 /** The form with one answer more. */

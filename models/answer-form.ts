@@ -1,7 +1,6 @@
-import { Validator } from "@langchain/core/utils/json_schema";
 import type { ResponseFormat } from "../turn/model-options.ts";
 import { parseJsonObject } from "../text/json-object.ts";
-import { inTime } from "./in-time.ts";
+import { checkBySchema } from "./check-by-schema.ts";
 
 /** Of a long list the first ones say enough. */
 const MOST_PROBLEMS = 5;
@@ -11,11 +10,9 @@ const schemaOf = (format: ResponseFormat): Record<string, unknown> | null =>
 
 function problemsOf(schema: Record<string, unknown> | null, value: unknown): string[] {
   if (schema === null) return typeof value === "object" && value !== null && !Array.isArray(value) ? [] : ["is no JSON object"];
-  const { valid, errors } = inTime(() => new Validator(schema as never, "2020-12", false).validate(value));
+  const errors = checkBySchema(schema, value, { draft: "2020-12", isQuick: false });
   // The errors of the parts come before those of what holds them.
-  return valid
-    ? []
-    : errors.slice(0, MOST_PROBLEMS).map(({ instanceLocation, error }) => `${instanceLocation.replace("#", "") || "/"} ${error}`);
+  return errors.slice(0, MOST_PROBLEMS).map(({ instanceLocation, error }) => `${instanceLocation.replace("#", "") || "/"} ${error}`);
 }
 
 /** Why answers cannot be checked by this format's schema; null when they can. */
