@@ -58,6 +58,8 @@ export interface WantedTools {
   patterns: readonly string[];
   /** Hears of tools that are missing because their server is down. */
   onMissing: (problem: string) => void;
+  /** Aborts when the turn is over, or the time of its agent: nobody waits for the tools any longer. */
+  signal?: AbortSignal | undefined;
 }
 
 /** The tools that there are for a user's turn: built in, registered by code, of MCP servers. */

@@ -20,7 +20,7 @@ const NOTHING: ConversationUpdate = { coreMemory: [], coreMemoryErasure: null };
 export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node {
   return async function loadCoreMemory({ tenantId, userId }: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     if (!coreMemory) return NOTHING;
-    using deadline = startDeadline(timeoutMs);
+    using deadline = startDeadline(timeoutMs, runtime.context?.signal);
     try {
       const { sections, lastErasure } = await abortable(() => coreMemory.load({ tenantId, userId }), deadline.signal);
       runtime.note?.({ sections: sections.map(({ section, version }) => ({ section, version })) });

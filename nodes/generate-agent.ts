@@ -94,7 +94,9 @@ export function makeGenerateAgent({
     const last: { prompt: TurnPrompt | null } = { prompt: null }; // until the model is asked
     const { answer, question, error } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, async (signal) => {
       try {
-        const reading = await readForAgent({ catalog, tools: toolSource, skills, steps }, { state, agent, signal });
+        const before = progress.elapsedMs - began;
+        const leftMs = Math.max(1, agent.limits.timeout_s * 1_000 - progress.elapsedMs);
+        const reading = await readForAgent({ catalog, tools: toolSource, skills, steps }, { state, agent, leftMs, signal });
         const earlier = reading.steps.filter(({ questionId }) => questionId === currentMessageId);
         // The caller's choice is for the agent that answers, not for those that it asks.
         const choicesOf = (one: Agent) => chooseModels({ model: one === agent ? state.requestedModel : null, agent: one });
@@ -126,7 +128,7 @@ export function makeGenerateAgent({
         if (ofCaller?.notice) emit(runtime, { status: "notice", content: ofCaller.notice });
         const tools = callerTools?.mustCall ? (ofCaller?.tools ?? []) : [...own, ...(ofCaller?.tools ?? [])];
         for (const content of reading.notices) emit(runtime, { status: "notice", content });
-        const running = startAgent(turn, agent, tools, progress.elapsedMs);
+        const running = startAgent(turn, agent, tools, before + performance.now());
         let end: string | null = null;
         let pictures: readonly Picture[] = resumed?.pictures ?? [];
         if (resumed) {

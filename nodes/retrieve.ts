@@ -79,7 +79,7 @@ export function makeRetrieve({ recall, findPassages, rewrite, topK, passages, ti
       runtime.note?.({ passages: found.passages.length, passages_ms: millisecondsSince(began), passages_degraded: found.degraded });
       return { retrievalResults: found.passages.map(toPassage), degraded: found.degraded ? ["knowledge"] : [] };
     };
-    using readDeadline = startDeadline(2 * timeoutMs);
+    using readDeadline = startDeadline(2 * timeoutMs, runtime.context?.signal);
     /** A throw would end the run and leave the conversation busy. */
     const safely = (layer: Layer, search: () => Promise<ConversationUpdate>): Promise<ConversationUpdate> =>
       abortable(search, readDeadline.signal).catch((error: unknown) => {

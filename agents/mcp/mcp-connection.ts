@@ -2,9 +2,9 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { bulkhead } from "cockatiel";
 import type { CallToolResult, ElicitRequestFormParams, ElicitResult, Tool } from "@modelcontextprotocol/sdk/types.js";
-import { withCauses } from "../../errors/with-causes.ts";
+import { abortable, startDeadline } from "../../models/deadlines.ts";
 import type { AgentTool } from "../tool.ts";
-import { AddressRefused } from "../web/public-fetch.ts";
+import { isUnknownCaller, McpUnavailable, problemOf, wasAnswered } from "./mcp-problems.ts";
 import type { McpServer, McpState, McpTimes } from "./mcp-server.ts";
 
 export interface CallOptions {
@@ -19,72 +19,22 @@ const NOT_YET = "Nobody has answered yet. The person is asked, and the call is m
 
 /** A connection to a server that all turns share. */
 export interface McpConnection {
-  /** Throws McpUnavailable. */
-  tools(): Promise<readonly AgentTool[]>;
+  /** Throws McpUnavailable, or the signal's reason: the others still wait for the list. */
+  tools(signal?: AbortSignal): Promise<readonly AgentTool[]>;
   /** Throws McpUnavailable, an error of the SDK, or the signal's reason. */
   call(tool: string, given: Record<string, unknown>, options: CallOptions): Promise<CallToolResult>;
   state(): McpState;
   close(): Promise<void>;
 }
 
-interface AnyError {
-  name?: unknown;
-  code?: unknown;
-  message?: unknown;
-  cause?: unknown;
-}
-
-const UNAUTHORIZED = 401;
-
-/** The SDK's error for a user who has to sign in has no name and no code. */
-export function isUnknownCaller(error: unknown): boolean {
-  const { code, message } = (error ?? {}) as AnyError;
-  return code === UNAUTHORIZED || message === "Unauthorized";
-}
-
-/** The server itself refused. */
-function wasAnswered(error: unknown): boolean {
-  const { name, code } = (error ?? {}) as AnyError;
-  return name === "McpError" && code !== TIMED_OUT && code !== CONNECTION_CLOSED;
-}
-
-export class McpUnavailable extends Error {
-  override readonly name = "McpUnavailable";
-  /** It answered that it does not know who asks. */
-  readonly wantsSignIn: boolean;
-  constructor(server: string, problem: string, cause?: unknown) {
-    super(`The MCP server "${server}" ${problem}.`, { cause });
-    this.wantsSignIn = isUnknownCaller(cause);
-  }
-}
-
 export const MCP_TIMES: McpTimes = { answerMs: 10_000, idleMs: 300_000, retryMs: 1_000 };
 
 const MOST_RETRY_STEPS = 60;
 const MOST_TOOLS = 200;
+const MOST_PAGES = 50;
 /** The longest that a timer can be: a call has the deadline of its signal. */
 const NEVER_MS = 2_147_483_647;
 const UNKNOWN_SESSION = 404;
-
-const TIMED_OUT = -32_001;
-const CONNECTION_CLOSED = -32_000;
-/** Errors of what was read, by their names. */
-const UNREADABLE = new Set(["RangeError", "SyntaxError", "ZodError", "$ZodError"]);
-
-/** Why a server cannot be used, without its own words. */
-export function problemOf(error: unknown, { answerMs }: Pick<McpTimes, "answerMs"> = MCP_TIMES): string {
-  for (const cause of withCauses(error)) {
-    const { name, code } = cause as AnyError;
-    if (cause instanceof AddressRefused) return `cannot be reached: ${cause.message.replace(/\.$/, "")}`;
-    if (typeof code === "string") return `cannot be reached (${code})`;
-    if (name === "McpError")
-      return code === TIMED_OUT ? `gave no answer within ${answerMs} ms` : `refused the connection (${String(code)})`;
-    if (code !== UNAUTHORIZED && isUnknownCaller(cause)) return "wants its user to sign in";
-    if (typeof code === "number" && code > 0) return `answered with status ${code}`;
-    if (typeof name === "string" && UNREADABLE.has(name)) return "sent what is no answer of MCP";
-  }
-  return "cannot be used";
-}
 
 export interface McpConnectionParts {
   server: McpServer;
@@ -113,6 +63,7 @@ export function makeMcpConnection({ server, open, toTool, times, isPersonal = fa
   let asksPeople = false;
   /** A call was given up: what the server asks now may be about that one. */
   let hasStray = false;
+  const closing = new AbortController();
 
   function forget(): void {
     connecting = null;
@@ -147,8 +98,14 @@ export function makeMcpConnection({ server, open, toTool, times, isPersonal = fa
       listing = null;
     });
     client.onclose = forget;
+    using deadline = startDeadline(times.answerMs, closing.signal);
+    async function openClient(): Promise<void> {
+      const transport = await open();
+      deadline.signal.throwIfAborted(); // nobody would close it
+      await client.connect(transport, { timeout: times.answerMs });
+    }
     try {
-      await client.connect(await open(), { timeout: times.answerMs });
+      await abortable(openClient, deadline.signal);
     } catch (error) {
       client.onclose = () => undefined;
       await client.close().catch(() => undefined); // it never was open
@@ -189,13 +146,19 @@ export function makeMcpConnection({ server, open, toTool, times, isPersonal = fa
   async function list(client: Client): Promise<readonly AgentTool[]> {
     const { ListToolsResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
     const found = new Map<string, AgentTool>();
+    const names = new Set<string>();
+    const until = performance.now() + times.answerMs;
     try {
-      for (let cursor: string | undefined; ;) {
+      let cursor: string | undefined;
+      for (let pages = 0; pages < MOST_PAGES && found.size < MOST_TOOLS; pages++) {
         const params = cursor === undefined ? {} : { cursor };
-        const page = await client.request({ method: "tools/list", params }, ListToolsResultSchema, { timeout: times.answerMs });
+        const timeout = Math.max(1, until - performance.now());
+        const page = await client.request({ method: "tools/list", params }, ListToolsResultSchema, { timeout });
+        const before = names.size;
+        for (const { name } of page.tools) names.add(name);
         for (const tool of page.tools.map(toTool)) if (tool && !found.has(tool.name)) found.set(tool.name, tool);
         cursor = page.nextCursor;
-        if (cursor === undefined || found.size >= MOST_TOOLS || page.tools.length === 0) break;
+        if (cursor === undefined || names.size === before) break;
       }
     } catch (error) {
       const unavailable = failed(error);
@@ -209,7 +172,7 @@ export function makeMcpConnection({ server, open, toTool, times, isPersonal = fa
   }
 
   return {
-    tools: () => use((client) => (listing ??= list(client))),
+    tools: (signal) => abortable(() => use((client) => (listing ??= list(client))), signal),
 
     async call(name, given, { signal, onElicit }) {
       const { CallToolResultSchema } = await import("@modelcontextprotocol/sdk/types.js");
@@ -244,6 +207,7 @@ export function makeMcpConnection({ server, open, toTool, times, isPersonal = fa
 
     async close() {
       clearTimeout(idle);
+      closing.abort(new Error("the connection is closed"));
       await disconnect();
     },
   };

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Owner } from "../../stores/owner.ts";
-import type { AgentTool } from "../tool.ts";
+import type { AgentTool, WantedTools } from "../tool.ts";
 
 /** Two underscores part it from the name of its tool. */
 export const MCP_SERVER_NAME = /^(?!.*__)[A-Za-z0-9_-]{1,32}$/;
@@ -121,8 +121,8 @@ export interface McpServerState extends McpState {
 
 /** The MCP servers of this process. */
 export interface McpServers {
-  /** Tools of the servers that the patterns can name. A server that is down is told of, and its tools are missing. */
-  tools(owner: Owner, patterns: readonly string[], onMissing: (problem: string) => void): Promise<AgentTool[]>;
+  /** Tools of the servers that the patterns can name. A server that is down or too slow is told of, and its tools are missing. */
+  tools(owner: Owner, wanted: WantedTools): Promise<AgentTool[]>;
   /** Of the system and of the tenant, as far as this process knows. */
   states(tenantId: string): Promise<McpServerState[]>;
   close(): Promise<void>;

@@ -1,6 +1,7 @@
 import type { Owner } from "../../stores/owner.ts";
 import type { AgentTool } from "../tool.ts";
-import { makeMcpConnection, MCP_TIMES, type McpConnection, McpUnavailable } from "./mcp-connection.ts";
+import { makeMcpConnection, MCP_TIMES, type McpConnection } from "./mcp-connection.ts";
+import { McpUnavailable } from "./mcp-problems.ts";
 import { hasOwnKey, mayName, mayNameAny, type McpServer, type McpServers, type McpTimes, secretsOf } from "./mcp-server.ts";
 import { openTransport, type TransportParts } from "./open-transport.ts";
 import { makeSignInTool } from "./sign-in-tool.ts";
@@ -23,6 +24,7 @@ export interface McpServersParts extends TransportParts {
   times?: McpTimes;
 }
 
+const TOO_SLOW = "has not told its tools in the time of the agent";
 const UNREADABLE = "has secrets that this SECRETS_KEY cannot read: send them again";
 
 interface Opened {
@@ -101,14 +103,18 @@ export function makeMcpServers({ system, ofTenant, trustHints, signIn, times = M
   }
 
   /** The tools of one server for a user. Throws McpUnavailable. */
-  async function toolsOf({ name, server, connection, version }: KnownServer, owner: Owner): Promise<readonly AgentTool[]> {
+  async function toolsOf(
+    { name, server, connection, version }: KnownServer,
+    owner: Owner,
+    signal: AbortSignal | undefined,
+  ): Promise<readonly AgentTool[]> {
     if (!server || !connection) throw new McpUnavailable(name, UNREADABLE);
     try {
-      return await connection.tools();
+      return await connection.tools(signal);
     } catch (error) {
       if (!(error instanceof McpUnavailable) || !error.wantsSignIn || !signIn || hasOwnKey(server)) throw error;
     }
-    return personalOf(server, owner, version, signIn).connection.tools();
+    return personalOf(server, owner, version, signIn).connection.tools(signal);
   }
 
   /** What an agent has in place of the tools that are missing. */
@@ -125,14 +131,15 @@ export function makeMcpServers({ system, ofTenant, trustHints, signIn, times = M
   }
 
   return {
-    async tools(owner, patterns, onMissing) {
+    async tools(owner, { patterns, onMissing, signal }) {
       if (!patterns.some(mayNameAny)) return [];
       const servers = (await serversOf(owner.tenantId)).filter(({ name }) => patterns.some((pattern) => mayName(pattern, name)));
       const lists = await Promise.all(
         servers.map(async (server) => {
           try {
-            return await toolsOf(server, owner);
-          } catch (error) {
+            return await toolsOf(server, owner, signal);
+          } catch (thrown) {
+            const error = signal?.aborted ? new McpUnavailable(server.name, TOO_SLOW) : thrown;
             if (!(error instanceof McpUnavailable)) throw error;
             return instead(error, server, owner, onMissing);
           }

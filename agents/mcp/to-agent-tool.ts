@@ -7,7 +7,8 @@ import type { Elicit } from "../../turn/elicited-form.ts";
 import { ToolError } from "../run-tool-call.ts";
 import type { AgentTool } from "../tool.ts";
 import { toForm } from "./elicited-form.ts";
-import { isUnknownCaller, type McpConnection, McpUnavailable, problemOf } from "./mcp-connection.ts";
+import { MCP_TIMES, type McpConnection } from "./mcp-connection.ts";
+import { isUnknownCaller, McpUnavailable, problemOf } from "./mcp-problems.ts";
 import { type McpServer, redact } from "./mcp-server.ts";
 
 const DESCRIPTION_CHARACTERS = 1_024;
@@ -74,7 +75,7 @@ function refuse(thrown: unknown, { name }: McpServer, show: (text: string) => st
     );
   if (thrown instanceof McpUnavailable) throw new ToolError("mcp_unavailable", thrown.message, "Do without it, or try again later.");
   if (!(thrown instanceof Error) || thrown.name !== "McpError")
-    throw new ToolError("mcp_failed", `The MCP server "${name}" ${problemOf(thrown)}.`, FIND_OUT);
+    throw new ToolError("mcp_failed", `The MCP server "${name}" ${problemOf(thrown, MCP_TIMES)}.`, FIND_OUT);
   const said = show(thrown.message).slice(0, MOST_ERROR_CHARACTERS);
   if ((thrown as { code?: unknown }).code === -32_602) throw new ToolError("invalid_arguments", said, "Correct the arguments.");
   throw new ToolError("mcp_failed", `The MCP server "${name}" failed: ${said}`, FIND_OUT);

@@ -3,6 +3,7 @@ import type { AgentCatalog } from "../../agents/agent-catalog.ts";
 import { equipAgent } from "../../agents/equip-agent.ts";
 import type { SkillCatalog } from "../../agents/skills/skill-catalog.ts";
 import type { AgentTool, ToolSource } from "../../agents/tool.ts";
+import { abortable, startDeadline } from "../../models/deadlines.ts";
 import type { StepOfQuestion, StepStore } from "../../stores/postgres/agents/step-store.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { Notice } from "../../turn/events.ts";
@@ -33,25 +34,38 @@ export interface AgentReading {
   notices: Notice[];
 }
 
+interface ReadingTurn {
+  state: ConversationState;
+  agent: Agent;
+  /** What is left of the agent's time. Default: all. */
+  leftMs?: number;
+  signal: AbortSignal | undefined;
+}
+
+/** A source of tools that takes longer than the agent has is done without. Throws the reason of `signal`. */
 export async function readForAgent(
   { catalog, tools: toolSource, skills: skillCatalog, steps: store }: AgentPromptParts,
-  { state, agent, signal }: { state: ConversationState; agent: Agent; signal: AbortSignal | undefined },
+  { state, agent, leftMs = agent.limits.timeout_s * 1_000, signal }: ReadingTurn,
 ): Promise<AgentReading> {
   const { tenantId, userId, conversationId, currentMessageId, recentMessages } = state;
   const questionIds = [...recentMessages.filter(({ role }) => role === "user").map(({ id }) => id), currentMessageId];
   const notices: Notice[] = [];
   const onMissing = (message: string): void => void notices.push({ code: "mcp_unavailable", message });
-  const knowing = (async () => (agent.subagents.length > 0 ? catalog.list(tenantId) : []))();
-  async function findTools(): Promise<readonly AgentTool[]> {
+  using deadline = startDeadline(leftMs, signal);
+  async function findTools(knowing: Promise<readonly Agent[]>): Promise<readonly AgentTool[]> {
     const agents = [agent, ...(await knowing).filter(({ name }) => agent.subagents.includes(name))];
-    return toolSource({ tenantId, userId }, { patterns: agents.flatMap(({ tools }) => tools), onMissing });
+    return toolSource({ tenantId, userId }, { patterns: agents.flatMap(({ tools }) => tools), onMissing, signal: deadline.signal });
   }
-  const [available, skills, steps, known] = await Promise.all([
-    findTools(),
-    skillCatalog.list(tenantId, agent.skills),
-    retryWhileUnreachable(() => store.ofQuestions({ tenantId, userId, conversationId }, questionIds), signal),
-    knowing,
-  ]);
+  function read() {
+    const knowing = (async () => (agent.subagents.length > 0 ? catalog.list(tenantId) : []))();
+    return Promise.all([
+      findTools(knowing),
+      skillCatalog.list(tenantId, agent.skills),
+      retryWhileUnreachable(() => store.ofQuestions({ tenantId, userId, conversationId }, questionIds), signal),
+      knowing,
+    ]);
+  }
+  const [available, skills, steps, known] = await abortable(read, signal);
   const { tools: own, aboutSkills } = equipAgent(agent, { available, skills, catalog: skillCatalog });
   const equip = async (one: Agent) =>
     equipAgent(one, { available, skills: await skillCatalog.list(tenantId, one.skills), catalog: skillCatalog });

@@ -105,7 +105,7 @@ export async function openAgents(config: Config, { stores, models, memory, mcp, 
   return {
     catalog: makeAgentCatalog({ system, tenants: stores.agents }),
     system,
-    tools: async (owner, { patterns, onMissing }) => [...tools, ...(await mcp.servers.tools(owner, patterns, onMissing))],
+    tools: async (owner, wanted) => [...tools, ...(await mcp.servers.tools(owner, wanted))],
     skills: makeSkillCatalog({ system: systemSkills, tenants: stores.skills }),
     systemSkills,
     hooks: extras.hooks ?? {},

@@ -45,9 +45,9 @@ export async function openOdd(...given: Parameters<typeof startOddMcpServer>) {
 
 const OWNER = { tenantId: "acme", userId: "ada" };
 
-export async function list(servers: McpServers, patterns = ["mcp__*"]) {
+export async function list(servers: McpServers, patterns = ["mcp__*"], signal?: AbortSignal) {
   const missing: string[] = [];
-  const tools = await servers.tools(OWNER, patterns, (problem) => missing.push(problem));
+  const tools = await servers.tools(OWNER, { patterns, onMissing: (problem) => missing.push(problem), signal });
   return { tools, missing, names: tools.map(({ name }) => name) };
 }
 
