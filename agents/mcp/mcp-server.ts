@@ -1,10 +1,13 @@
 import { z } from "zod";
 import type { Owner } from "../../stores/owner.ts";
+import { matchesPattern, serverPartOf } from "../glob.ts";
 import type { AgentTool, WantedTools } from "../tool.ts";
 
-/** Two underscores part it from the name of its tool. */
-export const MCP_SERVER_NAME = /^(?!.*__)[A-Za-z0-9_-]{1,32}$/;
-export const NAME_PROBLEM = "must have 1 to 32 letters, digits, dashes and single underscores";
+/** Two underscores part it from the name of its tool: one at its end would move the place where they part. */
+export const MCP_SERVER_NAME = /^(?!_|.*__|.*_$)[A-Za-z0-9_-]{1,32}$/;
+/** Tenants may have added such a server before its name was refused. It can be seen and deleted. */
+export const STORED_SERVER_NAME = /^[A-Za-z0-9_-]{1,32}$/;
+export const NAME_PROBLEM = "must have 1 to 32 letters, digits, dashes and single underscores, and no underscore at its ends";
 
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
 /** What the connection itself sets. */
@@ -92,7 +95,10 @@ function mayBeginWith(pattern: string, prefix: string): boolean {
 }
 
 /** Whether a pattern of tool names can match a tool of this server. */
-export const mayName = (pattern: string, serverName: string): boolean => mayBeginWith(pattern, `mcp__${serverName}__`);
+export function mayName(pattern: string, serverName: string): boolean {
+  const ofServers = serverPartOf(pattern);
+  return ofServers === undefined ? mayBeginWith(pattern, `mcp__${serverName}__`) : matchesPattern(ofServers, serverName);
+}
 
 /** Whether it can match a tool of any server. */
 export const mayNameAny = (pattern: string): boolean => mayBeginWith(pattern, "mcp__");

@@ -2,7 +2,17 @@ import type { Owner } from "../../stores/owner.ts";
 import type { AgentTool } from "../tool.ts";
 import { makeMcpConnection, MCP_TIMES, type McpConnection } from "./mcp-connection.ts";
 import { McpUnavailable } from "./mcp-problems.ts";
-import { hasOwnKey, mayName, mayNameAny, type McpServer, type McpServers, type McpTimes, secretsOf } from "./mcp-server.ts";
+import {
+  hasOwnKey,
+  MCP_SERVER_NAME,
+  mayName,
+  NAME_PROBLEM,
+  mayNameAny,
+  type McpServer,
+  type McpServers,
+  type McpTimes,
+  secretsOf,
+} from "./mcp-server.ts";
 import { openTransport, type TransportParts } from "./open-transport.ts";
 import { makeSignInTool } from "./sign-in-tool.ts";
 import type { SignIn } from "./sign-in.ts";
@@ -26,6 +36,7 @@ export interface McpServersParts extends TransportParts {
 
 const TOO_SLOW = "has not told its tools in the time of the agent";
 const UNREADABLE = "has secrets that this SECRETS_KEY cannot read: send them again";
+const MISNAMED = `has a name that cannot be used: it ${NAME_PROBLEM}. Add the server under another one, and delete this one`;
 
 interface Opened {
   version: number;
@@ -38,8 +49,10 @@ interface KnownServer {
   name: string;
   tier: McpServer["tier"];
   version: number;
-  /** Null: unreadable. */
+  /** Null: see `unusable`. */
   server: McpServer | null;
+  /** Why it cannot be used at all. */
+  unusable: string;
   connection: McpConnection | null;
 }
 
@@ -94,21 +107,23 @@ export function makeMcpServers({ system, ofTenant, trustHints, signIn, times = M
   async function serversOf(tenantId: string): Promise<KnownServer[]> {
     const own = (await ofTenant(tenantId)).filter(({ name }) => !names.has(name));
     return [
-      ...system.map((server) => ({ ...server, version: 0, server, connection: connectionOf(server, "", 0) })),
+      ...system.map((server) => ({ ...server, version: 0, server, unusable: "", connection: connectionOf(server, "", 0) })),
       ...own.map(({ name, spec, version }) => {
-        const server = spec && { name, tier: "tenant" as const, spec };
-        return { name, tier: "tenant" as const, version, server, connection: server && connectionOf(server, tenantId, version) };
+        const isNamed = MCP_SERVER_NAME.test(name);
+        const server = isNamed && spec ? { name, tier: "tenant" as const, spec } : null;
+        const unusable = isNamed ? UNREADABLE : MISNAMED;
+        return { name, tier: "tenant" as const, version, server, unusable, connection: server && connectionOf(server, tenantId, version) };
       }),
     ];
   }
 
   /** The tools of one server for a user. Throws McpUnavailable. */
   async function toolsOf(
-    { name, server, connection, version }: KnownServer,
+    { name, server, unusable, connection, version }: KnownServer,
     owner: Owner,
     signal: AbortSignal | undefined,
   ): Promise<readonly AgentTool[]> {
-    if (!server || !connection) throw new McpUnavailable(name, UNREADABLE);
+    if (!server || !connection) throw new McpUnavailable(name, unusable);
     try {
       return await connection.tools(signal);
     } catch (error) {
@@ -150,8 +165,8 @@ export function makeMcpServers({ system, ofTenant, trustHints, signIn, times = M
 
     async states(tenantId) {
       const servers = await serversOf(tenantId);
-      return servers.map(({ name, tier, connection }) => {
-        return { name, tier, ...(connection?.state() ?? { state: "down" as const, tools: null, problem: UNREADABLE }) };
+      return servers.map(({ name, tier, connection, unusable }) => {
+        return { name, tier, ...(connection?.state() ?? { state: "down" as const, tools: null, problem: unusable }) };
       });
     },
 

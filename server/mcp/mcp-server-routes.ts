@@ -1,7 +1,7 @@
 import type { Request, Router } from "express";
 import { isIP } from "node:net";
 import { z } from "zod";
-import { HttpSpec, mayBeKey, MCP_SERVER_NAME, NAME_PROBLEM } from "../../agents/mcp/mcp-server.ts";
+import { HttpSpec, mayBeKey, MCP_SERVER_NAME, NAME_PROBLEM, STORED_SERVER_NAME } from "../../agents/mcp/mcp-server.ts";
 import { isPublicAddress } from "../../agents/web/public-address.ts";
 import { AppError } from "../../errors/app-error.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
@@ -29,7 +29,8 @@ const ListedMcpServer = McpServerState.extend({
 const McpServerList = z.object({ mcp_servers: z.array(ListedMcpServer), next: z.null() });
 const DeletedMcpServer = z.object({ deleted: z.boolean() });
 
-const params = { name: z.string().regex(MCP_SERVER_NAME).describe("The name of an MCP server.") };
+const named = (rule: RegExp) => ({ name: z.string().regex(rule).describe("The name of an MCP server.") });
+const params = named(STORED_SERVER_NAME);
 
 export const mcpServerOperations = operationGroup({
   tag: "agents",
@@ -38,8 +39,9 @@ export const mcpServerOperations = operationGroup({
     listMcpServers: route("GET /api/v1/mcp-servers", "The MCP servers whose tools agents may have", { answer: McpServerList }),
     getMcpServer: route("GET /api/v1/mcp-servers/:name", "One MCP server", { params, answer: ListedMcpServer, errors: ["not_found"] }),
     putMcpServer: route("PUT /api/v1/mcp-servers/:name", "Adds an MCP server of the tenant, or changes it as a whole", {
-      details: "It is reached over streamable HTTP, at a public address of the internet only. Its address and headers are kept encrypted.",
-      params,
+      details:
+        "It is reached over streamable HTTP, at a public address of the internet only. Its address and headers are kept encrypted.",
+      params: named(MCP_SERVER_NAME),
       query: DryRunQuery,
       body: jsonBody(McpServerBody),
       answers: { 200: jsonAnswer(ListedMcpServer, "Changed."), 201: jsonAnswer(ListedMcpServer, "Added.") },
@@ -52,9 +54,9 @@ export const mcpServerOperations = operationGroup({
   },
 });
 
-function nameOf(request: Request): string {
+function nameOf(request: Request, rule = STORED_SERVER_NAME): string {
   const name = String(request.params["name"]);
-  if (MCP_SERVER_NAME.test(name)) return name;
+  if (rule.test(name)) return name;
   throw AppError.invalid([{ field: "name", problem: `"${name.slice(0, 80)}" ${NAME_PROBLEM}` }]);
 }
 
@@ -86,8 +88,8 @@ export function mcpServerRoutes({ mcp }: AppParts): Router {
     return found;
   }
 
-  function ownNameOf(request: Request): string {
-    const name = nameOf(request);
+  function ownNameOf(request: Request, rule?: RegExp): string {
+    const name = nameOf(request, rule);
     if (!mcp.systemNames.includes(name)) return name;
     throw AppError.invalid([
       { field: "name", problem: `"${name}" is a server of the system, which only MCP_CONFIG changes; choose another name` },
@@ -104,7 +106,7 @@ export function mcpServerRoutes({ mcp }: AppParts): Router {
     putMcpServer: [
       requireWholeTenant,
       async (request, response) => {
-        const [tenantId, name] = [tenantOf(response), ownNameOf(request)];
+        const [tenantId, name] = [tenantOf(response), ownNameOf(request, MCP_SERVER_NAME)];
         const spec = parseRequest(McpServerBody, request.body);
         assertMayBePublic(spec.url);
         const present = await mcp.listOf(tenantId);

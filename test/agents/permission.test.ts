@@ -14,6 +14,13 @@ test.each([
   ["a*b*c", "abc", true],
   ["a*b*c", "acb", false],
   ["a*a", "a", false],
+  ["mcp__bank__*", "mcp__bank___pay", true],
+  ["mcp__*__pay", "mcp__bank__pay", true],
+  ["mcp__*__pay", "mcp__bank__not__pay", false],
+  ["mcp__bank*__pay", "mcp__bank__x__pay", false],
+  ["mcp__bank__x*", "mcp__bank__x__pay", true],
+  ["mcp__*pay", "mcp__bank__pay", true],
+  ["mcp__bank__*", "mcp__bank", false],
 ])("pattern %s on %s matches: %s", (pattern, name, matches) => {
   expect(matchesPattern(pattern, name)).toBe(matches);
 });

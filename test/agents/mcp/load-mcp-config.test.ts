@@ -74,6 +74,9 @@ test.each([
   ["mcp__*__read", true],
   ["mcp__docs", false],
   ["mcp__docs2__*", false],
+  ["mcp__d*s__read", true],
+  ["mcp__d*s2__read", false],
+  ["mcp__do__cs*", false],
   ["calculate", false],
   ["memory_*", false],
 ])("the pattern %s may name a tool of the server docs: %s", (pattern, may) => expect(mayName(pattern, "docs")).toBe(may));

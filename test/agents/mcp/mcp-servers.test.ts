@@ -152,6 +152,22 @@ describe("a server over HTTP", () => {
     expect(missing).toEqual([expect.stringMatching(says) as unknown]);
   });
 
+  test("of a tenant whose name runs into its tools' names has no tools, whatever the patterns", async () => {
+    const server = await openOdd();
+    const servers = makeMcpServers({
+      system: [],
+      ofTenant: async () => ["bank_", "_bank", "bank__x"].map((name) => ({ name, spec: HttpSpec.parse({ url: server.url }), version: 1 })),
+      trustHints: false,
+      signIn: null,
+      publicFetch: async () => fetch,
+    });
+    opened.push(servers);
+    expect((await list(servers, ["mcp__bank__*"])).names).toEqual([]);
+    const { names, missing } = await list(servers, ["*"]);
+    expect([names, missing.length, server.requests]).toEqual([[], 3, []]);
+    expect(missing[0]).toContain("has a name that cannot be used");
+  });
+
   test("of a tenant is reached at public addresses only", async () => {
     const server = await openOdd();
     const servers = makeMcpServers({

@@ -7,6 +7,8 @@ import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 import { startOddMcpServer } from "../../servers/odd-mcp-server.ts";
 import { callApi, putJson } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { makeMcpServerStore } from "../../../stores/postgres/agents/mcp-server-store.ts";
+import { makeSeal } from "../../../stores/seal.ts";
 import { useTestPostgres } from "../../support/databases/databases.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { openTestService, useTestService } from "../../support/services/service.ts";
@@ -146,6 +148,8 @@ describe("MCP servers of tenants", () => {
     ["a header with a line break", "docs", { url: "https://example.org", headers: { "X-A": "a\nb: c" } }, "headers.X-A"],
     ["a name of the system", "odd", { url: "https://example.org" }, "name"],
     ["a name that tools cannot have", "a__b", { url: "https://example.org" }, "name"],
+    ["a name that ends with what parts it from a tool", "bank_", { url: "https://example.org" }, "name"],
+    ["a name that begins with it", "_bank", { url: "https://example.org" }, "name"],
   ])("are refused with %s", async (_what, name, body, field) => {
     expectRefusal(await acme().put(name, body), { status: 400, code: "invalid_request", field });
   });
@@ -164,6 +168,21 @@ describe("MCP servers of tenants", () => {
       headers: ["X-Key"],
       state: "idle",
     });
+  });
+
+  test("with a name that was allowed once are not used, say why, and can be deleted", async () => {
+    const sealed = makeSeal(SECRETS_KEY).seal(
+      JSON.stringify({ url: "https://example.org" }),
+      JSON.stringify(["mcp server", "default", "bank_"]),
+    );
+    await makeMcpServerStore(database).put("default", "bank_", sealed);
+    const opened = await openTestService({ DATABASE_URL: database.url, SECRETS_KEY });
+    const servers = serversAt(opened.url);
+    const problem = expect.stringMatching(/^has a name that cannot be used: .*no underscore at its ends/) as unknown;
+    expect(await servers.list()).toMatchObject([{ name: "bank_", state: "down", problem, url: "https://example.org/" }]);
+    expect((await servers.find("bank_")).json).toMatchObject({ problem });
+    expect([(await servers.remove("bank_")).status, await servers.list()]).toEqual([200, []]);
+    await opened.close();
   });
 
   test("are kept encrypted, and unreadable with another SECRETS_KEY; without one none can be added", async () => {
