@@ -61,6 +61,9 @@ export interface McpServer {
   secretArguments?: readonly string[];
 }
 
+/** Where a user's tokens may be sent; empty for a program. */
+export const originOf = ({ spec }: Pick<McpServer, "spec">): string => ("url" in spec ? new URL(spec.url).origin : "");
+
 /** Its requests say already who asks: nobody signs in. */
 export const hasOwnKey = ({ spec }: McpServer): boolean =>
   !("url" in spec) || Object.keys(spec.headers).some((name) => name.toLowerCase() === "authorization");

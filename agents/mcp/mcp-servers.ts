@@ -30,7 +30,7 @@ export interface McpServersParts extends TransportParts {
   ofTenant: (tenantId: string) => Promise<readonly TenantMcpServer[]>;
   trustHints: boolean;
   /** A user's sign-in at a server that wants OAuth. Null: nobody can sign in. */
-  signIn: ((owner: Owner, server: string) => Promise<SignIn>) | null;
+  signIn: ((owner: Owner, server: McpServer) => Promise<SignIn>) | null;
   times?: McpTimes;
 }
 
@@ -92,7 +92,7 @@ export function makeMcpServers({ system, ofTenant, trustHints, signIn, times = M
       const made = makeMcpConnection({
         server,
         async open() {
-          begun = await begin(owner, server.name);
+          begun = await begin(owner, server);
           return openTransport(server, transport, begun.provider);
         },
         toTool: (tool) => toAgentTool(tool, { server, connection: () => made, secrets, trustHints }),

@@ -9,15 +9,20 @@ export interface Grant {
   discovery?: OAuthDiscoveryState | undefined;
 }
 
-/** Keeps grants where nobody reads them. */
+/** The server that a sign-in is at: its name can move to another address, and what was granted to this one must not. */
+export interface SignInPlace {
+  server: string;
+  origin: string;
+}
+
+/** Keeps grants where nobody reads them, each for one user at one place. */
 export interface GrantKeeper {
-  load: (owner: Owner, server: string) => Promise<Grant>;
-  save: (owner: Owner, server: string, grant: Grant) => Promise<void>;
+  load: (owner: Owner, place: SignInPlace) => Promise<Grant>;
+  save: (owner: Owner, place: SignInPlace, grant: Grant) => Promise<void>;
 }
 
 /** A sign-in that has begun. It travels, sealed, through the user's browser, as the `state` of OAuth: no process has to keep it. */
-export interface BegunSignIn extends Owner {
-  server: string;
+export interface BegunSignIn extends Owner, SignInPlace {
   /** Of PKCE. */
   verifier: string;
   /** Milliseconds since 1970. */
@@ -46,15 +51,15 @@ export interface SignIn {
 export async function openSignIn(
   { load, save, redirectUrl, sealState }: SignInParts,
   owner: Owner,
-  server: string,
+  { server, origin }: SignInPlace,
   verifier: string | null = null,
 ): Promise<SignIn> {
-  let grant = await load(owner, server);
+  let grant = await load(owner, { server, origin });
   let ofPkce = verifier;
   let address: string | null = null;
   const change = (changes: Grant): Promise<void> => {
     grant = { ...grant, ...changes };
-    return save(owner, server, grant);
+    return save(owner, { server, origin }, grant);
   };
   const provider: OAuthClientProvider = {
     redirectUrl,
@@ -77,7 +82,14 @@ export async function openSignIn(
       return ofPkce;
     },
     redirectToAuthorization(url) {
-      const begun = { tenantId: owner.tenantId, userId: owner.userId, server, verifier: ofPkce ?? "", until: Date.now() + SIGN_IN_MS };
+      const begun = {
+        tenantId: owner.tenantId,
+        userId: owner.userId,
+        server,
+        origin,
+        verifier: ofPkce ?? "",
+        until: Date.now() + SIGN_IN_MS,
+      };
       url.searchParams.set("state", sealState(begun));
       address = url.href;
     },

@@ -40,7 +40,7 @@ export const mcpServerOperations = operationGroup({
     getMcpServer: route("GET /api/v1/mcp-servers/:name", "One MCP server", { params, answer: ListedMcpServer, errors: ["not_found"] }),
     putMcpServer: route("PUT /api/v1/mcp-servers/:name", "Adds an MCP server of the tenant, or changes it as a whole", {
       details:
-        "It is reached over streamable HTTP, at a public address of the internet only. Its address and headers are kept encrypted.",
+        "It is reached over streamable HTTP, at a public address of the internet only. Its address and headers are kept encrypted. A change of its origin deletes the sign-ins of users there.",
       params: named(MCP_SERVER_NAME),
       query: DryRunQuery,
       body: jsonBody(McpServerBody),

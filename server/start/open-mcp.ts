@@ -1,5 +1,5 @@
 import { loadMcpConfig } from "../../agents/mcp/load-mcp-config.ts";
-import { HttpSpec, type McpServers, type McpTimes } from "../../agents/mcp/mcp-server.ts";
+import { HttpSpec, originOf, type McpServers, type McpTimes } from "../../agents/mcp/mcp-server.ts";
 import { makeMcpServers } from "../../agents/mcp/mcp-servers.ts";
 import { makePublicFetch, type PublicFetchParts } from "../../agents/web/public-fetch.ts";
 import { AppError } from "../../errors/app-error.ts";
@@ -7,7 +7,7 @@ import { makeMcpServerStore } from "../../stores/postgres/agents/mcp-server-stor
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { makeMcpGrantStore, type McpGrantStore } from "../../stores/postgres/agents/mcp-grant-store.ts";
 import type { Owner } from "../../stores/owner.ts";
-import { type BegunSignIn, type Grant, openSignIn, type SignInParts } from "../../agents/mcp/sign-in.ts";
+import { type BegunSignIn, type Grant, openSignIn, type SignInParts, type SignInPlace } from "../../agents/mcp/sign-in.ts";
 import { fetchFor } from "../../agents/mcp/open-transport.ts";
 import { makeSeal, type Seal } from "../../stores/seal.ts";
 import type { Config } from "./config.ts";
@@ -38,16 +38,17 @@ const STATE = "state of a sign-in at an MCP server";
 const refuseState = (problem: string): AppError => AppError.invalid([{ field: "state", problem }]);
 
 function signInParts(seal: Seal, publicUrl: string, store: McpGrantStore): SignInParts {
-  const placeOf = ({ tenantId, userId }: Owner, server: string): string => JSON.stringify(["mcp grant", tenantId, userId, server]);
+  const placeOf = ({ tenantId, userId }: Owner, { server, origin }: SignInPlace): string =>
+    JSON.stringify(["mcp grant", tenantId, userId, server, origin]);
   return {
     redirectUrl: new URL("mcp/signed-in", publicUrl.endsWith("/") ? publicUrl : `${publicUrl}/`).href,
     sealState: (begun) => seal.seal(JSON.stringify(begun), STATE),
-    async load(owner, server) {
-      const sealed = await store.find(owner, server);
-      const opened = sealed === null ? null : seal.open(sealed, placeOf(owner, server));
+    async load(owner, place) {
+      const sealed = await store.find(owner, place.server);
+      const opened = sealed === null ? null : seal.open(sealed, placeOf(owner, place));
       return opened === null ? {} : (JSON.parse(opened) as Grant);
     },
-    save: (owner, server, grant) => store.save(owner, server, seal.seal(JSON.stringify(grant), placeOf(owner, server))),
+    save: (owner, place, grant) => store.save(owner, place.server, seal.seal(JSON.stringify(grant), placeOf(owner, place))),
   };
 }
 
@@ -72,7 +73,7 @@ export async function openMcp(config: Config, database: Database, { reach, times
     system,
     ofTenant,
     trustHints: config.TRUST_MCP_HINTS,
-    signIn: signIns && ((owner, server) => openSignIn(signIns, owner, server)),
+    signIn: signIns && ((owner, server) => openSignIn(signIns, owner, { server: server.name, origin: originOf(server) })),
     publicFetch,
     ...(times ? { times } : {}),
   });
@@ -82,7 +83,9 @@ export async function openMcp(config: Config, database: Database, { reach, times
     listOf: ofTenant,
     async put(tenantId, name, spec) {
       if (!seal) throw new AppError("forbidden", "This service keeps no MCP servers of tenants: its operator has set no SECRETS_KEY.");
-      return store.put(tenantId, name, seal.seal(JSON.stringify(spec), placeOf(tenantId, name)));
+      const before = (await ofTenant(tenantId)).find((one) => one.name === name)?.spec;
+      const keepsGrants = before ? originOf({ spec: before }) === originOf({ spec }) : false;
+      return store.put(tenantId, name, seal.seal(JSON.stringify(spec), placeOf(tenantId, name)), { keepsGrants });
     },
     remove: (tenantId, name) => store.remove(tenantId, name),
 
@@ -91,13 +94,14 @@ export async function openMcp(config: Config, database: Database, { reach, times
       const begun = opened === null ? null : (JSON.parse(opened) as BegunSignIn);
       if (!signIns || !begun || begun.until < Date.now())
         throw refuseState("is none that this service has given within ten minutes; ask again");
-      const { server: name, verifier, tenantId, userId } = begun;
+      const { server: name, origin, verifier, tenantId, userId } = begun;
       const ofTenants = (await ofTenant(tenantId)).flatMap(({ spec, ...rest }) =>
         spec ? [{ ...rest, spec, tier: "tenant" as const }] : [],
       );
       const server = [...system, ...ofTenants].find((one) => one.name === name);
-      if (!server || !("url" in server.spec)) throw refuseState("is of a server that is there no more");
-      const { provider } = await openSignIn(signIns, { tenantId, userId }, name, verifier);
+      if (!server || !("url" in server.spec) || originOf(server) !== origin)
+        throw refuseState("is of a server that is there no more, or at another address; ask again");
+      const { provider } = await openSignIn(signIns, { tenantId, userId }, { server: name, origin }, verifier);
       const [{ auth }, fetchFn] = await Promise.all([import("@modelcontextprotocol/sdk/client/auth.js"), fetchFor(server, publicFetch)]);
       const options = { serverUrl: server.spec.url, authorizationCode: code, fetchFn };
       await auth(provider, options).catch((cause: unknown) => {

@@ -18,7 +18,7 @@ export async function startOAuthMcpServer() {
   const codes = new Map<string, string>();
   const access = new Map<string, string>();
   const refresh = new Set<string>();
-  const seen = { refreshed: 0, users: new Set<string>() };
+  const seen = { refreshed: 0, users: new Set<string>(), authorizations: [] as (string | undefined)[], urls: [] as string[] };
 
   function issue(clientId: string): OAuthTokens {
     const tokens = {
@@ -74,6 +74,11 @@ export async function startOAuthMcpServer() {
   const resourceServerUrl = new URL(url);
   const noLimit = { rateLimit: false } as const;
   const app = express()
+    .use((request, _response, next) => {
+      seen.authorizations.push(request.get("authorization"));
+      seen.urls.push(request.url);
+      next();
+    })
     .use(
       mcpAuthRouter({
         provider,

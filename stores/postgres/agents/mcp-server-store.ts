@@ -11,18 +11,24 @@ export interface StoredMcpServer {
 /** The MCP servers of tenants. */
 export interface McpServerStore {
   list(tenantId: string): Promise<StoredMcpServer[]>;
-  put(tenantId: string, name: string, sealed: string): Promise<{ isNew: boolean }>;
-  /** False when there is none. */
+  /** Without `keepsGrants` the users' sign-ins at the server are deleted: it is another one. */
+  put(tenantId: string, name: string, sealed: string, about: { keepsGrants: boolean }): Promise<{ isNew: boolean }>;
+  /** Deletes also the users' sign-ins there. False when there is none. */
   remove(tenantId: string, name: string): Promise<boolean>;
 }
 
 /** A version is never given twice, also not after a removal: a connection is known by it. */
 const PUT = `
+with forgotten as (delete from mcp_grants where tenant_id = $1 and server = $2 and not $4::boolean)
 insert into mcp_servers as present (tenant_id, name, sealed, version, created_at, updated_at)
 values ($1, $2, $3, (extract(epoch from clock_timestamp()) * 1000)::bigint, clock_timestamp(), clock_timestamp())
 on conflict (tenant_id, name) do update
 set sealed = excluded.sealed, version = greatest(present.version + 1, excluded.version), updated_at = excluded.updated_at
 returning xmax = 0 as "isNew"`;
+
+const REMOVE = `
+with forgotten as (delete from mcp_grants where tenant_id = $1 and server = $2)
+delete from mcp_servers where tenant_id = $1 and name = $2 returning 1`;
 
 export function makeMcpServerStore(database: Database): McpServerStore {
   return {
@@ -32,14 +38,17 @@ export function makeMcpServerStore(database: Database): McpServerStore {
       toItem: (row) => row,
     }),
 
-    async put(tenantId, name, sealed) {
-      const [row] = await database.query<{ isNew: boolean }>({ name: "mcp-server-put", text: PUT, values: [tenantId, name, sealed] });
+    async put(tenantId, name, sealed, { keepsGrants }) {
+      const [row] = await database.query<{ isNew: boolean }>({
+        name: "mcp-server-put",
+        text: PUT,
+        values: [tenantId, name, sealed, keepsGrants],
+      });
       return { isNew: row?.isNew === true };
     },
 
     async remove(tenantId, name) {
-      const text = "delete from mcp_servers where tenant_id = $1 and name = $2 returning 1";
-      return (await database.query({ name: "mcp-server-remove", text, values: [tenantId, name] })).length === 1;
+      return (await database.query({ name: "mcp-server-remove", text: REMOVE, values: [tenantId, name] })).length === 1;
     },
   };
 }

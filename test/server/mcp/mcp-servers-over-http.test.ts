@@ -175,7 +175,7 @@ describe("MCP servers of tenants", () => {
       JSON.stringify({ url: "https://example.org" }),
       JSON.stringify(["mcp server", "default", "bank_"]),
     );
-    await makeMcpServerStore(database).put("default", "bank_", sealed);
+    await makeMcpServerStore(database).put("default", "bank_", sealed, { keepsGrants: false });
     const opened = await openTestService({ DATABASE_URL: database.url, SECRETS_KEY });
     const servers = serversAt(opened.url);
     const problem = expect.stringMatching(/^has a name that cannot be used: .*no underscore at its ends/) as unknown;

@@ -133,6 +133,34 @@ describe("an MCP server that wants OAuth", () => {
     expectRefusal(await at("code=y"), { status: 400, code: "invalid_request", field: "state" });
   });
 
+  test("has the sign-ins of its own address alone, also when another one gets its name", async () => {
+    const another = await startOAuthMcpServer();
+    const named = `${opened.url}/api/v1/mcp-servers/private`;
+    const places = async () => (await callApi<{ places: object[] }>(`${opened.url}/api/v1/users/ada/audit`)).json.places;
+    const kept = async () => JSON.stringify(await places()).includes("mcp_grants");
+    try {
+      expect((await putJson(named, { url: `${server.url}?version=2` })).status).toBe(200);
+      expect(await call("ada", "mcp__private__hello")).toMatchObject({ ok: true, output: "hello" });
+      const begun = await untilAsked("max");
+      const back = await openAddress(begun.question);
+
+      expect((await putJson(named, { url: another.url })).status).toBe(200);
+      expect(await kept()).toBe(false);
+      expect((await call("ada", "mcp__private__hello")).tools).toEqual(["mcp__private__sign_in"]);
+      expectRefusal(await callApi(back), { status: 400, code: "invalid_request", field: "state" });
+      expect(another.seen.authorizations.length).toBeGreaterThan(0);
+      expect(another.seen.authorizations.filter((sent) => sent !== undefined)).toEqual([]);
+      expect(another.seen.urls.filter((url) => url.startsWith("/token"))).toEqual([]);
+
+      expect((await fetch(await openAddress((await untilAsked("ada")).question))).status).toBe(200);
+      expect([await kept(), (await callApi(named, { method: "DELETE" })).status, await kept()]).toEqual([true, 200, false]);
+      expect((await putJson(named, { url: server.url })).status).toBe(201);
+      expect((await fetch(await openAddress((await untilAsked("ada")).question))).status).toBe(200);
+    } finally {
+      await another.close();
+    }
+  });
+
   test("is forgotten when the user is erased", async () => {
     expect((await callApi(`${opened.url}/api/v1/users/ada`, { method: "DELETE" })).status).toBe(200);
     expect((await callApi<{ places: object[] }>(`${opened.url}/api/v1/users/ada/audit`)).json.places).toEqual([]);
