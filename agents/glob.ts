@@ -1,18 +1,23 @@
-/** Of a tool of an MCP server; a server's name neither begins nor ends with `_`, nor holds `__`. */
-const SERVER_AND_TOOL = /^mcp__(.+?)__(.*)$/s;
+const MCP = "mcp__";
+
+/** The server and the tool of `mcp__SERVER__TOOL`; a server's name neither begins nor ends with `_`, nor holds `__`. */
+function partsOf(name: string): [server: string, tool: string] | null {
+  const at = name.startsWith(MCP) ? name.indexOf("__", MCP.length + 1) : -1;
+  return at < 0 ? null : [name.slice(MCP.length, at), name.slice(at + 2)];
+}
 
 /** The part of a pattern that names MCP servers; undefined when it has none. */
-export const serverPartOf = (pattern: string): string | undefined => SERVER_AND_TOOL.exec(pattern)?.[1];
+export const serverPartOf = (pattern: string): string | undefined => partsOf(pattern)?.[0];
 
 /**
  * Whether a name matches a pattern in which `*` stands for any characters. A pattern `mcp__SERVER__TOOL` matches by parts: its server's never
  * reaches into the name of a tool, nor the other way round.
  */
 export function matchesPattern(pattern: string, name: string): boolean {
-  const [, ...parts] = SERVER_AND_TOOL.exec(pattern) ?? [];
-  if (parts.length === 0) return matchesText(pattern, name);
-  const [, ...named] = SERVER_AND_TOOL.exec(name) ?? [];
-  return named.length > 0 && parts.every((part, index) => matchesText(part, named[index] ?? ""));
+  const parts = partsOf(pattern);
+  if (!parts) return matchesText(pattern, name);
+  const named = partsOf(name);
+  return named !== null && matchesText(parts[0], named[0]) && matchesText(parts[1], named[1]);
 }
 
 /** Linear: each part is looked for once, from left to right. */
