@@ -1,16 +1,6 @@
 import JSON5 from "json5";
 import { isTooDeep } from "./nesting.ts";
-import { storableText } from "./storable-text.ts";
-
-/** What a jsonb column refuses, also in the names of fields. */
-const UNSTORABLE = /\0|\p{Cs}|\\u0000|\\ud[89a-f]/iu;
-
-function storable(value: unknown): unknown {
-  if (typeof value === "string") return storableText(value);
-  if (typeof value !== "object" || value === null) return value;
-  if (Array.isArray(value)) return value.map(storable);
-  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [storableText(name), storable(inner)]));
-}
+import { mayBeUnstorable, storableText, storableValue } from "./storable-text.ts";
 
 /** Line breaks and tabs that stand in texts as they are. JSON5 refuses them, as JSON does. */
 const RAW_IN_TEXT = /"(?:[^"\\]|\\.)*"/gs;
@@ -31,7 +21,7 @@ export function parseArguments(text: string): Record<string, unknown> | null {
     const once: unknown = text.trim() === "" ? {} : parsed(text);
     const value = typeof once === "string" ? parsed(once) : once; // some models encode them twice
     if (typeof value !== "object" || value === null || Array.isArray(value) || isTooDeep(value)) return null;
-    return (UNSTORABLE.test(text) ? storable(value) : value) as Record<string, unknown>;
+    return (mayBeUnstorable(text) ? storableValue(value) : value) as Record<string, unknown>;
   } catch {
     return null;
   }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { CallToolResult, Tool } from "@modelcontextprotocol/sdk/types.js";
-import { storableText } from "../../text/storable-text.ts";
+import { storableJson, storableText } from "../../text/storable-text.ts";
 import type { Elicit } from "../../turn/elicited-form.ts";
 import { ToolError } from "../run-tool-call.ts";
 import type { AgentTool } from "../tool.ts";
@@ -98,7 +98,7 @@ export function toAgentTool(
   { server, connection, secrets, trustHints }: ToolParts,
 ): AgentTool | null {
   const show = (text: string): string => redact(storableText(text), secrets());
-  const schema = JSON.parse(show(JSON.stringify(withoutPatterns(inputSchema)))) as Record<string, unknown>;
+  const schema = JSON.parse(show(storableJson(withoutPatterns(inputSchema)))) as Record<string, unknown>;
   if (JSON.stringify(schema).length > MOST_SCHEMA_CHARACTERS) return null;
   const name = toolNameOf(server.name, own);
   async function call(given: Record<string, unknown>, config?: RunnableConfig) {
@@ -109,7 +109,7 @@ export function toAgentTool(
         signal,
         onElicit(asked) {
           const { message, requestedSchema } = asked;
-          const form = toForm(server.name, JSON.parse(show(JSON.stringify({ message, requestedSchema }))) as typeof asked);
+          const form = toForm(server.name, JSON.parse(show(storableJson({ message, requestedSchema }))) as typeof asked);
           if (!form || !elicit) return { action: "cancel" };
           const content = elicit(form);
           return content && { action: "accept", content };

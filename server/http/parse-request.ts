@@ -9,7 +9,7 @@ import { LONGEST_INSTRUCTIONS } from "../../turn/context.ts";
 const MAX_PROBLEMS = 50;
 const MAX_NAME_CHARACTERS = 200;
 /** Nested ones included; ten times what the largest import needs. */
-const MAX_VALUES = 500_000;
+export const MAX_VALUES = 500_000;
 
 /** `within`: the place of the parsed value in the body. */
 export function toProblems(issue: z.core.$ZodIssue, within: readonly PropertyKey[] = []): Problem[] {
@@ -46,11 +46,13 @@ export function parseRequest<Schema extends z.ZodType>(schema: Schema, value: un
 
 const ID_LENGTH = 200;
 
+export const HALF_PAIR = "holds half of a surrogate pair, as when a text is cut inside an emoji; send whole characters";
+
 /** What Postgres cannot store as UTF-8. */
 function unstorable(text: string): string | undefined {
   const nul = text.indexOf("\0");
   if (nul >= 0) return `holds a NUL character (U+0000) at position ${nul}; remove it`;
-  if (!text.isWellFormed()) return "holds half of a surrogate pair, as when a text is cut inside an emoji; send whole characters";
+  if (!text.isWellFormed()) return HALF_PAIR;
   return undefined;
 }
 
@@ -90,8 +92,7 @@ export const givenMetadata = z
     const text = JSON.stringify(value);
     if (text.length > MAX_METADATA_CHARACTERS)
       context.addIssue(`has ${text.length} characters, at most ${MAX_METADATA_CHARACTERS} are taken`);
-    const problem = text.includes("\\u0000") ? "holds a NUL character (U+0000); remove it" : unstorable(text);
-    if (problem) context.addIssue(problem);
+    if (/(?<!\\)(?:\\\\)*\\u0000/.test(text)) context.addIssue("holds a NUL character (U+0000); remove it");
     const given = value["external_id"];
     if (given !== undefined && !externalId.safeParse(given).success) context.addIssue(`external_id ${EXTERNAL_ID}`);
   })

@@ -2,10 +2,37 @@ import express, { type NextFunction, type Request, type RequestHandler, type Res
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../errors/app-error.ts";
+import { HALF_PAIR, MAX_VALUES } from "./parse-request.ts";
 
-/** Decoding would replace such bytes in silence. */
-function assertUtf8(_request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
+/** Their bodies spell surrogates: `\ud83d`. */
+const spellSurrogates = new WeakSet<IncomingMessage>();
+
+/** Decoding would replace other bytes in silence. */
+function checkBytes(request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
   if (!isUtf8(body)) throw new AppError("invalid_request", "The body is not valid UTF-8. Send its text encoded as UTF-8.");
+  if (body.includes("\\ud") || body.includes("\\uD")) spellSurrogates.add(request);
+}
+
+/** The first text or name of a field with half a surrogate pair; null too when there are more values than a request may hold. Not recursive. */
+function findHalfPair(body: unknown): string | null {
+  const waiting: { value: unknown; path: string }[] = [{ value: body, path: "" }];
+  for (let next = waiting.pop(); next; next = waiting.pop()) {
+    const { value, path } = next;
+    if (typeof value === "string" && !value.isWellFormed()) return path;
+    if (typeof value !== "object" || value === null) continue;
+    for (const [name, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
+      const place = path === "" ? String(name) : `${path}.${name}`;
+      if (typeof name === "string" && !name.isWellFormed()) return place;
+      if (waiting.push({ value: inner, path: place }) > MAX_VALUES) return null;
+    }
+  }
+  return null;
+}
+
+/** Postgres stores no half pair. */
+function refuseHalfPairs(request: Request): AppError | undefined {
+  const place = spellSurrogates.has(request) ? findHalfPair(request.body) : null;
+  return place === null ? undefined : AppError.invalid([{ field: place.slice(0, 200).toWellFormed() || "body", problem: HALF_PAIR }]);
 }
 
 /** express.json would ignore such a body. */
@@ -64,8 +91,13 @@ export function limitBody(limitBytes: number, parser: RequestHandler): RequestHa
   };
 }
 
-export const readJson = (limitBytes: number): RequestHandler =>
-  limitBody(limitBytes, express.json({ limit: limitBytes, verify: assertUtf8 }));
+/** Throws AppError `invalid_request` for what is not UTF-8, or half a surrogate pair anywhere. */
+export function readJson(limitBytes: number): RequestHandler {
+  const parse = express.json({ limit: limitBytes, verify: checkBytes });
+  return limitBody(limitBytes, (request, response, next) =>
+    parse(request, response, (error?: unknown) => next(error ?? refuseHalfPairs(request))),
+  );
+}
 
 /** Of all large bodies together, in a process. */
 const ROOM_BYTES = 256 * 1024 * 1024;
