@@ -105,7 +105,7 @@ export const SUMMARY_OF = `select conversation_summaries.* from conversation_sum
 export const behindSummary = (table: string): string =>
   `(created_at, id) > ${placeOrStart(`(select covered_through_created_at from ${table})`, `(select covered_through_message_id from ${table})`)}`;
 
-const FIND = `select ${summaryJson("conversation_summaries")} as summary from conversation_summaries ${OF_OWNER}`;
+const FIND = `select ${summaryJson("conversation_summaries")} as summary from conversation_summaries ${OF_OWNER} and summary <> ''`;
 
 const FIND_VERSION = `
 select ${summaryJson("conversation_summary_versions")} as summary from conversation_summary_versions ${OF_OWNER} and summary_version = $4`;
