@@ -29,7 +29,7 @@ interface Migration {
 interface AppliedMigration {
   version: number;
   name: string;
-  /** The newest migration a process must know to serve beside this one; null: any process may. */
+  /** The newest migration a process must know to serve beside this one; null: it does not say, so this one. */
   compatibleFrom: number | null;
 }
 
@@ -58,12 +58,12 @@ async function listApplied(database: Database): Promise<AppliedMigration[]> {
 
 /** Throws AppError `invalid_configuration` when the schema is too new. */
 function assertCompatible(applied: readonly AppliedMigration[], newest: number): void {
-  const tooNew = applied.find(({ version, compatibleFrom }) => version > newest && (compatibleFrom ?? 0) > newest);
+  const tooNew = applied.find(({ version, compatibleFrom }) => version > newest && (compatibleFrom ?? version) > newest);
   if (!tooNew) return;
   throw new AppError(
     "invalid_configuration",
     `The schema of the database is more than one version newer than this service: ${tooNew.name} asks for a service that knows migration ` +
-      `${tooNew.compatibleFrom}, and this one knows ${newest} at most. Start a newer version, or restore the database from before its update.`,
+      `${tooNew.compatibleFrom ?? tooNew.version}, and this one knows ${newest} at most. Start a newer version, or restore the database from before its update.`,
   );
 }
 
