@@ -2,7 +2,7 @@ import type pg from "pg";
 import { AppError } from "../../../errors/app-error.ts";
 import { startEventLoopTimer } from "../../../models/deadlines.ts";
 import type { Database, Deadlines, Listener, Queryable, Statement } from "./database.ts";
-import { ReplyLost, toStatementError, toStorageError } from "./storage-errors.ts";
+import { ReplyLost, toConnectionError, toStatementError } from "./storage-errors.ts";
 
 /** The server gives up first, so that no abandoned statement is carried out. */
 const SERVER_SHARE = 0.8;
@@ -31,7 +31,7 @@ function forgetServerTimeouts(client: pg.PoolClient): void {
 async function connect(pool: pg.Pool, connectMs: number | undefined): Promise<pg.PoolClient> {
   if (pool.ending) throw new AppError("storage_unavailable", "The database was closed.", { retryable: false });
   const connecting = pool.connect();
-  if (connectMs === undefined) return connecting.catch((error: unknown) => Promise.reject(toStorageError(error)));
+  if (connectMs === undefined) return connecting.catch((error: unknown) => Promise.reject(toConnectionError(error)));
   const { promise: late, reject } = Promise.withResolvers<never>();
   const stopTimer = startEventLoopTimer(connectMs, () => reject(new Error("no connection in time")));
   let isInTime = false;
@@ -40,7 +40,7 @@ async function connect(pool: pg.Pool, connectMs: number | undefined): Promise<pg
     isInTime = true;
     return client;
   } catch (error) {
-    throw toStorageError(error);
+    throw toConnectionError(error);
   } finally {
     stopTimer();
     if (!isInTime)

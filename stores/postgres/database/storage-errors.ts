@@ -2,15 +2,17 @@ import { AppError } from "../../../errors/app-error.ts";
 import { withCauses } from "../../../errors/with-causes.ts";
 
 /**
- * About the server, not the statement: 08 connection, 53 resources, 57 and 25P03 shutdown or timeout, 25006 read-only.
+ * About the server, not the statement: 08 connection, 53 resources, 57 and 25P03 shutdown or timeout, 58 its system, 25006 read-only.
  * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
-const SERVER_TROUBLE = /^(08|53|57)|^25(P03|006)$/;
+const SERVER_TROUBLE = /^(08|53|57|58)|^25(P03|006)$/;
 
 /** The server ends the connection. */
 const CONNECTION_OVER = /^(08|57P)|^(25P03|53300)$/;
 
 const AWAY = "The database cannot be reached at the moment. Send the request again in a few seconds.";
+/** SQLSTATE 53: https://www.postgresql.org/docs/current/errcodes-appendix.html */
+const FULL = "The database has no room for this at the moment: no disk, memory or connection is free. Send the request again in a few seconds.";
 
 /** The connection ended before the answer: the statement may have been carried out. */
 export class ReplyLost extends AppError {
@@ -48,17 +50,15 @@ export function isLockFailure(error: unknown): boolean {
   return ["55P03", "40P01"].includes(sqlState(error) ?? "");
 }
 
-/** An unreachable Postgres as `storage_unavailable`; errors of a statement pass unchanged. */
-export function toStorageError(error: unknown): unknown {
+/** Whatever kept a connection from being made: a server that is away, or refuses it. */
+export function toConnectionError(error: unknown): AppError {
   if (error instanceof AppError) return error;
-  const state = sqlState(error);
-  if (state !== undefined && !SERVER_TROUBLE.test(state)) return error;
-  return new AppError("storage_unavailable", AWAY, { cause: error });
+  return new AppError("storage_unavailable", sqlState(error)?.startsWith("53") ? FULL : AWAY, { cause: error });
 }
 
-/** The same for a sent statement: ReplyLost when its outcome is unknown. */
+/** Of a sent statement: ReplyLost when its outcome is unknown, `storage_unavailable` when the server cannot work, else the error itself. */
 export function toStatementError(error: unknown): unknown {
-  if (error instanceof AppError) return error;
   const state = sqlState(error);
-  return state === undefined || CONNECTION_OVER.test(state) ? new ReplyLost(error) : toStorageError(error);
+  if (error instanceof AppError || (state !== undefined && !CONNECTION_OVER.test(state) && !SERVER_TROUBLE.test(state))) return error;
+  return state === undefined || CONNECTION_OVER.test(state) ? new ReplyLost(error) : toConnectionError(error);
 }
