@@ -147,7 +147,7 @@ export function makeGenerateAgent({
         });
         const prompt = async (tokenBudget: number): Promise<BaseMessage[]> => {
           const assembled = await assemble(tokenBudget, model);
-          for (const content of promptNotices(assembled, tokenBudget)) emit(runtime, { status: "notice", content });
+          for (const content of promptNotices(assembled, shared.limits.of(model))) emit(runtime, { status: "notice", content });
           last.prompt = assembled;
           return [...assembled.before, ...picturesOfResults(pictures, { sight: settings.sight, model })];
         };

@@ -69,6 +69,6 @@ export async function fitLoop({ start, again, behind }: LoopMessages, budget: nu
   const pruned = leaveOutOldOutputs([...start, ...behind], budget - schemas, start.length);
   if (pruned.tokens <= budget - schemas) return { messages: pruned.messages, tokens: pruned.tokens + schemas, isWhole: true };
   const kept = pruned.messages.slice(start.length);
-  const messages = [...(await again(budget - tokensOfMessages(kept))), ...kept];
+  const messages = [...(await again(Math.max(0, budget - tokensOfMessages(kept)))), ...kept];
   return { messages, tokens: tokensOfMessages(messages) + schemas, isWhole: true };
 }
