@@ -102,6 +102,8 @@ export interface ConversationGraphParts {
   timeouts?: AnswerTimeouts;
   /** Milliseconds until the conversation of a dead process is free. Default 15,000. */
   leaseMs?: number;
+  /** Milliseconds that a turn waits until its answer is stored, before it ends without. Default 30,000. */
+  storeMs?: number;
   /** Watches nodes and model calls. Give it to `watchedDatabase` too, for statements. Default: nobody. */
   observer?: Observer;
 }
@@ -230,6 +232,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     persist: makePersist({
       turns,
       leaseMs,
+      storeMs: parts.storeMs ?? TURN_DEFAULTS.storeMs,
       layers: {
         summary: summary && { ...summary, historyWindow },
         episodes: (parts.episodes ?? null) !== null,

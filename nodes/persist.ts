@@ -1,4 +1,5 @@
-import type { ErrorContent } from "../errors/app-error.ts";
+import { AppError, type ErrorContent } from "../errors/app-error.ts";
+import { abortable, startDeadline } from "../models/deadlines.ts";
 import { type ConversationState, type ConversationUpdate, isWholeAnswer } from "../turn/state.ts";
 import type { TurnRuntime } from "../turn/context.ts";
 import { SUPERSEDED, turnDeleted, turnOutcome } from "../turn/outcome.ts";
@@ -31,33 +32,55 @@ const LOST: Record<Exclude<FinishOutcome, "stored">, ErrorContent> = {
   gone: turnDeleted().toContent(),
 };
 
+const notStored = (turnId: string): ErrorContent =>
+  new AppError(
+    "storage_unavailable",
+    `The answer cannot be stored at the moment, and is stored as soon as the database takes it. Ask GET /api/v1/turns/${turnId} for it.`,
+  ).toContent();
+
 export interface PersistParts {
   turns: TurnStore;
   leaseMs: number;
+  /** How long the turn waits until it is stored. */
+  storeMs: number;
   layers: MemoryLayers;
 }
 
 /**
  * Stores the answer, the outcome and the jobs of the turn and releases the conversation, all or nothing. While Postgres is unreachable it
- * tries again, and holds the conversation. Of a turn that is not to be stored it deletes the message instead.
+ * tries again, and holds the conversation: behind `storeMs` the turn ends with `storage_unavailable`, and is stored when that is possible. Of
+ * a turn that is not to be stored it deletes the message instead.
  */
-export function makePersist({ turns, leaseMs, layers }: PersistParts): Node {
+export function makePersist({ turns, leaseMs, storeMs, layers }: PersistParts): Node {
   return async function persist(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId } = state;
     const held = { tenantId, userId, conversationId, turnId };
+
+    /** Undefined: not in time, and it goes on. */
+    async function inTime<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
+      using deadline = startDeadline(storeMs);
+      try {
+        return await abortable(() => withLease({ turns, leaseMs }, held, undefined, () => retryWhileUnreachable(work)), deadline.signal);
+      } catch (error) {
+        if (deadline.isOver()) return undefined;
+        throw error;
+      }
+    }
+
     if (!state.store) {
-      await withLease({ turns, leaseMs }, held, undefined, () => retryWhileUnreachable(() => turns.takeBack(held)));
+      await inTime(() => turns.takeBack(held));
       return { answerMessageId: null };
     }
     const answer = toAnswer(state);
     const jobs = jobsAfterTurn(layers, state);
     const toStore = turnOutcome(state, runtime.context?.progress?.());
-    const outcome = await withLease({ turns, leaseMs }, held, undefined, () =>
-      retryWhileUnreachable(() => turns.finish(held, answer, jobs, toStore)),
-    );
+    const outcome = await inTime(async () => {
+      const stored = await turns.finish(held, answer, jobs, toStore);
+      runtime.note?.({ outcome: stored, completed: answer?.completed ?? false, jobs: jobs.map(({ kind }) => kind) });
+      return stored;
+    });
     const answerMessageId = answer && outcome !== "gone" ? answer.messageId : null;
-    runtime.note?.({ outcome, completed: answer?.completed ?? false, jobs: jobs.map(({ kind }) => kind) });
     if (outcome === "stored" || state.error) return { answerMessageId };
-    return { answerMessageId, partialAnswer: true, error: LOST[outcome] };
+    return { answerMessageId, partialAnswer: true, error: outcome ? LOST[outcome] : notStored(turnId) };
   };
 }

@@ -7,6 +7,7 @@ import type { ResumedTurn } from "./resumed-turn.ts";
 export const TURN_DEFAULTS = {
   /** In milliseconds. */
   leaseMs: 15_000,
+  storeMs: 30_000,
   memoryReadTimeoutMs: 800,
   topK: 3,
   toolTimeoutMs: 60_000,
