@@ -12,7 +12,8 @@ const CONNECTION_OVER = /^(08|57P)|^(25P03|53300)$/;
 
 const AWAY = "The database cannot be reached at the moment. Send the request again in a few seconds.";
 /** SQLSTATE 53: https://www.postgresql.org/docs/current/errcodes-appendix.html */
-const FULL = "The database has no room for this at the moment: no disk, memory or connection is free. Send the request again in a few seconds.";
+const FULL =
+  "The database has no room for this at the moment: no disk, memory or connection is free. Send the request again in a few seconds.";
 
 /** The connection ended before the answer: the statement may have been carried out. */
 export class ReplyLost extends AppError {
@@ -56,9 +57,15 @@ export function toConnectionError(error: unknown): AppError {
   return new AppError("storage_unavailable", sqlState(error)?.startsWith("53") ? FULL : AWAY, { cause: error });
 }
 
+/** A prepared statement is from before a migration: it was not carried out, and has to be prepared anew. */
+export function isStalePlan(error: unknown): boolean {
+  return sqlState(error) === "0A000" && (error as { routine?: string }).routine === "RevalidateCachedQuery";
+}
+
 /** Of a sent statement: ReplyLost when its outcome is unknown, `storage_unavailable` when the server cannot work, else the error itself. */
 export function toStatementError(error: unknown): unknown {
   const state = sqlState(error);
+  if (isStalePlan(error)) return new ReplyLost(error); // its connection has other such statements
   if (error instanceof AppError || (state !== undefined && !CONNECTION_OVER.test(state) && !SERVER_TROUBLE.test(state))) return error;
   return state === undefined || CONNECTION_OVER.test(state) ? new ReplyLost(error) : toConnectionError(error);
 }

@@ -109,13 +109,13 @@ export async function readColumns(queryable: Queryable): Promise<TableColumns[]>
   });
 }
 
-/** The newest migration. Throws AppError `invalid_configuration` when this version does not know it. */
+/** The newest migration. Throws AppError `storage_unavailable` when this version does not know it, as the older one in a rolling update. */
 export async function readSchemaVersion(queryable: Queryable): Promise<number> {
   const { version } = await queryRow<{ version: number }>(queryable, { text: "select max(version) as version from schema_migrations" });
   const known = await newestMigration();
   if (version <= known) return version;
   throw new AppError(
-    "invalid_configuration",
+    "storage_unavailable",
     `The database has schema ${version}, and this version of the service knows ${known}. Export and restore with the version that made it, or a newer one.`,
   );
 }

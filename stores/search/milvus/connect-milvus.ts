@@ -49,14 +49,14 @@ function describe({ address, database }: MilvusAddress): string {
   return `Milvus at ${host}${database ? `/${database}` : ""}`;
 }
 
-function wordless(name: string): AppError {
+function wordless(name: string, code: "invalid_configuration" | "index_unavailable" = "invalid_configuration"): AppError {
   const problem = `The search index "${name}" does not fit this service: Milvus has its vectors, but Postgres has no words of it.`;
-  return new AppError("invalid_configuration", `${problem} Run \`npm run reindex\`.`);
+  return new AppError(code, `${problem} Run \`npm run reindex\`.`);
 }
 
-/** An index whose words are not in Postgres: from before they were, or lost there. */
+/** An index whose words are not in Postgres: from before they were, or lost there. It is unavailable until `npm run reindex`. */
 function onlyErasable(vectors: VectorIndex, { name, dimensions }: IndexDefinition): SearchIndex {
-  const refuse = (): Promise<never> => Promise.reject(wordless(name));
+  const refuse = (): Promise<never> => Promise.reject(wordless(name, "index_unavailable"));
   return { ...vectors, dimensions, upsert: refuse, searchVectors: refuse, searchWords: refuse, listByWords: refuse, fetch: refuse };
 }
 

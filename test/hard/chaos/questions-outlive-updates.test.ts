@@ -10,7 +10,10 @@ const database = useTestPostgres();
 const model = useModelServer();
 afterAll(killServiceProcesses);
 
-const MIGRATION = { name: "9999_of_the_next_version.sql", sql: "alter table questions add column of_the_next_version text;" };
+const MIGRATION = {
+  name: "9999_of_the_next_version.sql",
+  sql: "-- Compatible from 0001.\nalter table questions add column of_the_next_version text;",
+};
 
 test("what an old process asked, one of the next version goes on with: a client that was cut off resumes there and sees the rest", async () => {
   const environment = { DATABASE_URL: database.url, OPENAI_BASE_URL: model.url };

@@ -25,6 +25,16 @@ describe("GET /api/v1/users/:id/export", () => {
   const get = (user: string, headers: Record<string, string>) =>
     fetch(`${service.url}/api/v1/users/${encodeURIComponent(user)}/export`, { headers });
 
+  test("is a 503 in a process that is older than the schema, as in a rolling update, until a newer one answers", async () => {
+    const newer = "insert into schema_migrations (version, name) values (9999, '9999_newer.sql')";
+    await database.query({ text: newer });
+    const { status, json } = await callApi(`${service.url}/api/v1/users/bob/export`, { headers: bearer(KEYS.acme) });
+    expect({ status, json }).toMatchObject({ status: 503, json: { error: { code: "storage_unavailable" } } });
+    expect(json.error.message).toMatch(/schema 9999.*or a newer one/);
+    await database.query({ text: "delete from schema_migrations where version = 9999" });
+    expect((await get("bob", bearer(KEYS.acme))).status).toBe(200);
+  });
+
   test("answers with what is stored of that user of the caller's tenant, a line each, to be saved as a file", async () => {
     const response = await get("艾达", bearer(KEYS.acme));
     expect(response.status).toBe(200);

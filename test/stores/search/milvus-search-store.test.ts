@@ -121,9 +121,10 @@ describeUnless(await whyNoMilvus(), "an index on Milvus Lite", () => {
     await (await store.openIndex(definitionOf("lost"))).upsert(documents);
     await database.query({ text: "drop table search.lost, search.lost_words; drop function search.lost_count" });
     const lost = await store.openIndex(definitionOf("lost"));
-    await expect(lost.searchWords({ ownerKey: ANNA }, "sample", 5)).rejects.toMatchObject(refusal);
-    await expect(lost.searchVectors({ ownerKey: ANNA }, direction(1), 5)).rejects.toMatchObject(refusal);
-    await expect(lost.upsert(documents)).rejects.toMatchObject(refusal);
+    const unavailable = { ...refusal, code: "index_unavailable" };
+    await expect(lost.searchWords({ ownerKey: ANNA }, "sample", 5)).rejects.toMatchObject(unavailable);
+    await expect(lost.searchVectors({ ownerKey: ANNA }, direction(1), 5)).rejects.toMatchObject(unavailable);
+    await expect(lost.upsert(documents)).rejects.toMatchObject(unavailable);
     // What it still has can be counted and erased.
     expect(await lost.count(ANNA)).toBe(2);
     expect(await lost.remove(ANNA, [sampleId(1)])).toBe(1);

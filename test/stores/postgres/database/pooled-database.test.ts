@@ -33,6 +33,19 @@ describeStores("a database", ({ database }) => {
     expect(await database.query({ text: "select 1 as one" })).toEqual([{ one: 1 }]);
   });
 
+  test("answers a prepared statement whose columns a migration has changed; a transaction with it may be tried again", async () => {
+    const statement = { name: "all-of-plants", text: "select * from plants" };
+    await database.query({ text: "create table plants (id integer); insert into plants values (1)" });
+    expect(await database.query(statement)).toEqual([{ id: 1 }]);
+    await database.query({ text: "alter table plants add column height integer" });
+    expect(await database.query(statement)).toEqual([{ id: 1, height: null }]);
+    expect(await database.query(statement)).toEqual([{ id: 1, height: null }]);
+    await database.query({ text: "alter table plants drop column height" });
+    const again = () => database.transaction((transaction) => transaction.query(statement));
+    await again().catch((error: unknown) => expect(error).toEqual(unavailable())); // PGlite prepares anew
+    expect(await again()).toEqual([{ id: 1 }]);
+  });
+
   test("stays usable after many failed statements at once", async () => {
     const results = await Promise.allSettled(Array.from({ length: 30 }, () => database.query({ text: "select 1 from nowhere" })));
     expect(new Set(results.map(({ status }) => status))).toEqual(new Set(["rejected"]));
