@@ -77,11 +77,11 @@ export function makeApp(parts: AppParts): Express {
     .use(securityHeaders(), ...(needsKey ? [] : [requireOwnHost(config.ALLOWED_HOSTS)]))
     .use(...(corsOrigins ? allowOrigins(corsOrigins) : []), refuseCrossSite({ corsOrigins, needsKey }))
     .use(healthRoutes(parts.health), pageRoutes(), signInRoutes(parts)) // what needs no key
+    .use(openApiRoutes(() => buildDescription({ maxMessageChars, sections: memory.sections })))
     .use(authenticate(identity), countRequests(limits.rates))
     .use(mcpRoutes(parts), requireScope)
     .use("/metrics", requireWholeTenant)
     .use(metricsRoute({ stores, health: parts.health, metrics: observing.metrics, log }))
-    .use(openApiRoutes(() => buildDescription({ maxMessageChars, sections: memory.sections })))
     .use(openaiRoutes(parts), embeddingRoutes(parts), responseRoutes(parts), openaiConversationRoutes(parts))
     .use(langGraphRoutes(parts))
     .use(importRoutes(parts), knowledgeRoutes(parts), documentRoutes(parts), skillRoutes(parts)) // with body limits of their own

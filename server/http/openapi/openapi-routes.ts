@@ -38,15 +38,17 @@ export const descriptionOperations = operationGroup({
   tag: "service",
   schemas: { ApiDescription },
   routes: {
-    getApiDescription: route("GET /openapi.json", "This description", { answer: ApiDescription }),
+    getApiDescription: route("GET /openapi.json", "This description", { answer: ApiDescription, isOpen: true }),
     readApiDescription: route("GET /docs", "A page to read it", {
       answers: { 200: { what: "A page for browsers.", content: { "text/html": z.string() } } },
       errors: ["not_found"],
+      isOpen: true,
     }),
     getDocsAsset: route("GET /docs/:file", "What the page is made of", {
       params: { file: z.string() },
       answers: { 200: { what: "A script or a style sheet.", content: { "text/javascript": z.string(), "text/css": z.string() } } },
       errors: ["not_found"],
+      isOpen: true,
     }),
   },
 });
