@@ -120,6 +120,8 @@ describePage("talking on the page", startModelService, (on) => {
     await tested.press(texts.chat.inspect, tested.answer);
     await tested.page.getByText("travel:naive_rag_agent").waitFor();
     expect(await tested.page.getByText(texts.inspector.methods["requested"] ?? "").count()).toBeGreaterThan(0);
+    await tested.page.getByText(texts.inspector.unavailable).waitFor();
+    expect(await tested.page.getByText(texts.inspector.noPassages).count()).toBe(0);
   });
 
   test("takes a conversation up in another one while the first is still answered", async () => {

@@ -47,6 +47,7 @@ export const enInspector = {
   },
   windowMessages: (count: number) => (count === 1 ? "1 recent message, verbatim" : `${count} recent messages, verbatim`),
   summary: (version: number, covered: number) => `Summary, version ${version}, covers ${covered} messages`,
+  unavailable: "It was unavailable for this answer.",
   noSummary: "No summary used.",
   summaryGone: "This version is no longer kept.",
   episodes: "Recalled exchanges",

@@ -46,6 +46,7 @@ export const zhInspector: Texts["inspector"] = {
   },
   windowMessages: (count) => `${count} 条最近消息原文`,
   summary: (version, covered) => `摘要第 ${version} 版，涵盖 ${covered} 条消息`,
+  unavailable: "回答时不可用。",
   noSummary: "未使用摘要。",
   summaryGone: "此版本已不再保留。",
   episodes: "回忆起的往来",

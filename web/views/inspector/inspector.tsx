@@ -46,9 +46,9 @@ function Details({ turn }: { turn: Turn }) {
       </p>
       {turn.error && <ErrorNote error={turn.error} />}
       {degraded.length > 0 && <p class="note warning">{t.chat.withoutLayers(degraded.map((layer) => t.layers[layer]).join(", "))}</p>}
-      {turn.receipt && <UsedSections receipt={turn.receipt} />}
+      {turn.receipt && <UsedSections receipt={turn.receipt} isAway={degraded.includes("core_memory")} />}
       <SummaryThen turn={turn} />
-      {turn.receipt && <RecalledEpisodes episodes={turn.receipt.episodes} />}
+      {turn.receipt && <RecalledEpisodes episodes={turn.receipt.episodes} isAway={degraded.includes("episodic")} />}
       <UsedPassages turn={turn} />
       {turn.message_id !== null && <Changes triggerMessageId={turn.message_id} />}
       <Route turn={turn} />

@@ -41,12 +41,12 @@ function Recalled({ episode, place }: { episode: ReceiptEpisode; place: number }
 }
 
 /** The earlier exchanges in the prompt, with the way to their conversations. */
-export function RecalledEpisodes({ episodes }: { episodes: readonly ReceiptEpisode[] }) {
+export function RecalledEpisodes({ episodes, isAway }: { episodes: readonly ReceiptEpisode[]; isAway: boolean }) {
   const t = texts.value.inspector;
   return (
     <section>
       <h3>{t.episodes}</h3>
-      {episodes.length === 0 && <p class="quiet">{t.noEpisodes}</p>}
+      {episodes.length === 0 && <p class="quiet">{isAway ? t.unavailable : t.noEpisodes}</p>}
       <ol class="cards">
         {episodes.map((episode, index) => (
           <li key={episode.id} class="card">

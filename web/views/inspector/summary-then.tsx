@@ -23,7 +23,7 @@ function SummaryText({ conversationId, version }: { conversationId: string; vers
 }
 
 /** The summary as it stood in the prompt of this turn. */
-export function SummaryThen({ turn: { receipt, conversation_id: conversationId } }: { turn: Turn }) {
+export function SummaryThen({ turn: { receipt, conversation_id: conversationId, degraded } }: { turn: Turn }) {
   const t = texts.value.inspector;
   if (!receipt) return null;
   const { summary } = receipt;
@@ -36,7 +36,7 @@ export function SummaryThen({ turn: { receipt, conversation_id: conversationId }
           <SummaryText conversationId={conversationId} version={summary.version} />
         </>
       ) : (
-        <p class="quiet">{t.noSummary}</p>
+        <p class="quiet">{degraded?.includes("summary") ? t.unavailable : t.noSummary}</p>
       )}
     </section>
   );

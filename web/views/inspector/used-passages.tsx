@@ -18,13 +18,13 @@ function Used({ passage: { id, title }, number, prefix }: { passage: ReceiptPass
 }
 
 /** The passages in the prompt, unless their documents have changed. */
-export function UsedPassages({ turn: { receipt, route_decision: decision } }: { turn: Turn }) {
+export function UsedPassages({ turn: { receipt, route_decision: decision, degraded } }: { turn: Turn }) {
   const t = texts.value.inspector;
   if (!receipt) return null;
   return (
     <section>
       <h3>{t.passages}</h3>
-      {receipt.passages.length === 0 && <p class="quiet">{t.noPassages}</p>}
+      {receipt.passages.length === 0 && <p class="quiet">{degraded?.includes("knowledge") ? t.unavailable : t.noPassages}</p>}
       <ol class="cards">
         {receipt.passages.map((passage, index) => (
           <li key={passage.id} class="card">

@@ -24,7 +24,7 @@ function Used({ used: { section, version }, now }: { used: UsedSection; now: Sec
 }
 
 /** What core memory said in the prompt, where it still says it. */
-export function UsedSections({ receipt: { core_memory: sections } }: { receipt: Receipt }) {
+export function UsedSections({ receipt: { core_memory: sections }, isAway }: { receipt: Receipt; isAway: boolean }) {
   const t = texts.value.inspector;
   const owner = userId.value ?? "";
   const isEmpty = sections.length === 0;
@@ -32,7 +32,7 @@ export function UsedSections({ receipt: { core_memory: sections } }: { receipt: 
   return (
     <section>
       <h3>{t.sections}</h3>
-      {isEmpty && <p class="quiet">{t.noSections}</p>}
+      {isEmpty && <p class="quiet">{isAway ? t.unavailable : t.noSections}</p>}
       <ul class="cards">
         {sections.map((used) => (
           <Used key={used.section} used={used} now={value?.sections.find(({ section }) => section === used.section)} />
