@@ -1,7 +1,10 @@
-import { signal } from "@preact/signals";
+import { computed, signal } from "@preact/signals";
 import type { AgentType, ChatRequest } from "../../api/types.ts";
+import { readTab, writeTab } from "../page/tab-storage.ts";
+import { storedMessages } from "../thread/stored-messages.ts";
+import { beginConversation, sessionId, turnsHere } from "../thread/thread.ts";
 
-/** How messages are answered. Empty: as the service chooses. */
+/** How messages of a conversation are answered. Empty: as the service chooses. */
 export interface Choices {
   agent: string;
   model: string;
@@ -13,10 +16,36 @@ export interface Choices {
   isStepping: boolean;
 }
 
-/** Of the messages that follow. */
-export const choices = signal<Choices>({ agent: "", model: "", knowledge: "", mode: "", isTemporary: false, isStepping: false });
+const AUTOMATIC: Choices = { agent: "", model: "", knowledge: "", mode: "", isTemporary: false, isStepping: false };
 
-export const choose = (changes: Partial<Choices>): void => void (choices.value = { ...choices.value, ...changes });
+type Kept = [sessionId: string, chosen: Partial<Choices>];
+const STORED_AS = "choices";
+/** Older ones are forgotten. */
+const KEPT = 50;
+
+/** What was chosen here, by conversation. It lasts as long as the tab. */
+const kept = signal(readTab<Kept[]>(STORED_AS) ?? []);
+
+const chosenHere = (): Partial<Choices> => kept.value.find(([session]) => session === sessionId.value)?.[1] ?? {};
+
+/** Those of the shown conversation: what is stored tells whether it is temporary. */
+export const choices = computed<Choices>(() => {
+  const chosen = { ...AUTOMATIC, ...chosenHere() };
+  const newest = storedMessages.value.at(-1);
+  return newest ? { ...chosen, isTemporary: newest.metadata["remember"] === false } : chosen;
+});
+
+export function choose(changes: Partial<Choices>): void {
+  const others = kept.value.filter(([session]) => session !== sessionId.value);
+  kept.value = [[sessionId.value, { ...chosenHere(), ...changes }] satisfies Kept, ...others].slice(0, KEPT);
+  writeTab(STORED_AS, kept.value);
+}
+
+/** A conversation is temporary from its beginning: one that has begun makes way for a new one. */
+export function chooseTemporary(isTemporary: boolean): void {
+  if (storedMessages.value.length > 0 || turnsHere.value.length > 0) beginConversation();
+  choose({ isTemporary });
+}
 
 /** As a turn says it. */
 export function choicesAsFields({ agent, model, knowledge, mode, isTemporary, isStepping }: Choices): Partial<ChatRequest> {

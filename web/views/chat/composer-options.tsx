@@ -1,6 +1,6 @@
 import { listAgents, listKnowledge, readModels } from "../../api/endpoints.ts";
 import type { AgentType } from "../../api/types.ts";
-import { choices, choose } from "../../state/turns/choices.ts";
+import { choices, choose, chooseTemporary } from "../../state/turns/choices.ts";
 import { userId } from "../../state/page/settings.ts";
 import { texts } from "../../texts/texts.ts";
 import { useLoaded } from "../loaded.tsx";
@@ -91,7 +91,7 @@ export function ComposerOptions() {
           options={MODES.map((name) => [name, t.agents[name]])}
           onChoose={(name) => choose({ mode: name as AgentType | "" })}
         />
-        <Switch label={t.temporary} isOn={isTemporary} onSwitch={(isOn) => choose({ isTemporary: isOn })} />
+        <Switch label={t.temporary} isOn={isTemporary} onSwitch={chooseTemporary} />
         <Switch label={t.stepping} isOn={isStepping} onSwitch={(isOn) => choose({ isStepping: isOn })} />
       </div>
     </details>
