@@ -1,4 +1,5 @@
 import { render } from "preact";
+import { watchConversations } from "./state/conversations/conversations.ts";
 import { watchQuestions } from "./state/turns/questions.ts";
 import { followPlace } from "./state/thread/thread.ts";
 import { resumeKeptTurns } from "./state/turns/turns.ts";
@@ -11,4 +12,5 @@ await loadTexts();
 resumeKeptTurns();
 followPlace();
 watchQuestions();
+watchConversations();
 render(<App />, page);

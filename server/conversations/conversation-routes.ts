@@ -21,6 +21,10 @@ const ConversationsQuery = z.object({
   ...pageQuery,
   pinned: choice("pinned").default("any"),
   archived: choice("archived").default("false"),
+  query: storableText
+    .refine((text) => [...text].length <= MAX_TITLE_CHARACTERS, `must have at most ${MAX_TITLE_CHARACTERS} characters`)
+    .optional()
+    .describe("Only those whose title has all these words, or parts of words."),
 });
 
 const Conversation = z.object({
@@ -116,8 +120,8 @@ export function conversationRoutes({ stores, memory }: AppParts): Router {
   return makeRouter(conversationOperations, {
     async listConversations(request, response) {
       const query = parseRequest(ConversationsQuery, withCallersUser(response, request.query));
-      const { user_id: userId, pinned, archived, ...page } = query;
-      const filter = { pinned: asFilter[pinned], archived: asFilter[archived] };
+      const { user_id: userId, pinned, archived, query: words = "", ...page } = query;
+      const filter = { pinned: asFilter[pinned], archived: asFilter[archived], words: words.split(/\s+/).filter(Boolean) };
       const { items, next } = await conversations.list({ tenantId: tenantOf(response), userId }, toPageRequest(page), filter);
       response.json({ conversations: items.map(toConversation), next });
     },

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import { zh } from "../../web/texts/zh.ts";
 import { listConversations } from "../support/clients/api-client.ts";
 import { waitUntil } from "../support/wait-until.ts";
+import { conversationApi } from "../support/services/service-with-episodes.ts";
 import { findingsOn } from "./findings.ts";
 import { describePage, sayAndSettle, startOfflineService, texts } from "./tested-page.ts";
 
@@ -88,6 +89,36 @@ describePage("the list of conversations", startOfflineService, (on) => {
     await page.locator(".conversation-title", { hasText: "Tomatoes" }).waitFor();
     await search.fill("nothing like that");
     await page.getByText(t.nothingFound).waitFor();
+  });
+
+  test("a search finds titles that the list has not loaded, and archived ones", async () => {
+    const { say: tell } = conversationApi(on.url);
+    const { conversation_id: oldest } = await tell(on.user, "The lighthouse at 100 % fog", "s-0");
+    for (let number = 1; number <= 50; number++) await tell(on.user, `Talk ${number}`, `s-${number}`);
+    const tested = await on.open();
+    const { page } = tested;
+    await page.getByRole("link", { name: "Talk 50" }).waitFor();
+    expect(await page.getByRole("link", { name: /lighthouse/ }).count()).toBe(0);
+    await page.getByLabel(t.search).fill("FOG 100 %");
+    await page.locator(".conversation-title", { hasText: "lighthouse" }).waitFor();
+    expect(await page.locator(".conversation-title").count()).toBe(1);
+    await fetch(`${on.url}/api/v1/conversations/${oldest}`, {
+      method: "PATCH",
+      headers: { "content-type": "application/json" },
+      body: '{"archived":true}',
+    });
+    await page.reload();
+    await page.getByLabel(t.search).fill("lighthouse fog");
+    await page.locator(".conversation-title", { hasText: "lighthouse" }).waitFor();
+  });
+
+  test("one that is made elsewhere is there when somebody comes back to the page", async () => {
+    const tested = await on.open();
+    const { page } = tested;
+    await page.getByText(t.none).waitFor();
+    await say("From another device", "elsewhere");
+    await page.evaluate("dispatchEvent(new Event('focus'))");
+    await page.getByRole("link", { name: /From another device/ }).waitFor();
   });
 
   test("an unknown conversation is said to be unknown, and the next message begins a new one", async () => {

@@ -19,10 +19,15 @@ interface ConversationPage {
   /** Only pinned ones. */
   pinned?: boolean;
   limit?: number;
+  /** Words of the title. */
+  words?: string | null;
 }
-export const listConversations = (userId: string, { after, archived = false, pinned = false, limit = 50 }: ConversationPage) =>
+export const listConversations = (
+  userId: string,
+  { after, archived = false, pinned = false, limit = 50, words = null }: ConversationPage,
+) =>
   call<Api.ConversationList>(
-    `${API}/conversations${query({ user_id: userId, limit, archived: String(archived), pinned: pinned ? "true" : null, after })}`,
+    `${API}/conversations${query({ user_id: userId, limit, archived: String(archived), pinned: pinned ? "true" : null, after, query: words })}`,
   );
 export const changeConversation = (conversationId: string, changes: Api.ConversationChanges) =>
   call<Api.Conversation>(`${API}/conversations/${conversationId}`, { method: "PATCH", body: changes });

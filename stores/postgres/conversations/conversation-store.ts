@@ -44,6 +44,8 @@ export interface ConversationChanges {
 export interface ConversationFilter {
   pinned: boolean | null;
   archived: boolean | null;
+  /** Each stands in the title, or in what the user said first where there is none. Default: none. */
+  words?: string[];
 }
 
 /** Reads conversations, and changes what lists show of them. */
@@ -84,6 +86,7 @@ const LIST = `
 select ${LISTED} from conversations
 where tenant_id = $1 and user_id = $2
   and ${isBeforeCursor(3)} and ($6::boolean is null or pinned = $6) and ($7::boolean is null or archived = $7)
+  and ($8::text[] = '{}' or lower(coalesce(title, ${beginningSql("asc", "role = 'user'")}, '')) like all ($8))
 order by created_at desc, id desc limit $5`;
 
 const OF_SCOPE = "from conversations where id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)";
@@ -124,8 +127,9 @@ export function makeConversationStore(database: Database): ConversationStore {
     show: ({ tenantId, userId }, id) => one("conversation-show", `select ${LISTED} ${OF_SCOPE}`, [id, tenantId, userId]),
     change: (conversation, changes) => one("conversation-change", CHANGE, [...ownedValues(conversation), JSON.stringify(changes)]),
 
-    async list({ tenantId, userId }, page, { pinned, archived } = { pinned: null, archived: null }) {
-      const values = [tenantId, userId, ...pageValues(page), pinned, archived];
+    async list({ tenantId, userId }, page, { pinned, archived, words = [] } = { pinned: null, archived: null }) {
+      const patterns = words.map((word) => `%${word.toLowerCase().replace(/[\\%_]/g, "\\$&")}%`);
+      const values = [tenantId, userId, ...pageValues(page), pinned, archived, patterns];
       return toPage(await database.query<ListedConversation>({ name: "conversation-list", text: LIST, values }), page.limit);
     },
   };

@@ -18,7 +18,6 @@ const ofUser = [
   "permissions",
   "decisions",
   "audit",
-  "export",
   "messages?query=message",
   "episodes?query=message",
 ];

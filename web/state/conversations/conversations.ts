@@ -6,6 +6,10 @@ import { userId } from "../page/settings.ts";
 
 /** Conversations read at most for one that an address names. */
 const SEARCHED = 2_000;
+const PAGE = 50;
+const MOST = 200;
+/** Between two looks at what was made elsewhere, in milliseconds. */
+const LOOK_MS = 30_000;
 
 const listed = signal<Conversation[]>([]);
 /** Pinned ones; those of later pages are read on their own. */
@@ -26,13 +30,15 @@ export const showsArchived = signal(false);
 
 export const titleOf = ({ title, session_id }: Conversation): string => title ?? session_id;
 
+/** Reads as many as are shown. */
 export async function loadConversations(): Promise<void> {
   const owner = userId.value;
   const archived = showsArchived.value;
   if (owner === null) return;
   try {
-    const page = await api.listConversations(owner, { archived });
-    const all = page.next === null ? page : await api.listConversations(owner, { archived, pinned: true, limit: 200 });
+    const limit = Math.min(MOST, Math.max(PAGE, listed.value.length));
+    const page = await api.listConversations(owner, { archived, limit });
+    const all = page.next === null ? page : await api.listConversations(owner, { archived, pinned: true, limit: MOST });
     if (userId.value !== owner || showsArchived.value !== archived) return;
     pinned.value = all.conversations.filter((conversation) => conversation.pinned);
     listed.value = page.conversations;
@@ -42,6 +48,14 @@ export async function loadConversations(): Promise<void> {
   } catch (error) {
     conversationsError.value = toApiError(error);
   }
+}
+
+/** Reads them anew when somebody comes back to the page, and now and then while it is seen. */
+export function watchConversations(): void {
+  const look = (): void => void (document.hidden || loadConversations());
+  document.addEventListener("visibilitychange", look);
+  addEventListener("focus", look);
+  setInterval(look, LOOK_MS);
 }
 
 export async function loadMoreConversations(): Promise<void> {

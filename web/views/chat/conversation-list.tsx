@@ -1,21 +1,26 @@
 import { useState } from "preact/hooks";
+import { listConversations } from "../../api/endpoints.ts";
+import type { Conversation } from "../../api/types.ts";
 import {
   conversations,
   conversationsError,
   conversationsLoaded,
+  hiddenConversation,
   loadMoreConversations,
   nextConversations,
   showArchived,
   showsArchived,
   titleOf,
 } from "../../state/conversations/conversations.ts";
+import { userId } from "../../state/page/settings.ts";
 import { beginConversation } from "../../state/thread/thread.ts";
 import { texts } from "../../texts/texts.ts";
 import { Button, PrimaryButton, QuietButton } from "../button.tsx";
 import { ErrorNote } from "../error-note.tsx";
 import { lazy } from "../lazy.tsx";
+import { useLoaded } from "../loaded.tsx";
 import { ConversationRow } from "./conversation-row.tsx";
-import { FoundMessages } from "./found-messages.tsx";
+import { FoundMessages, useSettled } from "./found-messages.tsx";
 
 const ImportDialog = lazy(() => import("./import-dialog.tsx").then((script) => script.ImportDialog));
 
@@ -24,8 +29,14 @@ export function ConversationList({ onLeave }: { onLeave: () => void }) {
   const t = texts.value.conversations;
   const [isImporting, setIsImporting] = useState(false);
   const [sought, setSought] = useState("");
-  const wanted = sought.trim().toLowerCase();
-  const shown = conversations.value.filter((conversation) => titleOf(conversation).toLowerCase().includes(wanted));
+  const wanted = sought.trim();
+  const settled = useSettled(wanted);
+  const owner = userId.value ?? "";
+  const find = async () => (settled === "" ? null : listConversations(owner, { archived: "any", words: settled }));
+  const { value: found } = useLoaded(find, [owner, settled, conversations.value]);
+  const listed = wanted === "" || wanted !== settled ? null : found?.conversations;
+  const isIt = (conversation: Conversation): boolean => titleOf(conversation).toLowerCase().includes(wanted.toLowerCase());
+  const shown = listed?.filter(({ id }) => id !== hiddenConversation.value) ?? conversations.value.filter(isIt);
 
   return (
     <nav class="conversations" aria-label={t.title} onClick={({ target }) => target instanceof Element && target.closest("a") && onLeave()}>
@@ -49,11 +60,11 @@ export function ConversationList({ onLeave }: { onLeave: () => void }) {
           <ConversationRow key={conversation.id} conversation={conversation} />
         ))}
       </ul>
-      {nextConversations.value !== null && <QuietButton onClick={loadMoreConversations}>{texts.value.more}</QuietButton>}
+      {wanted === "" && nextConversations.value !== null && <QuietButton onClick={loadMoreConversations}>{texts.value.more}</QuietButton>}
       {wanted === "" ? (
         <QuietButton onClick={() => showArchived(!showsArchived.value)}>{showsArchived.value ? t.leaveArchive : t.archived}</QuietButton>
       ) : (
-        <FoundMessages words={sought.trim()} />
+        settled !== "" && <FoundMessages words={settled} />
       )}
       {isImporting && <ImportDialog onClose={() => setIsImporting(false)} onOpen={onLeave} />}
     </nav>

@@ -9,7 +9,8 @@ import { LoadState, useLoaded } from "../loaded.tsx";
 const PAUSE_MS = 300;
 const SHOWN = 140;
 
-function useSettled(words: string): string {
+/** The words when nobody has typed for a moment. */
+export function useSettled(words: string): string {
   const [settled, setSettled] = useState(words);
   useEffect(() => {
     const timer = setTimeout(() => setSettled(words), PAUSE_MS);
@@ -26,9 +27,8 @@ function excerpt(content: string, words: string): string {
 }
 
 /** Messages of the user that have all the words. */
-export function FoundMessages({ words }: { words: string }) {
+export function FoundMessages({ words: settled }: { words: string }) {
   const t = texts.value.conversations;
-  const settled = useSettled(words);
   const owner = userId.value ?? "";
   const loaded = useLoaded(() => findMessages(owner, settled), [owner, settled]);
   if (loaded.error?.code === "index_unavailable") return <p class="quiet small">{t.noSearch}</p>;
