@@ -28,11 +28,12 @@ const kept = signal(readTab<Kept[]>(STORED_AS) ?? []);
 
 const chosenHere = (): Partial<Choices> => kept.value.find(([session]) => session === sessionId.value)?.[1] ?? {};
 
-/** Those of the shown conversation: what is stored tells whether it is temporary. */
+/** Those of the shown conversation: what was said there tells whether it is temporary. */
 export const choices = computed<Choices>(() => {
   const chosen = { ...AUTOMATIC, ...chosenHere() };
-  const newest = storedMessages.value.at(-1);
-  return newest ? { ...chosen, isTemporary: newest.metadata["remember"] === false } : chosen;
+  const saidHere = turnsHere.value.findLast(({ isFollowed }) => !isFollowed)?.body;
+  const newest = saidHere ?? storedMessages.value.at(-1)?.metadata;
+  return newest ? { ...chosen, isTemporary: newest["remember"] === false } : chosen;
 });
 
 export function choose(changes: Partial<Choices>): void {

@@ -19,8 +19,8 @@ async function rewriteFrom(messageId: string, send: () => void): Promise<void> {
   batch(() => {
     forgetTurns(owner, session);
     showMessages(newest);
+    send(); // the choices are read from what is shown
     cutFrom(messageId);
-    send();
   });
 }
 
