@@ -1,8 +1,13 @@
+import { sameWords } from "./same-words.ts";
+import { splitSentences } from "./split-sentences.ts";
+
 const WORD = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]|[\p{L}\p{N}]+/gu;
 /** Four words in a row that were said before are a repetition. */
 const ROW = 4;
 /** Shorter texts may repeat what they like. */
-const LEAST_ROWS = 40;
+const LEAST_ROWS = 12;
+const LEAST_SENTENCES = 3;
+const LEAST_WORDS = 8;
 /** Of a long text the end is read by itself: a model that loops does not stop any more. */
 const END_ROWS = 200;
 const LEAST_NEW = 0.4;
@@ -12,11 +17,18 @@ function isMostlyOld(rows: readonly string[]): boolean {
   return rows.length >= LEAST_ROWS && new Set(rows).size < LEAST_NEW * rows.length;
 }
 
-/** Whether a text says the same again and again, as models do that loop. */
-export function repeatsItself(text: string): boolean {
+function loops(text: string): boolean {
   const words = text.slice(-MOST_CHARACTERS).toLowerCase().match(WORD) ?? [];
   const rows = words.slice(ROW - 1).map((_, index) => words.slice(index, index + ROW).join(" "));
   return isMostlyOld(rows) || isMostlyOld(rows.slice(-END_ROWS));
+}
+
+/** Whether a text says the same again and again, as models do that loop: its words, or half of its sentences. */
+export function repeatsItself(text: string): boolean {
+  if (loops(text)) return true;
+  const sentences = splitSentences(text).map(sameWords);
+  const words = sentences.join(" ").match(WORD)?.length ?? 0;
+  return sentences.length >= LEAST_SENTENCES && words >= LEAST_WORDS && 2 * new Set(sentences).size <= sentences.length;
 }
 
 const LOOP_CHARACTERS = 2_000;
@@ -30,6 +42,6 @@ export function makeLoopDetector(): (text: string) => boolean {
   return (text) => {
     if (text.length < read + LOOP_CHARACTERS) return false;
     read = text.length;
-    return repeatsItself(text) || (text.slice(-LOOP_CHARACTERS).match(LETTER)?.length ?? 0) < LEAST_LETTERS;
+    return loops(text) || (text.slice(-LOOP_CHARACTERS).match(LETTER)?.length ?? 0) < LEAST_LETTERS;
   };
 }

@@ -9,6 +9,7 @@ import { fence } from "../../text/fence.ts";
 import { parseJsonObject } from "../../text/json-object.ts";
 import { estimateTokens, shortenQuoted, shortenSentence } from "../../text/tokens.ts";
 import { hasParts, PART_NAMES, partLines, SummaryParts } from "../../turn/summary-parts.ts";
+import { tellsUnsaidNames } from "./unsaid-names.ts";
 
 /** What a summary is divided from: the parts before, the summary before, and the messages since. */
 export interface DivideInput {
@@ -45,16 +46,16 @@ const MOST_ITEMS = 6;
 /** Of all parts together, in a prompt. */
 const MOST_TOKENS = 500;
 
-/** What a model made up shares no word with what was said. */
-function isSaid(item: string, said: ReadonlySet<string>): boolean {
+/** What a model made up shares no word with what was said, or has names that nobody said. */
+function isSaid(item: string, said: ReadonlySet<string>, source: string): boolean {
   const words = [...wordsOf(item)];
-  return words.length === 0 || words.some((word) => said.has(word));
+  return words.length === 0 || (words.some((word) => said.has(word)) && !tellsUnsaidNames(item, source));
 }
 
 /** The same parts with entries that were said, not too long and not too many. */
 export function boundParts(parts: SummaryParts, source: string): SummaryParts {
   const said = wordsOf(source);
-  const kept = (item: string): string => (isSaid(item, said) ? shortenSentence(item, LONGEST_ITEM_TOKENS) : "");
+  const kept = (item: string): string => (isSaid(item, said, source) ? shortenSentence(item, LONGEST_ITEM_TOKENS) : "");
   const bounded = Object.fromEntries(
     PART_NAMES.map((name) => {
       const value = parts[name];

@@ -54,8 +54,7 @@ export function makeSummariseWithModel({ model, timeouts, stepTokens, observer =
     if (error) throw error;
     const summary = unquoteLines(text.trim()).toWellFormed();
     if (!summary) throw new AppError("model_incomplete", "The summary model gave an empty answer.");
-    const source = [input.previous ?? "", ...input.messages.map(({ content }) => content)].join("\n");
-    const problem = cut ?? summaryProblem(summary, source);
+    const problem = cut ?? summaryProblem(summary, input);
     if (problem === null) return shortenText(summary, MAX_SUMMARY_TOKENS);
     observer.tell({ happened: "model_unfit", purpose: "summary", problem });
     return summariseOffline(input);

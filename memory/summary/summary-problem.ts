@@ -1,8 +1,12 @@
 import { lexicalText } from "../../text/lexical-text.ts";
 import { repeatsItself } from "../../text/repeats-itself.ts";
+import { sameWords } from "../../text/same-words.ts";
+import { splitSentences } from "../../text/split-sentences.ts";
+import type { SummaryInput } from "./summarise-conversation.ts";
+import { tellsUnsaidNames } from "./unsaid-names.ts";
 
 /** Why a text is no summary of what was said. */
-export type SummaryProblem = "repeats_itself" | "foreign_script" | "shares_nothing";
+export type SummaryProblem = "repeats_itself" | "foreign_script" | "shares_nothing" | "unsaid_names";
 
 const SCRIPTS = ["Latin", "Han", "Hiragana", "Katakana", "Hangul", "Cyrillic", "Arabic", "Hebrew", "Greek", "Devanagari", "Thai"].map(
   (script) => new RegExp(`\\p{Script=${script}}`, "gu"),
@@ -14,6 +18,8 @@ function shareOf(script: RegExp, text: string): number {
   const letters = text.match(/\p{L}/gu)?.length ?? 0;
   return letters === 0 ? 0 : (text.match(script)?.length ?? 0) / letters;
 }
+
+const scriptOf = (text: string): RegExp | undefined => SCRIPTS.find((script) => shareOf(script, text) > 0.5);
 
 /** Words with which any summary tells what was said. */
 const TELLING = new Set(
@@ -38,19 +44,34 @@ const LEAST_WORDS = 4;
 const LEAST_SHARE = 0.2;
 /** Half of the pairs of Chinese characters are no words. */
 const LEAST_SHARE_OF_PAIRS = 0.1;
-/** Of so many words that were said, one at least comes again, up to four. */
+/** Of so many words of the user, one at least comes again, up to four. */
 const WORDS_FOR_ONE = 20;
 
-/** What is wrong with a summary of this source; null when nothing is. */
-export function summaryProblem(summary: string, source: string): SummaryProblem | null {
+const sharedOf = (told: readonly string[], said: ReadonlySet<string>): number => told.filter((word) => said.has(word)).length;
+
+/** What is wrong with a summary of this; null when nothing is. What the assistant says again and again was not said. */
+export function summaryProblem(
+  summary: string,
+  { previous, messages }: Pick<SummaryInput, "previous" | "messages">,
+): SummaryProblem | null {
   if (repeatsItself(summary)) return "repeats_itself";
+  const times = new Map<string, number>();
+  const answers = messages.filter(({ role }) => role === "assistant").map(({ content }) => content);
+  for (const answer of answers) times.set(sameWords(answer), (times.get(sameWords(answer)) ?? 0) + 1);
+  const isBabble = (answer: string): boolean => (times.get(sameWords(answer)) ?? 0) > 1 || repeatsItself(answer);
+  const ofUser = [previous ?? "", ...messages.filter(({ role }) => role === "user").map(({ content }) => content)].join("\n");
+  const source = [ofUser, ...answers.filter((answer) => !isBabble(answer))].join("\n");
   if (SCRIPTS.some((script) => shareOf(script, summary) > FOREIGN_SHARE && shareOf(script, source) < FOREIGN_SHARE / 10))
     return "foreign_script";
-  const said = wordsOf(source);
-  const told = [...wordsOf(summary)];
-  const shared = told.filter((word) => said.has(word)).length;
+  const babbled = new Set(answers.filter(isBabble).flatMap(splitSentences).map(sameWords));
+  const own = splitSentences(summary.replaceAll("```", "")).filter((sentence) => !babbled.has(sameWords(sentence)));
+  const told = [...wordsOf(own.join("\n"))];
   const pairs = told.filter((word) => HAN.test(word)).length;
   const least = LEAST_SHARE * (told.length - pairs) + LEAST_SHARE_OF_PAIRS * pairs;
-  const isForeign = told.length >= LEAST_WORDS && shared < least;
-  return isForeign || shared < Math.min(LEAST_WORDS, Math.floor(said.size / WORDS_FOR_ONE)) ? "shares_nothing" : null;
+  const isForeign = told.length >= LEAST_WORDS && sharedOf(told, wordsOf(source)) < least;
+  // An assistant may speak another language than the user does, and the summary with it.
+  const said = wordsOf(scriptOf(ofUser) === scriptOf(summary) ? ofUser : source);
+  const fewest = Math.min(LEAST_WORDS, Math.max(said.size >= LEAST_WORDS ? 1 : 0, Math.floor(said.size / WORDS_FOR_ONE)));
+  if (own.length === 0 || isForeign || sharedOf(told, said) < fewest) return "shares_nothing";
+  return tellsUnsaidNames(summary, source) ? "unsaid_names" : null;
 }

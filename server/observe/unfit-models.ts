@@ -7,7 +7,7 @@ const UnfitModel = z.object({
   problem: z
     .string()
     .describe(
-      "`keeps_nothing` of plain facts, or `misses_facts`; of summaries `shares_nothing`, `repeats_itself`, `foreign_script`, `length`.",
+      "`keeps_nothing` of plain facts, or `misses_facts`; of summaries `shares_nothing` with what the user said, `unsaid_names`, `repeats_itself`, `foreign_script`, `length`.",
     ),
   times: z.int(),
   last_at: z.iso.datetime(),

@@ -42,3 +42,23 @@ test("the status and the metrics say that a model does not do for memory", async
   expect(samples.get('conversation_graph_memory_model_unfit_total{purpose="summary",problem="shares_nothing"}')).toBe(1);
   await running.close();
 });
+
+test.each([
+  ["I am a helpful assistant. ".repeat(4), "repeats_itself"],
+  ["I am a helpful assistant.", "shares_nothing"],
+  ["you live in Berlin", "unsaid_names"],
+])("the status names the summary when its model writes %j, and the built-in summary stands in", async (babble, problem) => {
+  const running = await openServiceWithModel({ SUMMARY_MODEL: "test-summary", HISTORY_WINDOW: "2", SUMMARY_MIN_MESSAGES: "6" });
+  running.model.answer(({ model }) => ({ tokens: [model === "test-summary" ? babble : "I am a helpful assistant."] }));
+  const { say, settle } = conversationApi(running.url);
+  for (const message of ["My name is Ada and I live in Lisbon.", "My dog is called Rex.", "Where do I live?"]) await say("ada", message);
+  const { conversation_id } = await say("ada", "What is my dog called?");
+  await settle(conversation_id);
+  const text = JSON.stringify((await running.service.get(`/api/v1/conversations/${conversation_id}/summary`)).json);
+  expect(text).toMatch(/Ada[^]*Lisbon[^]*Rex/);
+  expect(text).not.toMatch(/helpful|Berlin/);
+  expect((await running.service.get("/api/v1/status")).json["unfit_models"]).toEqual([
+    { purpose: "summary", problem, times: expect.any(Number), last_at: expect.stringMatching(/Z$/) },
+  ]);
+  await running.close();
+});
