@@ -16,6 +16,7 @@ import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchDocument } from "../../stores/search/search-index.ts";
 import { mapInSlices } from "../../text/map-in-slices.ts";
 import { repeatsItself } from "../../text/repeats-itself.ts";
+import { hasWords, sameWords, sharesNothing } from "../../text/same-words.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
 import { classifyExchange } from "./classify-exchange.ts";
 import type { OwnedConversation } from "../../stores/owner.ts";
@@ -23,11 +24,22 @@ import type { OwnedConversation } from "../../stores/owner.ts";
 /** A longer answer would outweigh the user's message, which names the topic. */
 const SHORT_ANSWER_CHARACTERS = 400;
 
-/** The exchange as it is found: an answer that loops, was cut or says nothing is left out of it. */
-function toIndexed(exchange: ReadExchange): ReadExchange {
-  const { asked, answer, anchor } = exchange;
-  if (asked === null || answer === null) return exchange;
-  return anchor.isCut || answer.content === "" || repeatsItself(answer.content) ? { asked, answer: null, anchor } : exchange;
+/**
+ * Makes of each exchange what of it is found: without an answer that loops, was cut, says nothing, was given before, or has nothing of the
+ * question. What people said to each other often has no word in common, so an imported answer may: docs/decisions/0102.
+ */
+function makeToIndexed(earlierAnswers: readonly string[]): (exchange: ReadExchange) => ReadExchange {
+  const given = new Set(earlierAnswers.map(sameWords));
+  return (exchange) => {
+    const { asked, answer, anchor } = exchange;
+    if (asked === null || answer === null) return exchange;
+    const { content } = answer;
+    const words = sameWords(content);
+    const isOff = given.has(words) || (!anchor.imported && sharesNothing(asked.content, content));
+    const isLeftOut = anchor.isCut || content === "" || (isOff && hasWords(content)) || repeatsItself(content);
+    given.add(words);
+    return isLeftOut ? { asked, answer: null, anchor } : exchange;
+  };
 }
 
 export function textToEmbed({ asked, answer }: Exchange<{ content: string }>): string {
@@ -89,7 +101,11 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
       createdAt,
       lexicalText: lexicalText(`${asked}\n${answered}\n${dayWords(createdAt, timeZone)}`),
       embedding,
-      attributes: { conversation_id: conversationId, answer_id: answerIdOf(exchange), ...classifyExchange(asked, answered) },
+      attributes: {
+        conversation_id: conversationId,
+        answer_id: answerIdOf(exchange),
+        ...classifyExchange(asked, exchange.answer?.content ?? ""),
+      },
     };
   }
 
@@ -98,10 +114,11 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
     conversation: OwnedConversation,
     indexName: string,
     exchanges: ReadExchange[],
-    before: IndexBacklog["previous"],
+    { previous: before, earlierAnswers }: IndexBacklog,
     signal: AbortSignal,
   ): Promise<void> {
     if (exchanges.length === 0) return;
+    const toIndexed = makeToIndexed(earlierAnswers);
     const read = await mapInSlices(exchanges, (exchange) => ({ exchange, indexed: toIndexed(exchange) }));
     const texts = read.map(({ indexed }) => textToEmbed(indexed));
     const [opened, embeddings] = await Promise.all([index.open(indexName), embedder.embedPassages(texts, signal)]);
@@ -167,7 +184,7 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
       const last = messages.at(-1);
       if (!last) return;
       const exchanges = toExchanges(messages);
-      await write(conversation, indexName, exchanges, previous, signal);
+      await write(conversation, indexName, exchanges, backlog, signal);
       const lastExchange = exchanges.at(-1);
       await episodes.advance(conversation, indexName, backlog, {
         indexedThrough: { createdAt: last.createdAt, id: last.id },

@@ -6,6 +6,7 @@ import type { Owner } from "../../stores/owner.ts";
 import { episodeGroupId, ownerKey } from "../../stores/search/index-keys.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/search-index.ts";
+import { makeFirstAsked, makeWithoutBabble } from "./babble.ts";
 import { findReference } from "./find-reference.ts";
 import { asksForSeveral, embedTalk, type TalkMessage, talkOf, talkQuery } from "./talk.ts";
 import { loadBest, rankHits, relevantEpisodes, searchBoth } from "./rank-hits.ts";
@@ -213,28 +214,29 @@ export function makeRecall(parts: RecallParts): Recall {
     });
     const most = mayExceedLimit && asksForSeveral(question) ? SEVERAL * limit : limit;
     const wanted = rerank ? Math.max(most, RERANKED) : most;
-    const loaded = await loadBest(relevant, wanted, (some) =>
-      episodes.load(
-        { tenantId, userId },
-        some.map(({ hit }) => [hit.id, String(hit.attributes["answer_id"])]),
-      ),
-    );
+    const firstAsked = makeFirstAsked();
+    const loaded = await loadBest(relevant, wanted, async (some) => {
+      const pairs = some.map(({ hit }) => [hit.id, String(hit.attributes["answer_id"])] as const);
+      const ids = pairs.map(([id]) => id);
+      return firstAsked(ids, await episodes.load({ tenantId, userId }, pairs));
+    });
     const found = fillRoom((await lookAgain(question, loaded, signal)).slice(0, most), limit);
     const neighbours = chooseNeighbours(
       found.map(({ text }) => text),
       except,
       Math.min(limit, found.length),
     );
+    const withoutBabble = makeWithoutBabble([...found.map(({ text }) => text), ...neighbours.flat()]);
     return {
       episodes: found.map(({ text, score, hit: { attributes } }, place) => ({
         id: text.id,
         conversationId: text.conversationId,
         userMessage: text.userMessage,
-        assistantMessage: text.assistantMessage,
+        assistantMessage: withoutBabble(text).assistantMessage,
         messageIds: text.messageIds,
         externalIds: text.externalIds,
         createdAt: text.createdAt,
-        neighbours: neighbours[place] ?? [],
+        neighbours: (neighbours[place] ?? []).map(withoutBabble),
         score,
         similarity: cosines.get(text.id) ?? null,
         episodeType: attributes["episode_type"] as EpisodeType,

@@ -12,6 +12,7 @@ import {
   type ReadMessage,
   toReadMessage,
 } from "../conversations/exchanges.ts";
+import { saidBy } from "../conversations/said-by.ts";
 import { LOCK_CONVERSATION, lockConversation } from "../conversations/locks.ts";
 import { ERASED_TENANT } from "../erase/deferred-erase.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
@@ -29,6 +30,8 @@ export interface IndexBacklog {
   messages: ReadMessage[];
   /** The exchange before them, on whichever branch. */
   previous: { id: string; branchId: string | null } | null;
+  /** The last ones before them, to tell what is said again. */
+  earlierAnswers: string[];
   importedCount: number;
   /** The index lacks archived memories. */
   hasArchived: boolean;
@@ -68,6 +71,8 @@ export interface EpisodeStore {
   load(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<EpisodeText[]>;
 }
 
+const EARLIER_ANSWERS = 20;
+
 const BACKLOG = `
 with conversation as materialized (
   select id, imported_count from conversations where id = $1 and tenant_id = $2 and user_id = $3
@@ -86,6 +91,9 @@ select
     where conversation_id = (select id from conversation) and completed and ${isAnchorSql("before")}
       and (created_at, id) <= ((select created_at from place), (select id from place))
     order by created_at desc, id desc limit 1) as previous,
+  array(select content from messages where conversation_id = (select id from conversation) and completed and role = 'assistant'
+      and (created_at, id) <= ((select created_at from place), (select id from place))
+    order by created_at desc, id desc limit ${EARLIER_ANSWERS}) as "earlierAnswers",
   ${messageRowsSql(`
     select *, false as is_known from messages
     where conversation_id = (select id from conversation) and completed
@@ -141,10 +149,11 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
       const values = [...ownedValues(conversation), indexName, limit];
       const statement = { name: "episode-backlog", text: BACKLOG, values };
       const row = await queryRow<Omit<IndexBacklog, "messages"> & { messages: MessageRow[] }>(database, statement);
-      const { progress, messages, ...rest } = row;
+      const { progress, messages, earlierAnswers, ...rest } = row;
       const at = progress?.indexedThrough;
       return {
         ...rest,
+        earlierAnswers: earlierAnswers.map((content) => saidBy("assistant", content)),
         progress: progress && at ? { ...progress, indexedThrough: { ...at, createdAt: new Date(at.createdAt) } } : null,
         messages: messages.map(toReadMessage),
       };
