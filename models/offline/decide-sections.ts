@@ -1,7 +1,7 @@
 import { lexicalText } from "../../text/lexical-text.ts";
 import { splitLines } from "../../text/split-sentences.ts";
 import { type Fact, intentOf, INTENTS, LINES } from "./intents.ts";
-import { readMessage, readStatement, valuesOf } from "./read-message.ts";
+import { type Change, readMessage, readStatement, valuesOf } from "./read-message.ts";
 import { isOf } from "./value-kinds.ts";
 
 /** A line of core memory. */
@@ -73,9 +73,10 @@ export function answersOf(question: string, line: KnownLine): { isAsked: boolean
   return { isAsked: asked?.test(question) === true, words: known && asked ? known.value : line.text };
 }
 
-/** Whether core memory says otherwise than what the user said earlier. */
+/** Whether core memory says otherwise than what the user said earlier, or that only asked to forget something. */
 export function isContradicted(sentence: string, lines: readonly KnownLine[]): boolean {
-  return readMessage(sentence).some((change) => "fact" in change && lines.some((line) => relation(line, change.fact) === "against"));
+  const isAgainst = (fact: Fact): boolean => lines.some((line) => relation(line, fact) === "against");
+  return readMessage(sentence).some((change) => "forget" in change || ("fact" in change && isAgainst(change.fact)));
 }
 
 /** Removes lines that contradict a fact. The fact takes the place of the first of them, or comes last. */
@@ -107,6 +108,14 @@ function correct(lines: Line[], instead: string, of: string): Line[] {
   const intent = known && intentOf(known.topic);
   const [value] = intent ? valuesOf(intent, instead) : [];
   return known && value !== undefined ? applyFact(lines, { ...known, value }, false) : lines;
+}
+
+function applyChanges(lines: Line[], changes: readonly Change[], onlyAdd = false): Line[] {
+  return changes.reduce((left, change) => {
+    if ("fact" in change) return applyFact(left, change.fact, onlyAdd);
+    if (onlyAdd) return left;
+    return "forget" in change ? forget(left, change.forget) : correct(left, change.instead, change.of);
+  }, lines);
 }
 
 /** Old lines all fit; new ones as long as there is room. */
@@ -143,13 +152,16 @@ export function decideSections(
   const linesOf = (section: string): string[] => splitLines(sections[section] ?? "").filter((line) => line.trim() !== "");
   const known = [...names].map((section) => ({ section, before: linesOf(section) }));
   const lines = known.flatMap(({ section, before }) => [...new Set(before)].map((text): Line => ({ section, text, isOld: true })));
-  const decided = changes.reduce((left, change) => {
-    if ("fact" in change) return applyFact(left, change.fact, onlyAdd);
-    if (onlyAdd) return left;
-    return "forget" in change ? forget(left, change.forget) : correct(left, change.instead, change.of);
-  }, lines);
+  const decided = applyChanges(lines, changes, onlyAdd);
   return known.map(({ section, before }) => {
     const left = fitting(decided, section, sectionLimit);
     return { section, lines: left, reason: reasonOf(before, left) };
   });
 }
+
+/** The lines of core memory when messages that are newer than it have been read. */
+export const linesAfter = (lines: readonly KnownLine[], messages: readonly string[]): KnownLine[] =>
+  messages.reduce(
+    (before, message) => applyChanges(before, readMessage(message)),
+    lines.map((line): Line => ({ ...line, isOld: true })),
+  );

@@ -9,7 +9,7 @@ import { isSmallTalk } from "../../text/small-talk.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
 import { asks, tellsOfOneself } from "../../text/telling-or-asking.ts";
 import { WISHES } from "../../turn/state.ts";
-import { answersOf, isContradicted } from "./decide-sections.ts";
+import { answersOf, isContradicted, linesAfter } from "./decide-sections.ts";
 import { readMessage } from "./read-message.ts";
 import { weightOf } from "./hashed-embedder.ts";
 import { type OfferedTool, type OfflineCall, offlineCalls } from "./offline-calls.ts";
@@ -75,14 +75,17 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
     return pieces.flatMap(({ label = "", text }) => splitSentences(text).map((sentence) => ({ label, text: sentence })));
   };
   const scoreOf = makeScore(question);
-  const lines = [
+  const known = [
     ...remembered("core_memory").map(({ label, text }) => ({ section: label.slice(1, -1), text })),
     ...remembered("user_wishes").map(({ text }) => ({ section: WISHES, text })),
   ];
+  const typed = earlier.flatMap(({ type, text }) => (type === "human" ? [text] : []));
+  /** Core memory is late: the window goes before it. */
+  const lines = linesAfter(known, typed);
   const said = [
     ...remembered("conversation_summary").flatMap(({ text }) => SUMMARISED.exec(text)?.[1] ?? []),
     ...remembered("earlier_exchanges").flatMap(({ label, text }) => (ASKED.test(label) ? [text] : [])),
-    ...earlier.flatMap(({ type, text }) => (type === "human" ? splitSentences(text) : [])),
+    ...typed.flatMap(splitSentences),
   ];
   /** Of equals the last one is quoted. */
   const quotes: { score: number; says: Saying }[] = [
@@ -106,7 +109,8 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
     ...lines.map((line) => {
       const { isAsked, words } = answersOf(question, line);
       const says: Saying = [`What I know about you: "${line.text}"`, `关于你，我知道：“${line.text}”`];
-      return { score: isAsked ? Infinity : LEAD * scoreOf(words), says };
+      const isKnown = known.some(({ section, text }) => section === line.section && text === line.text);
+      return { score: isAsked ? Infinity : isKnown ? LEAD * scoreOf(words) : 0, says };
     }),
   ];
   return quotes.reduce((best, quote) => (quote.score > 0 && quote.score >= best.score ? quote : best), { score: 0, says: NOTHING }).says;

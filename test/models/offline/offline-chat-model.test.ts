@@ -104,14 +104,32 @@ describe("the offline answer", () => {
   });
 
   test.each<[string, string, string[], string]>([
-    ["Lives in Porto.\nName: Ada.", "Where do I live?", ["I live in Lisbon."], 'What I know about you: "Lives in Porto."'],
-    ["住在杭州。", "我现在住在哪里？", ["我现在住在上海。"], "关于你，我知道：“住在杭州。”"],
+    ["Lives in Porto.\nName: Ada.", "Where do I live?", ["I like Lisbon."], 'What I know about you: "Lives in Porto."'],
+    ["住在杭州。", "我现在住在哪里？", ["我喜欢上海。"], "关于你，我知道：“住在杭州。”"],
     ["Lives in Porto.", "我住在哪里？", [], "关于你，我知道：“Lives in Porto.”"],
     ["住在杭州。", "Where do I live now?", [], 'What I know about you: "住在杭州。"'],
     ["Name: Ada.", "Who am I?", [], 'What I know about you: "Name: Ada."'],
   ])("quotes core memory before what the user said in other words: %j, %j", (known, question, said, answer) =>
     expect(offlineAnswer(assembled(question, { ...profile(known), ...window(...said) }))).toBe(answer),
   );
+
+  test.each<[string, string, string[], string, string]>([
+    ["Lives in Lisbon.", "Where do I live?", ["I moved to Porto."], "Porto", "Lisbon"],
+    ["Lives in Lisbon.", "Where do I live?", ["I live in Lisbon.", "Sorry, I was wrong: I live in Porto."], "Porto", "Lisbon"],
+    ["Lives in Lisbon.", "我住在哪里？", ["I moved to Porto last week."], "Porto", "Lisbon"],
+    ["Name: Ann.", "What is my name?", ["My name is Anna, not Ann."], "Anna", '"Name: Ann."'],
+    ["Cat is called Tom.", "What is my cat called?", ["My cat is called Kim now."], "Kim", "Tom"],
+    ["Works at the harbour.", "Where do I work?", ["I work at the airport now."], "airport", "harbour"],
+    ["住在上海。", "我住在哪里？", ["我上周搬到杭州了。"], "杭州", "上海"],
+    ["名字：王芳。", "我叫什么名字？", ["我改名叫王方了。"], "王方", "王芳"],
+    ["猫叫小花。", "我的猫叫什么？", ["我的猫改名叫小白了。"], "小白", "小花"],
+    ["在海港上班。", "我在哪里上班？", ["我现在在机场上班了。"], "机场", "海港"],
+    ["Lives in Lisbon.", "Where do I live?", ["Forget where I live."], "found nothing", "Lisbon"],
+  ])("reads the window before core memory, which is late: %j, %j, %j", (known, question, said, wanted, late) => {
+    const answer = offlineAnswer(assembled(question, { ...profile(known), ...window(...said) }));
+    expect(answer).toContain(wanted);
+    expect(answer).not.toContain(late);
+  });
 
   test.each([
     ["Name: Ada.", "What is my dog's name?", "My dog Rex has a long name."],
@@ -124,7 +142,8 @@ describe("the offline answer", () => {
   });
 
   test("never quotes what core memory contradicts", () => {
-    const prompt = assembled("What did I say about a move to Lisbon?", { ...profile("Lives in Porto."), ...window("I moved to Lisbon.") });
+    const recalled = "<earlier_exchanges>\n[2026-01-03] User:\n> I moved to Lisbon.\nAssistant:\n> I see.\n</earlier_exchanges>\n\n";
+    const prompt = assembled(`${recalled}What did I say about a move to Lisbon?`, profile("Lives in Porto."));
     expect(offlineAnswer(prompt)).not.toContain("moved");
   });
 
