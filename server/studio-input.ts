@@ -44,13 +44,14 @@ function toMessage(given: unknown): BaseMessage {
   }
 }
 
-/** The last human message; earlier ones are in the stored conversation. Throws AppError `invalid_request`. */
-export function lastHuman(given: unknown): BaseMessage | undefined {
+/** The last human message, of parts of these types; earlier ones are in the stored conversation. Throws AppError `invalid_request`. */
+export function lastHuman(given: unknown, types: readonly string[] = ["text"]): BaseMessage | undefined {
   const message = (Array.isArray(given) ? given : [given]).map(toMessage).findLast(({ type }) => type === "human");
   if (message === undefined || typeof message.content === "string") return message;
-  const other = message.content.find(({ type }) => type !== "text");
+  const other = message.content.find(({ type }) => !types.includes(type));
   if (!other) return message;
-  throw AppError.invalid([{ field: "messages", problem: `holds a part of the type "${other.type}"; only text is understood` }]);
+  const problem = `holds a part of the type "${other.type}"; only ${types.join(", ")} ${types.length === 1 ? "is" : "are"} understood`;
+  throw AppError.invalid([{ field: "messages", problem }]);
 }
 
 /** A thread of Studio, with the user and session that earlier runs named. */

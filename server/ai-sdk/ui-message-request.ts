@@ -5,6 +5,7 @@ import { AGENT_NAME } from "../../turn/agent.ts";
 import type { Question } from "../../turn/question.ts";
 import { callerId, instructionsText, storableText, TOO_DEEP } from "../http/parse-request.ts";
 import type { Reply } from "../turns/answer-question.ts";
+import { type GivenPicture, toGivenPicture } from "../turns/message-parts.ts";
 
 const Part = z.looseObject({ type: z.string("must be a string") });
 const UiMessage = z.looseObject(
@@ -47,13 +48,19 @@ export const UiMessagesBody = z.looseObject(
 );
 export type UiMessagesBody = z.infer<typeof UiMessagesBody>;
 
-/** The text of a message. Throws AppError `invalid_request` for a part that is neither text nor data. */
-export function textOf({ parts }: UiMessage, place: number): string {
-  const other = parts.findIndex(({ type }) => type === "file");
-  if (other >= 0) {
-    const problem = "is a file; only text is understood here, files go to POST /api/v1/knowledge/{kb}/documents";
-    throw AppError.invalid([{ field: `messages.${place}.parts.${other}`, problem }]);
-  }
+/** The pictures among the files of a message. Throws AppError `invalid_request` for a file that is no picture. */
+export function picturesOf({ parts }: UiMessage, place: number): GivenPicture[] {
+  return parts.flatMap(({ type, mediaType, url }, index) => {
+    if (type !== "file") return [];
+    const field = `messages.${place}.parts.${index}`;
+    if (typeof mediaType === "string" && mediaType.startsWith("image/")) return [toGivenPicture(`${field}.url`, url)];
+    const problem = "is a file that is no picture; documents go to POST /api/v1/knowledge/{kb}/documents";
+    throw AppError.invalid([{ field, problem }]);
+  });
+}
+
+/** The text of a message. */
+export function textOf({ parts }: UiMessage): string {
   return parts.flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : [])).join("\n");
 }
 

@@ -10,11 +10,12 @@ import { findUser } from "../openai/user-and-session.ts";
 import { assertKnown } from "../turns/assert-known.ts";
 import { MODEL_ERRORS, START_ERRORS } from "../turns/chat-routes.ts";
 import { parseChatRequest } from "../turns/chat-request.ts";
+import { readPictures } from "../turns/message-parts.ts";
 import { findTurn, sourceOf } from "../turns/turn-routes.ts";
 import { localSource, type TurnSource } from "../turns/turn-source.ts";
 import { makeUiParts } from "./ui-message-parts.ts";
 import { makeFindPlace } from "./message-place.ts";
-import { answerInWords, approvalOf, textOf, UiMessagesBody } from "./ui-message-request.ts";
+import { answerInWords, approvalOf, picturesOf, textOf, UiMessagesBody } from "./ui-message-request.ts";
 
 const stream = {
   what: "A UI message stream of the AI SDK; the last line is `[DONE]`.",
@@ -79,7 +80,8 @@ export function uiMessageRoutes(parts: AppParts): Router {
     const waiting = await stores.questions.waitingIn({ tenantId: tenantOf(response), userId, sessionId: id });
     if (!waiting || !last) return null;
     const { question, turnId } = waiting;
-    const reply = last.role === "user" ? answerInWords(question, textOf(last, messages.length - 1).trim()) : approvalOf(last, question.id);
+    if (last.role === "user" && picturesOf(last, messages.length - 1).length > 0) return null; // an answer has words only
+    const reply = last.role === "user" ? answerInWords(question, textOf(last).trim()) : approvalOf(last, question.id);
     if (!reply) return null;
     const { turn } = await turns.answer(callerOf(response), turnId, question.id, reply);
     return localSource(turn, false);
@@ -92,7 +94,11 @@ export function uiMessageRoutes(parts: AppParts): Router {
       throw AppError.invalid([
         { field: `messages.${place}`, problem: "is no message of the user, and answers nothing that this chat waits for" },
       ]);
-    const said = await findPlace({ tenantId: tenantOf(response), userId, sessionId: body.id }, body, textOf(last, place));
+    const given = readPictures(picturesOf(last, place), `messages.${place}`, config.MAX_PICTURES);
+    const words = textOf(last);
+    const text = given.length > 0 && words.trim() === "" ? "" : words;
+    const said = await findPlace({ tenantId: tenantOf(response), userId, sessionId: body.id }, body, text);
+    const pictures = "regenerate" in said ? [] : given;
     const chat = parseChatRequest(
       {
         user_id: userId,
@@ -106,9 +112,10 @@ export function uiMessageRoutes(parts: AppParts): Router {
         on_disconnect: body.on_disconnect ?? "cancel",
       },
       config.MAX_MESSAGE_CHARS,
+      pictures.length > 0,
     );
     await assertKnown({ stores, agents }, tenantOf(response), chat);
-    const source = await turns.open(request, response, chat);
+    const source = await turns.open(request, response, chat, pictures.length > 0 ? { pictures } : {});
     await source.accepted;
     return source;
   }

@@ -32,7 +32,7 @@ import { settingsRoutes } from "../observe/settings-routes.ts";
 import { statusRoutes } from "../observe/status-routes.ts";
 import { watchRequests } from "../observe/open-observing.ts";
 import { embeddingRoutes } from "../openai/embedding-routes.ts";
-import { openaiRoutes } from "../openai/openai-routes.ts";
+import { openaiRoutes, readTurnJson } from "../openai/openai-routes.ts";
 import { openaiConversationRoutes } from "../openai/responses/conversation-routes.ts";
 import { responseRoutes } from "../openai/responses/response-routes.ts";
 import { pageRoutes } from "../page/page-routes.ts";
@@ -65,8 +65,10 @@ export function makeApp(parts: AppParts): Express {
   const needsKey = needsIdentity(identity);
   const readOrdinary = readJson(maxBodyBytes);
   const readChat = parts.readLargeJson({ limitBytes: maxBodyBytes + bytesOfPictures(config), ordinaryBytes: maxBodyBytes });
-  const readBody: RequestHandler = (request, response, proceed) =>
-    (TAKE_PICTURES.has(request.path) ? readChat : readOrdinary)(request, response, proceed);
+  const readWholeChat = readTurnJson(parts);
+  const readerOf = (path: string): RequestHandler =>
+    path === "/chat/ui-messages" ? readWholeChat : TAKE_PICTURES.has(path) ? readChat : readOrdinary;
+  const readBody: RequestHandler = (request, response, proceed) => readerOf(request.path)(request, response, proceed);
   return express()
     .disable("x-powered-by")
     .disable("etag")

@@ -3,7 +3,9 @@ import type { Response } from "express";
 import { AppError } from "../../errors/app-error.ts";
 import type { OwnedConversation } from "../../stores/owner.ts";
 import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
+import type { Picture } from "../../turn/picture.ts";
 import type { AppParts } from "../http/app-parts.ts";
+import { MOST_BYTES_OF_MESSAGE, readPictures } from "../turns/message-parts.ts";
 import type { Checkpoints, NextTurn } from "./checkpoints.ts";
 import { checkpointOf, messageOf, type RunBody } from "./run-request.ts";
 import { type MessageDict, MOST_MESSAGES, storedMessageDict, toMessageDict } from "./thread-values.ts";
@@ -12,6 +14,7 @@ import { conversationOf } from "./threads.ts";
 /** What a run of a thread answers, and the messages before it. */
 interface Asked {
   said: MessageDict;
+  pictures: Picture[];
   earlier: MessageDict[];
   /** Of the turn's request. */
   fields: { message?: string; edit_of?: string; regenerate?: string };
@@ -19,14 +22,19 @@ interface Asked {
 
 export const isNothing = (input: unknown): boolean => input === null || input === undefined;
 
-/** Throws AppError `invalid_request`. */
-export function newQuestion(input: unknown): Pick<Asked, "said" | "fields"> {
-  const { id, text } = messageOf(input);
-  return { said: toMessageDict(new HumanMessage({ content: text, ...(id === undefined ? {} : { id }) })), fields: { message: text } };
+/** Throws AppError `invalid_request` or `picture_too_large`. */
+export function newQuestion(input: unknown, mostPictures: number): Pick<Asked, "said" | "pictures" | "fields"> {
+  const { id, text, pictures: given } = messageOf(input);
+  const pictures = readPictures(given, "input.messages", mostPictures);
+  return {
+    said: toMessageDict(new HumanMessage({ content: text, ...(id === undefined ? {} : { id }) })),
+    pictures,
+    fields: { message: text },
+  };
 }
 
 /** Finds out what a run of a thread is about. */
-export function makeAskInThread({ stores, checkpoints }: Pick<AppParts, "stores"> & { checkpoints: Checkpoints }) {
+export function makeAskInThread({ config, stores, checkpoints }: Pick<AppParts, "config" | "stores"> & { checkpoints: Checkpoints }) {
   /** Those before a question of a path, or all of the active one. */
   async function messagesBefore(response: Response, thread: StoredThread | null, next?: NextTurn): Promise<MessageDict[]> {
     if (!thread) return [];
@@ -51,9 +59,9 @@ export function makeAskInThread({ stores, checkpoints }: Pick<AppParts, "stores"
     const next = checkpointId === null ? null : await checkpoints.nextOf(conversation, checkpointId, held);
     if (!isNothing(body.input)) {
       const takenBack = next ?? (await rolledBack(conversation, held, body));
-      const { said, fields } = newQuestion(body.input);
+      const { fields, ...asked } = newQuestion(body.input, config.MAX_PICTURES);
       const earlier = await messagesBefore(response, thread, takenBack ?? undefined);
-      return { said, earlier, fields: { ...fields, ...(takenBack === null ? {} : { edit_of: takenBack.question.id }) } };
+      return { ...asked, earlier, fields: { ...fields, ...(takenBack === null ? {} : { edit_of: takenBack.question.id }) } };
     }
     if (!next) {
       const problem = "is missing; without one a run answers the question behind a checkpoint again, and there is none";
@@ -61,7 +69,11 @@ export function makeAskInThread({ stores, checkpoints }: Pick<AppParts, "stores"
     }
     const { question, answer } = next;
     const fields = answer ? { regenerate: answer.id } : { edit_of: question.id, message: question.content };
-    return { said: storedMessageDict(question), earlier: await messagesBefore(response, thread, next), fields };
+    const shown = answer
+      ? new Map<string, Picture[]>()
+      : await stores.pictures.ofMessages(conversation, [question.id], MOST_BYTES_OF_MESSAGE);
+    const earlier = await messagesBefore(response, thread, next);
+    return { said: storedMessageDict(question), pictures: shown.get(question.id) ?? [], earlier, fields };
   }
 
   return { askIn, messagesBefore };

@@ -2,8 +2,8 @@ import { Router } from "express";
 import { z } from "zod";
 import type { AppParts } from "../http/app-parts.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
-import { readJson, requireJson } from "../http/read-body.ts";
-import { MAX_BODY_BYTES } from "../openai/openai-routes.ts";
+import { requireJson } from "../http/read-body.ts";
+import { readTurnJson } from "../openai/openai-routes.ts";
 import { assistantRoutes } from "./assistant-routes.ts";
 import { makeAssistants } from "./assistants.ts";
 import { checkpointRoutes } from "./checkpoint-routes.ts";
@@ -58,7 +58,7 @@ export function langGraphRoutes(parts: AppParts): Router {
       void response.json({ version: "1", context: "js", flags: { assistants: true, crons: false, langsmith: false } }),
   });
   return Router()
-    .use("/langgraph", requireJson, readJson(MAX_BODY_BYTES), parts.limits.rates.ofUser(userNamed), refuseOthers)
+    .use("/langgraph", requireJson, readTurnJson(parts), parts.limits.rates.ofUser(userNamed), refuseOthers)
     .use(
       info,
       assistantRoutes(parts, shared),

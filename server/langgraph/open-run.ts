@@ -61,7 +61,7 @@ interface OpenRunParts extends Pick<AppParts, "config" | "stores" | "agents" | "
 
 /** Begins runs. The functions throw AppError as `Turns.open` and answering a question do. */
 export function makeOpenRun({ config, stores, agents, turns, threads, assistants, checkpoints }: OpenRunParts) {
-  const { askIn, messagesBefore } = makeAskInThread({ stores, checkpoints });
+  const { askIn, messagesBefore } = makeAskInThread({ config, stores, checkpoints });
 
   function foundFrames(turnId: string): RunFrames | null {
     return framesOf(turns.registry.find(turnId)?.turn);
@@ -96,7 +96,8 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
   async function begin(request: Request, response: Response, thread: StoredThread | null, body: RunBody): Promise<OpenedRun> {
     const tenantId = tenantOf(response);
     const given = contextOf(body);
-    const { said, earlier, fields } = thread ? await askIn(response, thread, body) : { ...newQuestion(body.input), earlier: [] };
+    const asking = thread ? await askIn(response, thread, body) : { ...newQuestion(body.input, config.MAX_PICTURES), earlier: [] };
+    const { said, pictures, earlier, fields } = asking;
     const agent = await assistants.agentOf(tenantId, body.assistant_id);
     const modes = modesOf(body);
     const stopsBefore = stopsOf(body);
@@ -122,10 +123,11 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
         on_disconnect: body.on_disconnect ?? "continue",
       },
       config.MAX_MESSAGE_CHARS,
+      pictures.length > 0,
     );
     await assertKnown({ stores, agents }, tenantId, chat);
     const frames = keepFrames(
-      makeRunFrames({ threadId: thread?.id ?? null, modes, subgraphs: body.stream_subgraphs === true, earlier, said }),
+      makeRunFrames({ threadId: thread?.id ?? null, modes, subgraphs: body.stream_subgraphs === true, earlier, said, pictures }),
     );
     const asked = {
       assistant_id: body.assistant_id,
@@ -135,6 +137,7 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
     const isKept = thread !== null || body.on_completion === "keep";
     const beside = {
       asked: { langgraph: asked },
+      ...(pictures.length > 0 ? { pictures } : {}),
       ...(isKept ? {} : { store: false }),
       ...(stopsBefore.length > 0 ? { stopsBefore } : {}),
     };
@@ -154,7 +157,7 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
       if (found && !command && isNothing(body.input) && (checkpointOf(body) === null || found.status === "interrupted"))
         return resume(response, found, body, undefined);
       const owner = { tenantId: tenantOf(response), userId: found?.userId ?? userOfRequest(request, response, contextOf(body).user_id) };
-      if (!found) messageOf(body.input); // refused before a thread is made for it
+      if (!found) newQuestion(body.input, config.MAX_PICTURES); // refused before a thread is made for it
       const thread = found ?? (await threads.create(owner, threadId));
       return begin(request, response, thread, body);
     },

@@ -2,6 +2,7 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { makeEventLog } from "../../graph/event-log.ts";
 import type { RunningTurn } from "../../graph/start-turn.ts";
 import type { GraphStreamMode, GraphWatch } from "../../graph/stream-graph.ts";
+import type { Picture } from "../../turn/picture.ts";
 import type { TurnEvent } from "../../turn/events.ts";
 import type { ConversationState, ConversationUpdate } from "../../turn/state.ts";
 import {
@@ -17,7 +18,7 @@ import {
   toShownTask,
 } from "./shown-chunks.ts";
 import { toInterrupt } from "./thread-state.ts";
-import { type MessageDict, shownFields, type ThreadValues, toMessageDict, withMessages } from "./thread-values.ts";
+import { contentWith, type MessageDict, shownFields, type ThreadValues, toMessageDict, withMessages } from "./thread-values.ts";
 
 /** What a client may ask a run's stream for. */
 export const STREAM_MODES = [
@@ -75,10 +76,12 @@ export interface RunFramesParts {
   earlier: readonly MessageDict[];
   /** Of the user, as the request has it, until it is stored. */
   said: MessageDict | null;
+  /** Those of the user's message. Kept ones are not shown before it is stored. */
+  pictures?: readonly Picture[];
 }
 
 /** Records what a run streams, in the words of LangGraph's protocol. Frames are written once, for any number of readers. */
-export function makeRunFrames({ threadId, modes, subgraphs, earlier, said }: RunFramesParts): RunFrames {
+export function makeRunFrames({ threadId, modes, subgraphs, earlier, said, pictures = [] }: RunFramesParts): RunFrames {
   const wanted = new Set(modes);
   const log = makeEventLog<Frame>();
   let values: ThreadValues = { messages: withMessages(earlier, said ? [said] : []) };
@@ -103,7 +106,7 @@ export function makeRunFrames({ threadId, modes, subgraphs, earlier, said }: Run
   /** A client knows its own message by the id that it has given it, and takes it for another one under ours. */
   function toShown(message: BaseMessage): MessageDict {
     const dict = toMessageDict(message);
-    return said?.id && dict.id === questionId ? { ...dict, id: said.id } : dict;
+    return said && dict.id === questionId ? { ...dict, ...(said.id ? { id: said.id } : {}), content: saidContent() } : dict;
   }
 
   function toValues(state: ConversationState): ThreadValues {
@@ -119,7 +122,13 @@ export function makeRunFrames({ threadId, modes, subgraphs, earlier, said }: Run
 
   function ownMessage({ currentMessageId }: Partial<ConversationState>): MessageDict[] {
     if (!said) return [];
-    return [said.id || currentMessageId === undefined ? said : { ...said, id: currentMessageId }];
+    return [{ ...said, id: said.id || currentMessageId === undefined ? said.id : currentMessageId, content: saidContent() }];
+  }
+
+  function saidContent(): unknown {
+    const { content } = said ?? {};
+    const shown = pictures.map(({ url, file }) => ({ url: file ? null : url }));
+    return typeof content === "string" ? contentWith(content, shown, questionId) : content;
   }
 
   function addMessage([message, metadata]: [BaseMessage, unknown], namespace: readonly string[]): void {

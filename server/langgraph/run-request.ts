@@ -1,3 +1,4 @@
+import type { BaseMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { isTooDeep } from "../../text/nesting.ts";
@@ -5,6 +6,7 @@ import { callerId, givenMetadata, instructionsText, storableText, TOO_DEEP } fro
 import { StepKind } from "../../turn/state.ts";
 import { lastHuman } from "../studio-input.ts";
 import { chatMessage } from "../turns/chat-request.ts";
+import { type GivenPicture, toGivenPicture } from "../turns/message-parts.ts";
 import { STREAM_MODES, type StreamMode } from "./run-frames.ts";
 
 /** A field of an error that names what this service has instead. */
@@ -134,11 +136,33 @@ export const contextOf = ({ config, context }: Pick<RunBody, "config" | "context
 
 const Input = z.looseObject({ messages: z.union([z.array(anything), z.looseObject({}), z.string()]).optional() });
 
+/** As LangChain writes them: `image_url` is OpenAI's part, `image` its own, with an address or with bytes in base64. */
+const PARTS = ["text", "image_url", "image"] as const;
+
+/** What the user says in a run's input. */
+export interface SaidInput {
+  id: string | undefined;
+  text: string;
+  pictures: GivenPicture[];
+}
+
+function toPictures({ content }: BaseMessage): GivenPicture[] {
+  if (typeof content === "string") return [];
+  return content.flatMap((part: Record<string, unknown>, place) => {
+    const { type, image_url: image, url, data, mimeType, mime_type: mediaType = mimeType ?? "image/png" } = part;
+    if (type === "text") return [];
+    const address =
+      type === "image_url" ? image : (url ?? (typeof data === "string" ? `data:${String(mediaType)};base64,${data}` : undefined));
+    return [toGivenPicture(`input.messages.content.${place}`, address)];
+  });
+}
+
 /** LangChain takes any content, and fails when it reads it. */
-function readHuman(messages: unknown, problem: string): { id: string | undefined; text: string } | null {
+function readHuman(messages: unknown, problem: string): SaidInput | null {
   try {
-    const human = lastHuman(messages);
-    return human ? { id: typeof human.id === "string" ? human.id : undefined, text: human.text } : null;
+    const human = lastHuman(messages, PARTS);
+    if (!human) return null;
+    return { id: typeof human.id === "string" ? human.id : undefined, text: human.text, pictures: toPictures(human) };
   } catch (error) {
     throw error instanceof AppError
       ? error
@@ -146,13 +170,14 @@ function readHuman(messages: unknown, problem: string): { id: string | undefined
   }
 }
 
-/** The message of the user. Throws AppError `invalid_request`. */
-export function messageOf(input: unknown): { id: string | undefined; text: string } {
+/** The message of the user. It needs no words beside pictures. Throws AppError `invalid_request`. */
+export function messageOf(input: unknown): SaidInput {
   const parsed = Input.safeParse(input);
   const problem = 'must be {"messages": […]} with a message of the human, the last one of which is answered';
   const human = parsed.success && parsed.data.messages !== undefined ? readHuman(parsed.data.messages, problem) : null;
   if (!human) throw AppError.invalid([{ field: "input", problem }]);
+  if (human.pictures.length > 0 && human.text.trim() === "") return { ...human, text: "" };
   const text = chatMessage.safeParse(human.text);
   if (!text.success) throw AppError.invalid([{ field: "input.messages", problem: text.error.issues[0]?.message ?? problem }]);
-  return { id: human.id, text: text.data };
+  return { ...human, text: text.data };
 }

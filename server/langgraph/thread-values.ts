@@ -1,4 +1,4 @@
-import { AIMessage, type BaseMessage, HumanMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage, type ContentBlock, HumanMessage } from "@langchain/core/messages";
 import { z } from "zod";
 import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
 import type { StoredSummary } from "../../stores/postgres/memory/summary-store.ts";
@@ -33,9 +33,19 @@ export function toMessageDict(message: BaseMessage): MessageDict {
   return { ...data, type };
 }
 
+/** Words and pictures as a message has them. Kept pictures (`url` null) have an address of this service, once the message has an id. */
+export function contentWith(words: string, pictures: readonly { url: string | null }[], id: string | undefined): string | ContentBlock[] {
+  if (pictures.length === 0) return words;
+  const shown = pictures.flatMap(({ url: given }, place) => {
+    const url = given ?? (id === undefined ? null : `/api/v1/messages/${id}/attachments/${place}`);
+    return url === null ? [] : [{ type: "image_url", image_url: { url } }];
+  });
+  return [...(words === "" ? [] : [{ type: "text", text: words }]), ...shown];
+}
+
 /** A stored message in LangChain's words. */
-export function storedMessageDict({ id, role, content, completed }: StoredMessage): MessageDict {
-  if (role === "user") return toMessageDict(new HumanMessage({ id, content }));
+export function storedMessageDict({ id, role, content, completed, attachments }: StoredMessage): MessageDict {
+  if (role === "user") return toMessageDict(new HumanMessage({ id, content: contentWith(content, attachments, id) }));
   return toMessageDict(new AIMessage({ id, content, response_metadata: { completed } }));
 }
 

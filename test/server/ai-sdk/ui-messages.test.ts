@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { DefaultChatTransport, isToolUIPart, readUIMessageStream, type UIMessage } from "ai";
 import { callApi, listConversations, messagesOf, putJson } from "../../support/clients/api-client.ts";
 import { askingClient, callOf, ORDER_TOOLS, ordered } from "../../support/services/asking-agent.ts";
+import { pngUrl } from "../../support/samples/sample-pictures.ts";
 import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { useTestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
@@ -131,11 +132,47 @@ describe("a chat of the AI SDK", () => {
     await expect(makeChat().say("Hello")).rejects.toThrow(/model_unavailable/);
     await expect(makeChat({ agent: "nobody" }).say("Hello")).rejects.toThrow(/there is no agent/);
     const chat = makeChat();
-    chat.messages.push({ id: "f", role: "user", parts: [{ type: "file", mediaType: "image/png", url: "data:image/png;base64,AAAA" }] });
-    await expect(chat.send()).rejects.toThrow(/messages\.0\.parts\.0/);
+    for (const mediaType of ["image/png", "application/pdf"]) {
+      chat.messages.splice(0, 1, { id: "f", role: "user", parts: [{ type: "file", mediaType, url: "data:image/png;base64,AAAA" }] });
+      await expect(chat.send()).rejects.toThrow(/messages\.0\.parts\.0/);
+    }
     const empty = makeChat();
     empty.messages.push(said("Hello"));
     await expect(empty.send("regenerate-message")).rejects.toThrow(/messageId/);
+  });
+
+  test("takes pictures with words or alone, and shows them again to the model that answers once more", async () => {
+    const picture = (width: number) => ({ type: "file" as const, mediaType: "image/png", filename: "a.png", url: pngUrl(width, 3) });
+    const seen = () => JSON.stringify(opened.model.seen.at(-1)?.body.messages.at(-1)?.content);
+    const chat = makeChat();
+    chat.messages.push({ ...said("What is this?"), parts: [picture(4), { type: "text", text: "What is this?" }] });
+    await chat.send();
+    expect(seen()).toContain(pngUrl(4, 3));
+    await chat.regenerate();
+    expect(seen()).toContain(pngUrl(4, 3));
+    chat.messages.push({ ...said("alone"), parts: [picture(5)] });
+    await chat.send();
+    expect(seen()).toContain(pngUrl(5, 3));
+    const stored = await messagesOf(opened.url, "ada", chat.chatId);
+    expect(stored.map(({ content, attachments = [] }) => [content, attachments.length])).toEqual([
+      ["What is this?", 1],
+      ["Hi there.", 0],
+      ["", 1],
+      ["Hi there.", 0],
+    ]);
+  });
+
+  test("is taken when all its pictures together are larger than an ordinary body", async () => {
+    const chat = makeChat();
+    const url = pngUrl(6, 3, { padding: 2_000_000 });
+    chat.messages.push({
+      ...said("Look."),
+      parts: [
+        { type: "file", mediaType: "image/png", url },
+        { type: "text", text: "Look." },
+      ],
+    });
+    expect(textOf(await chat.send())).toBe("Hi there.");
   });
 
   const wordsIn = async ({ chatId }: { chatId: string }) => (await messagesOf(opened.url, "ada", chatId)).map(({ content }) => content);
