@@ -43,9 +43,21 @@ export function decodeCursor(text: string): Cursor {
   return cursor;
 }
 
+/** Of the items of a list in one answer, as JSON. A list that has more goes on with the next page. */
+export const MOST_PAGE_BYTES = 4 * 1024 * 1024;
+
+export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
+
+/** The first items, at least one, that fit into a page together. */
+export function fittingPage<Item>(items: readonly Item[], bytesOf: (item: Item) => number = jsonBytes): Item[] {
+  let bytes = 0;
+  const end = items.findIndex((item, index) => (bytes += bytesOf(item)) > MOST_PAGE_BYTES && index > 0);
+  return end < 0 ? [...items] : items.slice(0, end);
+}
+
 /** Takes one row more than the limit. */
 export function toPage<Item extends Cursor>(rows: Item[], limit: number): Page<Item> {
-  const items = rows.slice(0, limit);
+  const items = fittingPage(rows.slice(0, limit));
   const last = items.at(-1);
-  return { items, next: rows.length > limit && last ? encodeCursor(last) : null };
+  return { items, next: rows.length > items.length && last ? encodeCursor(last) : null };
 }

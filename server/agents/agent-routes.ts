@@ -3,11 +3,12 @@ import { z } from "zod";
 import { unknownModel } from "../../agents/load-agent-files.ts";
 import { unknownTools, unmetNames } from "../../agents/unknown-names.ts";
 import { AppError, type Problem } from "../../errors/app-error.ts";
+import { fittingPage } from "../../stores/page.ts";
 import { Agent, AGENT_NAME, AgentSpec, ASSISTANT } from "../../turn/agent.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
-import { jsonAnswer, jsonBody, makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
-import { DryRunQuery, isDryRun, parseRequest } from "../http/parse-request.ts";
+import { jsonAnswer, jsonBody, makeRouter, next, operationGroup, route, time } from "../http/openapi/operation.ts";
+import { DryRunQuery, isDryRun, parseRequest, wholeNumberField } from "../http/parse-request.ts";
 
 /** Switches an agent of the system off for this tenant. */
 const Disabled = z.strictObject({ disabled: z.literal(true) });
@@ -21,6 +22,11 @@ const PutAgent = ListedAgent.extend({ warnings: z.array(z.object({ field: z.stri
 const AgentList = z.object({ agents: z.array(ListedAgent), next: z.null() });
 const AgentVersions = z.object({
   versions: z.array(z.object({ version: z.int(), agent: AgentSpec.nullable().describe("Null: disabled."), created_at: time })),
+  next,
+});
+const VersionsQuery = z.object({
+  limit: wholeNumberField(1, 200).default(200),
+  after: wholeNumberField(1, 999_999_999).optional().describe("The `next` of the page before."),
 });
 const DeletedAgent = z.object({ deleted: z.boolean() });
 
@@ -46,6 +52,7 @@ export const agentOperations = operationGroup({
     }),
     listAgentVersions: route("GET /api/v1/agents/:name/versions", "How an agent of the tenant was, newest first", {
       params,
+      query: VersionsQuery,
       answer: AgentVersions,
       errors: ["not_found"],
     }),
@@ -170,9 +177,14 @@ export function agentRoutes({ stores, agents, models, mcp }: AppParts): Router {
     ],
     async listAgentVersions(request, response) {
       const name = nameOf(request);
-      const versions = await stores.agents.versions(tenantOf(response), name);
-      if (versions.length === 0) throw noSuchAgent(name);
-      response.json({ versions: versions.map(({ version, spec, updatedAt }) => ({ version, agent: spec, created_at: updatedAt })) });
+      const { limit, after } = parseRequest(VersionsQuery, request.query);
+      const found = await stores.agents.versions(tenantOf(response), name, { limit: limit + 1, before: after ?? null });
+      if (found.length === 0 && after === undefined) throw noSuchAgent(name);
+      const shown = fittingPage(found.slice(0, limit));
+      response.json({
+        versions: shown.map(({ version, spec, updatedAt }) => ({ version, agent: spec, created_at: updatedAt })),
+        next: shown.length < found.length ? String(shown.at(-1)?.version) : null,
+      });
     },
   });
 }

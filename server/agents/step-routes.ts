@@ -48,11 +48,11 @@ export function stepRoutes({ stores }: AppParts): Router {
       const id = parseUuid("turn id", request.params["id"]);
       const { limit, after = 0 } = parseRequest(StepsQuery, request.query);
       const caller = callerOf(response);
-      const [turn, steps] = await Promise.all([stores.turns.find(caller, id), stores.steps.list(caller, id, { after, limit: limit + 1 })]);
+      const [turn, found] = await Promise.all([stores.turns.find(caller, id), stores.steps.list(caller, id, { after, limit: limit + 1 })]);
       if (!turn) throw new AppError("not_found", `There is no turn ${id}.`);
-      const page = steps.slice(0, limit);
-      const last = page.at(-1);
-      response.json({ steps: page.map(toTurnStep), next: steps.length > limit && last ? String(last.seq) : null });
+      const steps = found.slice(0, limit);
+      const last = steps.at(-1);
+      response.json({ steps: steps.map(toTurnStep), next: last?.isMore ? String(last.seq) : null });
     },
     async listConversationAgents(request, response) {
       const conversation = await findConversation(stores.conversations, request, response);

@@ -5,6 +5,7 @@ import { makeFindMessages } from "../../memory/recall/find-messages.ts";
 import type { ListedMessage as StoredListedMessage, Rating, StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
 import type { StoredAttachment } from "../../stores/postgres/conversations/picture-store.ts";
 import { PICTURE_TYPES } from "../../turn/measure-picture.ts";
+import { encodeCursor } from "../../stores/page.ts";
 import { toTurnStep, TurnStep } from "../agents/turn-step.ts";
 import { callerOf, tenantOf, userInPath } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
@@ -78,6 +79,7 @@ const ListedMessage = Message.extend({
     .optional()
     .describe("Of a question without an answer on this path: its answers on other branches, oldest first. A switch shows them again."),
   steps: z.array(TurnStep).optional(),
+  steps_next: z.string().optional().describe("There are more of them: the `after` of `GET /api/v1/turns/:id/steps`."),
 });
 const MessageList = z.object({ messages: z.array(ListedMessage), next });
 const FoundMessage = z.object({ message: Message, conversation_id: z.uuid(), user_id: z.string() });
@@ -158,13 +160,24 @@ export function messageRoutes({ stores, memory, observing }: AppParts): Router {
       const { items, next } = await messages.list(conversation, page, order, path);
       if (include === undefined) return void response.json({ messages: items.map(toListed), next });
       const turnOf = ({ role, metadata: { turn_id: id } }: StoredMessage) => (role === "assistant" && typeof id === "string" ? id : null);
-      const turnIds = items.map(turnOf).filter((id) => id !== null);
-      const byTurn = Map.groupBy(await steps.ofTurns(conversation, turnIds), ({ turnId }) => turnId);
+      const found = await steps.ofTurns(
+        conversation,
+        items.map(turnOf).filter((id) => id !== null),
+      );
+      const last = found.at(-1);
+      const byTurn = Map.groupBy(found, ({ turnId }) => turnId);
       const toAnswer = (message: StoredListedMessage) => ({
         ...toListed(message),
         steps: (byTurn.get(turnOf(message) ?? "") ?? []).map(toTurnStep),
+        ...(last?.isMore && last.turnId === turnOf(message) ? { steps_next: String(last.seq) } : {}),
       });
-      response.json({ messages: items.map((message) => (message.role === "assistant" ? toAnswer(message) : toListed(message))), next });
+      const cutAt = last?.isMore ? items.findIndex((message) => turnOf(message) === last.turnId) : items.length;
+      const shown = items.slice(0, Math.max(1, cutAt));
+      const end = shown.at(-1);
+      response.json({
+        messages: shown.map((message) => (message.role === "assistant" ? toAnswer(message) : toListed(message))),
+        next: shown.length < items.length && end ? encodeCursor(end) : next,
+      });
     },
     async getMessage(request, response) {
       const id = parseUuid("message id", request.params["id"]);

@@ -8,6 +8,7 @@ import { parseRequest, parseUuid, storableText, wholeNumberField, callerId } fro
 import { makeRouter, operationGroup, route, type Sent, time } from "../http/openapi/operation.ts";
 import type { RecallRequest } from "../../memory/recall/recall-episodes.ts";
 import type { OwnedConversation } from "../../stores/owner.ts";
+import { fittingPage, MOST_PAGE_BYTES } from "../../stores/page.ts";
 import type { Neighbour } from "../../memory/recall/neighbours.ts";
 import { civilDay, startOfDay } from "../../text/days.ts";
 import { EpisodeType, Layer } from "../../turn/state.ts";
@@ -84,6 +85,7 @@ export const episodeOperations = operationGroup({
   schemas: { EpisodeList },
   routes: {
     findEpisodes: route("GET /api/v1/users/:id/episodes", "A user's earlier exchanges, ranked exactly as a turn would recall them", {
+      details: `The best ones, as many as fit into ${MOST_PAGE_BYTES} bytes.`,
       params: { id: callerId },
       query: EpisodesQuery,
       answer: EpisodeList,
@@ -138,7 +140,7 @@ export function episodeRoutes({ config, memory, stores }: AppParts): Router {
         signal,
       });
       response.json({
-        episodes: episodes.map((episode) => ({
+        episodes: fittingPage(episodes).map((episode) => ({
           ...toExchange(episode),
           score: episode.score,
           similarity: episode.similarity,

@@ -1,4 +1,5 @@
 import { askInWords, languageOf, type TalkLanguage } from "../../../turn/ask-in-words.ts";
+import type { ListedStep } from "../../../stores/postgres/agents/step-store.ts";
 import type { Stores } from "../../start/open-stores.ts";
 import type { FoundTurn } from "../../turns/turn-routes.ts";
 import { answerItemId, callItemId, type ResponseName } from "./response-ids.ts";
@@ -24,7 +25,9 @@ export async function askedIn(stores: Pick<Stores, "messages" | "steps">, found:
     ...{ id: callItemId({ turnId, leg }, index + 1), type: "function_call", status: "completed", call_id: id, name },
     arguments: typeof given === "string" ? given : JSON.stringify(given),
   });
-  const steps = await stores.steps.list(record, turnId, { after: 0, limit: 1_000 });
+  const steps: ListedStep[] = [];
+  do steps.push(...(await stores.steps.list(record, turnId, { after: steps.at(-1)?.seq ?? 0, limit: 1_000 })));
+  while (steps.at(-1)?.isMore);
   const questions = steps.filter(({ kind }) => kind === "question");
   const question = questions[leg - 1];
   if (!question) return null;

@@ -18,7 +18,7 @@ export interface AgentStore {
   /** False when there is none. */
   remove(tenantId: string, name: string): Promise<boolean>;
   /** Newest first. */
-  versions(tenantId: string, name: string): Promise<Omit<StoredAgent, "name">[]>;
+  versions(tenantId: string, name: string, page: { limit: number; before: number | null }): Promise<Omit<StoredAgent, "name">[]>;
 }
 
 /** Of fields that a stored agent, of an older version, has not. */
@@ -62,9 +62,10 @@ export function makeAgentStore(database: Database): AgentStore {
       return (await database.query({ name: "agent-remove", text, values: [tenantId, name] })).length === 1;
     },
 
-    versions(tenantId, name) {
-      const text = `select version, spec, created_at as "updatedAt" from agent_versions where tenant_id = $1 and name = $2 order by version desc`;
-      return database.query({ name: "agent-versions", text, values: [tenantId, name] });
+    versions(tenantId, name, { limit, before }) {
+      const text = `select version, spec, created_at as "updatedAt" from agent_versions
+        where tenant_id = $1 and name = $2 and ($3::int is null or version < $3) order by version desc limit $4`;
+      return database.query({ name: "agent-versions", text, values: [tenantId, name, before, limit] });
     },
   };
 }

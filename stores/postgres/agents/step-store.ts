@@ -1,5 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import type { OwnedConversation, OwnerScope } from "../../owner.ts";
+import { MOST_PAGE_BYTES } from "../../page.ts";
 import type { Database } from "../database/database.ts";
 import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
 import type { AnswerValue, QuestionType } from "../../../turn/question.ts";
@@ -56,17 +57,21 @@ export interface StepOfQuestion extends Step {
   turnId: string;
 }
 
+/** `isMore`: there is another one behind it. */
+export type ListedStep = Step & { isMore: boolean };
+
 export interface StepStore {
   /** Stores steps before they run, also when it is called again after a lost reply; false when the turn no longer holds its conversation, or another process has begun them, and then none may run. */
   begin(turn: HeldTurn, steps: readonly NewStep[]): Promise<boolean>;
   end(turn: HeldTurn, step: { seq: number; output: string; ok: boolean; tokens: number }): Promise<void>;
   /** Counts the agent's part in the conversation. */
   noteAgent(turn: HeldTurn, agent: { name: string; interaction: string; state: string | null }): Promise<void>;
-  /** By `seq`, behind `after`. */
-  list(scope: OwnerScope, turnId: string, page: { after: number; limit: number }): Promise<Step[]>;
+  /** By `seq`, behind `after`, as many as fit into a page. */
+  list(scope: OwnerScope, turnId: string, page: { after: number; limit: number }): Promise<ListedStep[]>;
   /** Of all turns of these user messages on the path, in their order. */
   ofQuestions(conversation: OwnedConversation, questionIds: readonly string[]): Promise<StepOfQuestion[]>;
-  ofTurns(conversation: OwnedConversation, turnIds: readonly string[]): Promise<StepOfQuestion[]>;
+  /** In the order of the turns, as many as fit into a page. */
+  ofTurns(conversation: OwnedConversation, turnIds: readonly string[]): Promise<(StepOfQuestion & ListedStep)[]>;
   agents(conversation: OwnedConversation): Promise<AgentOfConversation[]>;
 }
 
@@ -108,10 +113,23 @@ on conflict (conversation_id, agent) do update
 set interaction_count = noted.interaction_count + 1, last_interaction_type = excluded.last_interaction_type,
   last_interaction_at = excluded.last_interaction_at, state_description = coalesce(excluded.state_description, noted.state_description)`;
 
-const OF_TURN = `
-select ${COLUMNS} from turn_steps join turns on turns.id = turn_id
-where turn_id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3) and seq > $4
-order by seq limit $5`;
+/** SQL: the first rows of `select … order by` that fit into a page together, at least one. */
+const fittingSql = (rows: string, order: string): string => `
+select * from (
+  select listed.*, row_number() over (order by ${order}) < count(*) over () as "isMore",
+    sum(bytes) over (order by ${order}) <= ${MOST_PAGE_BYTES} or row_number() over (order by ${order}) = 1 as "isFitting"
+  from (${rows}) listed
+) page where "isFitting" order by ${order}`;
+
+const SHOWN = `${COLUMNS}, coalesce(octet_length(output), 0) + coalesce(octet_length(arguments::text), 0)
+  + coalesce(octet_length(echo::text), 0) as bytes`;
+
+const OF_TURN = fittingSql(
+  `select ${SHOWN} from turn_steps join turns on turns.id = turn_id
+  where turn_id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3) and seq > $4
+  order by seq limit $5`,
+  "seq",
+);
 
 /** SQL: a turn belongs to the path: its branch does, and its answer when it has one. */
 const isTurnOnPathSql = `(${pathOf("$1")} is null or ${pathOf("$1")} ? coalesce(turns.branch_id, turns.conversation_id)::text
@@ -122,10 +140,12 @@ select ${COLUMNS}, turn_id as "turnId", question_id as "questionId" from turn_st
 where question_id = any($4::uuid[]) and turns.conversation_id in (select id from ${sourcesSql(OWNED_ID, pathOf("$1"))} source) and ${isTurnOnPathSql}
 order by turns.started_at, turn_id, seq`;
 
-const OF_TURNS = `
-select ${COLUMNS}, turn_id as "turnId", question_id as "questionId" from turn_steps join turns on turns.id = turn_id
-where turn_id = any($4::uuid[]) and turns.conversation_id in (select id from ${sourcesSql(OWNED_ID, pathOf("$1"))} source)
-order by turn_id, seq`;
+const OF_TURNS = fittingSql(
+  `select ${SHOWN}, turn_id as "turnId", question_id as "questionId", array_position($4::uuid[], turn_id) as place
+  from turn_steps join turns on turns.id = turn_id
+  where turn_id = any($4::uuid[]) and turns.conversation_id in (select id from ${sourcesSql(OWNED_ID, pathOf("$1"))} source)`,
+  "place, seq",
+);
 
 const AGENTS = `
 select agent, interaction_count as "interactionCount", last_interaction_type as "lastInteractionType", last_interaction_at as "lastInteractionAt",
