@@ -127,7 +127,8 @@ export function conversationRoutes({ stores, memory }: AppParts): Router {
     },
     async getConversation(request, response) {
       const id = parseUuid("conversation id", request.params["id"]);
-      const conversation = await conversations.show(callerOf(response), id);
+      const found = await conversations.find(callerOf(response), id);
+      const conversation = found && (await conversations.show(callerOf(response), found.id));
       if (!conversation) throw conversationNotFound(id);
       response.json(toConversation(conversation));
     },
@@ -143,7 +144,7 @@ export function conversationRoutes({ stores, memory }: AppParts): Router {
       const caller = callerOf(response);
       const found = await conversations.find(caller, conversationId);
       const receipt = found
-        ? await memory.erase.conversation({ tenantId: caller.tenantId, userId: found.userId, conversationId })
+        ? await memory.erase.conversation({ tenantId: caller.tenantId, userId: found.userId, conversationId: found.id })
         : await memory.erase.progress(caller, conversationId);
       if (!receipt) throw conversationNotFound(conversationId);
       sendEraseReceipt(response, receipt);
@@ -158,7 +159,7 @@ export const conversationNotFound = (conversationId: string): AppError =>
 export async function conversationOfCaller(conversations: ConversationStore, id: string, response: Response): Promise<OwnedConversation> {
   const conversation = await conversations.find(callerOf(response), id);
   if (!conversation) throw conversationNotFound(id);
-  return { tenantId: tenantOf(response), userId: conversation.userId, conversationId: id };
+  return { tenantId: tenantOf(response), userId: conversation.userId, conversationId: conversation.id };
 }
 
 /** The conversation in a request's path. Throws AppError `invalid_request` or `not_found`. */

@@ -7,6 +7,7 @@ import type { Picture } from "../../turn/picture.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { MOST_BYTES_OF_MESSAGE, readPictures } from "../turns/message-parts.ts";
 import type { Checkpoints, NextTurn } from "./checkpoints.ts";
+import { makeStoredMessages } from "./stored-messages.ts";
 import { checkpointOf, messageOf, type RunBody } from "./run-request.ts";
 import { type MessageDict, MOST_MESSAGES, storedMessageDict, toMessageDict } from "./thread-values.ts";
 import { conversationOf } from "./threads.ts";
@@ -35,12 +36,15 @@ export function newQuestion(input: unknown, mostPictures: number): Pick<Asked, "
 
 /** Finds out what a run of a thread is about. */
 export function makeAskInThread({ config, stores, checkpoints }: Pick<AppParts, "config" | "stores"> & { checkpoints: Checkpoints }) {
-  /** Those before a question of a path, or all of the active one. */
-  async function messagesBefore(response: Response, thread: StoredThread | null, next?: NextTurn): Promise<MessageDict[]> {
+  const readStored = makeStoredMessages({ stores });
+
+  /** Those before a question of a path, or all of the active one, each with what its turn did. */
+  async function messagesBefore(response: Response, thread: StoredThread | null, next?: NextTurn): Promise<MessageDict[][]> {
     if (!thread) return [];
     const page = { limit: MOST_MESSAGES, after: next?.question ?? null };
-    const { items } = await stores.messages.list(conversationOf(response, thread), page, "newest_first", next?.path);
-    return items.toReversed().map(storedMessageDict);
+    const conversation = conversationOf(response, thread);
+    const { items } = await stores.messages.list(conversation, page, "newest_first", next?.path);
+    return readStored(conversation, items.toReversed());
   }
 
   /** The run that holds the thread, when it has to leave the path. */
@@ -60,7 +64,7 @@ export function makeAskInThread({ config, stores, checkpoints }: Pick<AppParts, 
     if (!isNothing(body.input)) {
       const takenBack = next ?? (await rolledBack(conversation, held, body));
       const { fields, ...asked } = newQuestion(body.input, config.MAX_PICTURES);
-      const earlier = await messagesBefore(response, thread, takenBack ?? undefined);
+      const earlier = (await messagesBefore(response, thread, takenBack ?? undefined)).flat();
       return { ...asked, earlier, fields: { ...fields, ...(takenBack === null ? {} : { edit_of: takenBack.question.id }) } };
     }
     if (!next) {
@@ -72,7 +76,7 @@ export function makeAskInThread({ config, stores, checkpoints }: Pick<AppParts, 
     const shown = answer
       ? new Map<string, Picture[]>()
       : await stores.pictures.ofMessages(conversation, [question.id], MOST_BYTES_OF_MESSAGE);
-    const earlier = await messagesBefore(response, thread, next);
+    const earlier = (await messagesBefore(response, thread, next)).flat();
     return { said: storedMessageDict(question), pictures: shown.get(question.id) ?? [], earlier, fields };
   }
 

@@ -160,7 +160,8 @@ export function assistantRoutes({ stores, graph }: AppParts, { assistants }: Lan
       const tenantId = tenantOf(response);
       const found = await assistants.find(tenantId, String(request.params["assistant_id"]));
       if (found.metadata.tier === "system") return void response.json([found]);
-      const versions = (await stores.agents.versions(tenantId, found.name)).slice(from ?? 0, (from ?? 0) + (most ?? 10));
+      const page = { limit: Math.min((from ?? 0) + (most ?? 10), 1_000), before: null };
+      const versions = (await stores.agents.versions(tenantId, found.name, page)).slice(from ?? 0);
       response.json(
         versions.map(({ version, spec, updatedAt }) => {
           const at = updatedAt.toISOString();

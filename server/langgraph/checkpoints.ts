@@ -12,6 +12,8 @@ export const noSuchCheckpoint = (id: string): AppError =>
 interface TurnPlace extends MessagePlace {
   first: StoredMessage;
   last: StoredMessage;
+  /** It is a question, at which its answers part. */
+  isQuestion: boolean;
 }
 
 /** What comes behind a checkpoint: the question of the next turn on its path, with its answer. Null: it is the end of the active path. */
@@ -21,8 +23,11 @@ export interface NextTurn {
   path: string | null;
 }
 
+/** A thread's conversation. */
+export type OwnedThread = OwnedConversation & { threadId: string };
+
 /** Before the first turn. */
-export const isBeginning = ({ conversationId }: OwnedConversation, checkpointId: string): boolean => checkpointId === conversationId;
+export const isBeginning = ({ threadId }: OwnedThread, checkpointId: string): boolean => checkpointId === threadId;
 
 /** Checkpoints of threads: places behind turns, and the beginning, whose id is the thread's. */
 export function makeCheckpoints({ stores }: Pick<AppParts, "stores">) {
@@ -31,14 +36,13 @@ export function makeCheckpoints({ stores }: Pick<AppParts, "stores">) {
   /** Throws AppError `not_found`. */
   async function placeOf(conversation: OwnedConversation, turnId: string): Promise<TurnPlace> {
     const record = await turns.find(conversation, turnId);
-    if (!record) throw noSuchCheckpoint(turnId);
-    const ids = [record.questionId, ...(record.answerId === null ? [] : [record.answerId])];
+    const ids = record ? [record.questionId, ...(record.answerId === null ? [] : [record.answerId])] : [turnId];
     const found = (await messages.findAll(conversation, ids)).map(({ message }) => message);
-    const last = found.find(({ id }) => id === record.answerId) ?? found[0];
-    const first = found.find(({ id }) => id === record.questionId) ?? last;
-    const place = last && (await branches.placeOf(conversation, last.id));
-    if (!place || !first) throw noSuchCheckpoint(turnId);
-    return { ...place, first, last };
+    const last = found.find(({ id }) => id === record?.answerId) ?? found[0];
+    const first = found.find(({ id }) => id === record?.questionId) ?? last;
+    const place = last && (record || last.role === "user") ? await branches.placeOf(conversation, last.id) : null;
+    if (!place || !first || !last) throw noSuchCheckpoint(turnId);
+    return { ...place, first, last, isQuestion: record === null };
   }
 
   async function nextOn(
@@ -54,9 +58,13 @@ export function makeCheckpoints({ stores }: Pick<AppParts, "stores">) {
   }
 
   /** Where a thread goes on from a checkpoint. The turn that runs now does not count as one behind it. */
-  async function nextOf(conversation: OwnedConversation, checkpointId: string, running: string | null = null): Promise<NextTurn | null> {
+  async function nextOf(conversation: OwnedThread, checkpointId: string, running: string | null = null): Promise<NextTurn | null> {
     if (isBeginning(conversation, checkpointId)) return nextOn(conversation, null, null, running);
-    const { last, isActive, path, branchId } = await placeOf(conversation, checkpointId);
+    const { last, isActive, path, branchId, isQuestion } = await placeOf(conversation, checkpointId);
+    if (isQuestion) {
+      const { items } = await messages.list(conversation, { limit: 1, after: last }, "oldest_first", isActive ? null : path);
+      return { question: last, answer: items.find(({ role }) => role === "assistant") ?? null, path: isActive ? null : path };
+    }
     const next = await nextOn(conversation, last, isActive ? null : path, running);
     if (!next && !isActive) await branches.activate(conversation, branchId); // its end is where the thread goes on
     return next;
@@ -66,7 +74,7 @@ export function makeCheckpoints({ stores }: Pick<AppParts, "stores">) {
     placeOf,
     nextOf,
     /** Makes the state behind a checkpoint the newest one: what came behind it is off the path. Throws AppError as `BranchStore.leaveBefore`. */
-    async goBack(conversation: OwnedConversation, { sessionId }: StoredThread, checkpointId: string): Promise<void> {
+    async goBack(conversation: OwnedThread, { sessionId }: StoredThread, checkpointId: string): Promise<void> {
       const next = await nextOf(conversation, checkpointId);
       if (next) await branches.leaveBefore({ ...conversation, sessionId }, next.question.id);
     },

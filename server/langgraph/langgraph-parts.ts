@@ -1,7 +1,7 @@
 import type { Assistants } from "./assistants.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import type { makeOpenRun } from "./open-run.ts";
-import type { makeThreadStates } from "./thread-state.ts";
+import type { makeThreadStates } from "./thread-history.ts";
 import type { Threads } from "./threads.ts";
 
 /** What the routes of LangGraph's protocol share. */

@@ -15,7 +15,7 @@ import { threadlessRunRoutes } from "./runs-without-thread.ts";
 import { stateRoutes } from "./state-routes.ts";
 import { storeRoutes } from "./store-routes.ts";
 import { threadRoutes } from "./thread-routes.ts";
-import { makeThreadStates } from "./thread-state.ts";
+import { makeThreadStates } from "./thread-history.ts";
 import { makeThreads } from "./threads.ts";
 
 const Ok = z.object({ ok: z.literal(true) });

@@ -16,7 +16,17 @@ import { isNothing, makeAskInThread, newQuestion } from "./ask-in-thread.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import type { Assistants } from "./assistants.ts";
 import { framesOf, keepFrames, makeRunFrames, type RunFrames } from "./run-frames.ts";
-import { assertOffered, checkpointOf, contextOf, messageOf, modesOf, notOffered, type RunBody, stopsOf } from "./run-request.ts";
+import {
+  assertOffered,
+  checkpointOf,
+  contextOf,
+  messageOf,
+  modesOf,
+  notOffered,
+  otherModesOf,
+  type RunBody,
+  stopsOf,
+} from "./run-request.ts";
 import { noSuchThread, type Threads, userOfRequest } from "./threads.ts";
 
 /** A run that has begun, or was found by its key. */
@@ -81,9 +91,12 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
       makeRunFrames({
         threadId: thread.id,
         modes: modesOf(body),
+        leftOut: otherModesOf(body),
         subgraphs: body.stream_subgraphs === true,
-        earlier: earlier.slice(0, -1),
-        said: earlier.at(-1) ?? null,
+        earlier: earlier.slice(0, -1).flat(),
+        said: earlier.at(-1)?.[0] ?? null,
+        done: earlier.at(-1)?.slice(1) ?? [],
+        asked: waiting.question.tool,
       }),
     );
     const reply = toReply(waiting.question, answer ?? NEXT_STEP);
@@ -127,7 +140,15 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
     );
     await assertKnown({ stores, agents }, tenantId, chat);
     const frames = keepFrames(
-      makeRunFrames({ threadId: thread?.id ?? null, modes, subgraphs: body.stream_subgraphs === true, earlier, said, pictures }),
+      makeRunFrames({
+        threadId: thread?.id ?? null,
+        modes,
+        leftOut: otherModesOf(body),
+        subgraphs: body.stream_subgraphs === true,
+        earlier,
+        said,
+        pictures,
+      }),
     );
     const asked = {
       assistant_id: body.assistant_id,

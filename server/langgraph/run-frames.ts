@@ -3,6 +3,7 @@ import { makeEventLog } from "../../graph/event-log.ts";
 import type { RunningTurn } from "../../graph/start-turn.ts";
 import type { GraphStreamMode, GraphWatch } from "../../graph/stream-graph.ts";
 import type { Picture } from "../../turn/picture.ts";
+import type { Question } from "../../turn/question.ts";
 import type { TurnEvent } from "../../turn/events.ts";
 import type { ConversationState, ConversationUpdate } from "../../turn/state.ts";
 import {
@@ -17,6 +18,7 @@ import {
   toShownEvent,
   toShownTask,
 } from "./shown-chunks.ts";
+import { makeActs } from "./run-acts.ts";
 import { toInterrupt } from "./thread-state.ts";
 import { contentWith, type MessageDict, shownFields, type ThreadValues, toMessageDict, withMessages } from "./thread-values.ts";
 
@@ -31,8 +33,10 @@ export const STREAM_MODES = [
   "checkpoints",
   "debug",
   "events",
+  "tools",
 ] as const;
 export type StreamMode = (typeof STREAM_MODES)[number];
+export const isServedMode = (mode: string): mode is StreamMode => (STREAM_MODES as readonly string[]).includes(mode);
 
 /** One event of a run's stream, as it is sent. `mode`: what has to be asked for to get it; null: always sent. */
 export interface Frame {
@@ -60,6 +64,7 @@ const GRAPH_MODES: Readonly<Record<StreamMode, readonly GraphStreamMode[]>> = {
   checkpoints: ["checkpoints"],
   debug: ["debug"],
   events: ["events"],
+  tools: [],
 };
 
 interface DebugChunk {
@@ -71,20 +76,29 @@ export interface RunFramesParts {
   /** Null: a run without a thread. */
   threadId: string | null;
   modes: readonly StreamMode[];
+  /** Modes that are not served. */
+  leftOut?: readonly string[];
   subgraphs: boolean;
   /** The messages before this turn. */
   earlier: readonly MessageDict[];
   /** Of the user, as the request has it, until it is stored. */
   said: MessageDict | null;
+  /** What the turn did before it waited for an answer. */
+  done?: readonly MessageDict[];
+  /** The call that it asked for then. */
+  asked?: Question["tool"];
   /** Those of the user's message. Kept ones are not shown before it is stored. */
   pictures?: readonly Picture[];
 }
 
 /** Records what a run streams, in the words of LangGraph's protocol. Frames are written once, for any number of readers. */
-export function makeRunFrames({ threadId, modes, subgraphs, earlier, said, pictures = [] }: RunFramesParts): RunFrames {
+export function makeRunFrames(parts: RunFramesParts): RunFrames {
+  const { threadId, modes, leftOut = [], subgraphs, earlier, said, pictures = [] } = parts;
   const wanted = new Set(modes);
+  const acts = makeActs(parts.done, parts.asked);
   const log = makeEventLog<Frame>();
   let values: ThreadValues = { messages: withMessages(earlier, said ? [said] : []) };
+  let state: Partial<ConversationState> = {};
   /** The user's message, when it is stored. */
   let questionId: string | undefined;
   const partial = new Map<string, string>();
@@ -109,15 +123,17 @@ export function makeRunFrames({ threadId, modes, subgraphs, earlier, said, pictu
     return said && dict.id === questionId ? { ...dict, ...(said.id ? { id: said.id } : {}), content: saidContent() } : dict;
   }
 
-  function toValues(state: ConversationState): ThreadValues {
+  function toValues(newest: ConversationState): ThreadValues {
+    state = newest;
     questionId = state.currentMessageId;
-    return { ...values, ...shownFields(state), messages: messagesOf(state) };
+    return { ...values, ...shownFields(newest), messages: messagesOf(newest) };
   }
 
   /** Before the first step there is no state. */
   function messagesOf(state: Partial<ConversationState>): MessageDict[] {
     const own = state.messages ?? [];
-    return withMessages(earlier, own.length > 0 ? own.map(toShown) : ownMessage(state));
+    const [asked, ...answers] = own.length > 0 ? own.map(toShown) : ownMessage(state);
+    return withMessages(earlier, asked ? [asked, ...acts.done(), ...answers] : []);
   }
 
   function ownMessage({ currentMessageId }: Partial<ConversationState>): MessageDict[] {
@@ -171,9 +187,11 @@ export function makeRunFrames({ threadId, modes, subgraphs, earlier, said, pictu
 
   function onEvent(event: TurnEvent): void {
     if (wanted.has("custom")) add("custom", "custom", event);
+    const act = acts.take(event, state.turnId ?? "");
+    if (act && wanted.has("tools")) add("tools", "tools", act);
     if (event.status === "waiting") {
       const interrupts = { __interrupt__: [toInterrupt(event.content.question)] };
-      values = { ...values, ...interrupts };
+      values = { ...values, messages: messagesOf(state), ...interrupts };
       add("updates", "updates", interrupts);
       add("values", "values", values);
     } else if (event.status === "error") {
@@ -184,8 +202,16 @@ export function makeRunFrames({ threadId, modes, subgraphs, earlier, said, pictu
     if (event.status === "waiting" || event.status === "error" || event.status === "done") log.end();
   }
 
+  if (leftOut.length > 0) {
+    const message = `Left out of this stream: ${leftOut.join(", ")}. There are ${STREAM_MODES.join(", ")}.`;
+    add(null, "custom", { status: "notice", content: { code: "stream_mode_missing", message } });
+  }
   const graphModes = [...new Set<GraphStreamMode>(["values", ...modes.flatMap((mode) => GRAPH_MODES[mode])])];
-  return { watch: { modes: graphModes, subgraphs, onChunk, onEvent }, batches: () => log.readBatches(), values: () => values };
+  return {
+    watch: { modes: graphModes, subgraphs, onChunk, onEvent },
+    batches: () => log.readBatches(),
+    values: () => values,
+  };
 }
 
 const framesOfTurns = new WeakMap<GraphWatch, RunFrames>();

@@ -7,17 +7,14 @@ import { StepKind } from "../../turn/state.ts";
 import { lastHuman } from "../studio-input.ts";
 import { chatMessage } from "../turns/chat-request.ts";
 import { type GivenPicture, toGivenPicture } from "../turns/message-parts.ts";
-import { STREAM_MODES, type StreamMode } from "./run-frames.ts";
+import { isServedMode, STREAM_MODES, type StreamMode } from "./run-frames.ts";
 
 /** A field of an error that names what this service has instead. */
 export function notOffered(field: string, problem: string): AppError {
   return new AppError("not_offered", `${field}: ${problem}`, { details: [{ field, problem }] });
 }
 
-/** Modes of the protocol that are not served, so that their refusal can say so. */
-const OTHER_MODES = ["tools", "messages/partial"] as const;
-
-const streamMode = z.enum([...STREAM_MODES, ...OTHER_MODES], `must be one of ${STREAM_MODES.join(", ")}`);
+const streamMode = z.string("must be the name of a mode, or several").max(80, "is no name of a mode");
 
 /** What a turn takes of a run's `config.configurable` or `context`. Clients put other things there, too. */
 export const RunContext = z
@@ -57,7 +54,7 @@ export const RunBody = z.looseObject(
     stream_mode: z
       .union([streamMode, z.array(streamMode).max(20)])
       .nullish()
-      .describe("Default: values."),
+      .describe(`Of ${STREAM_MODES.join(", ")}. Default: values. Others are left out, and a notice in the stream says so.`),
     stream_subgraphs: z.boolean("must be true or false").nullish(),
     interrupt_before: nodes.nullish(),
     interrupt_after: nodes.nullish(),
@@ -75,13 +72,15 @@ export const RunBody = z.looseObject(
 );
 export type RunBody = z.infer<typeof RunBody>;
 
-/** Throws AppError `not_offered` for modes that are not served. */
+/** Those that are served. */
 export function modesOf({ stream_mode: given }: Pick<RunBody, "stream_mode">): StreamMode[] {
-  const asked = given === null || given === undefined ? ["values" as const] : [given].flat();
-  const other = asked.find((mode) => !(STREAM_MODES as readonly string[]).includes(mode));
-  if (other !== undefined) throw notOffered("stream_mode", `"${other}" is not served; there are ${STREAM_MODES.join(", ")}`);
-  return asked.length === 0 ? ["values"] : (asked as StreamMode[]);
+  const asked = [given ?? []].flat().filter(isServedMode);
+  return asked.length === 0 ? ["values"] : asked;
 }
+
+/** Those that are not served. */
+export const otherModesOf = ({ stream_mode: given }: Pick<RunBody, "stream_mode">): string[] =>
+  [given ?? []].flat().filter((mode) => !isServedMode(mode));
 
 const EVERY_STEP = StepKind.options;
 

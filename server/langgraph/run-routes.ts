@@ -11,7 +11,7 @@ import { cancelTurn, type FoundTurn, findTurn, sourceOf } from "../turns/turn-ro
 import { makeAnswerRun } from "./answer-run.ts";
 import type { RegisteredTurn } from "../turns/turn-registry.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
-import { STREAM_MODES, type StreamMode } from "./run-frames.ts";
+import { isServedMode, STREAM_MODES, type StreamMode } from "./run-frames.ts";
 import { modesOf, RunBody } from "./run-request.ts";
 import { pickFields, querySelection } from "./select-fields.ts";
 import { parseFrameId, runHeaders, sendRunStream } from "./run-stream.ts";
@@ -21,16 +21,16 @@ import { conversationOf } from "./threads.ts";
 
 const flag = z.enum(["0", "1", "true", "false"], "must be 1 or 0").default("0");
 export const isSet = (value: string): boolean => value === "1" || value === "true";
-/** The client of PyPI sends an empty text for none. */
-const streamMode = z.union([z.enum([...STREAM_MODES, ""]), z.array(z.enum(STREAM_MODES))], `must be one of ${STREAM_MODES.join(", ")}`);
-
 export const JoinQuery = z.object({
   cancel_on_disconnect: flag,
-  stream_mode: streamMode.optional().describe("Of the modes that the run was asked for. Default: all of them."),
+  stream_mode: z
+    .union([z.string(), z.array(z.string())])
+    .optional()
+    .describe("Of the modes that the run was asked for. Default: all of them."),
 });
 /** Of a stream that is joined: those that are asked for, or all. */
 export function joinedModes({ stream_mode: asked = "" }: z.infer<typeof JoinQuery>): readonly StreamMode[] {
-  const modes = [asked].flat().filter((mode) => mode !== "");
+  const modes = [asked].flat().filter(isServedMode);
   return modes.length > 0 ? modes : STREAM_MODES;
 }
 
@@ -150,7 +150,7 @@ export function runRoutes(parts: AppParts, { threads, states, checkpoints, openR
     const id = parseUuid("run id", request.params["run_id"]);
     const found = await findKnown(callerOf(response), id);
     const { record, entry } = found;
-    const isOfThread = record ? record.conversationId === thread.id : isOfSession(entry, thread);
+    const isOfThread = record ? record.conversationId === thread.conversationId : isOfSession(entry, thread);
     if (!isOfThread) throw noSuchRun(id);
     return { thread, found };
   }

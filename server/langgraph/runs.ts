@@ -1,12 +1,12 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { OwnedConversation } from "../../stores/owner.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { time } from "../http/openapi/operation.ts";
 import { storedOutcome } from "../turns/turn-source.ts";
 import { type FoundTurn, turnState } from "../turns/turn-routes.ts";
 import { askedOfRun } from "./asked-of-run.ts";
 import { assistantId, GRAPH_ID } from "./assistants.ts";
+import type { OwnedThread } from "./checkpoints.ts";
 
 /** As the protocol has them; `timeout` does not happen here. */
 export const RUN_STATUS = ["pending", "running", "success", "error", "timeout", "interrupted"] as const;
@@ -35,7 +35,7 @@ function statusOf(found: FoundTurn): Run["status"] {
   return state === "done" ? "success" : state === "running" ? "running" : "error";
 }
 
-/** `threadId`: of a run that is not stored yet. */
+/** `threadId` null: that of its conversation. */
 export function toRun(found: FoundTurn, threadId: string | null): Run {
   const { id, record } = found;
   const outcome = record && storedOutcome(record);
@@ -43,7 +43,7 @@ export function toRun(found: FoundTurn, threadId: string | null): Run {
   const now = new Date();
   return {
     run_id: id,
-    thread_id: record?.conversationId ?? threadId,
+    thread_id: threadId ?? record?.conversationId ?? null,
     assistant_id: assistantId(outcome?.agent ?? GRAPH_ID),
     created_at: (record?.startedAt ?? now).toISOString(),
     updated_at: (record?.endedAt ?? record?.startedAt ?? now).toISOString(),
@@ -62,18 +62,16 @@ const MOST_LOOKED_AT = 1_000;
 /** The runs of a thread. */
 export function makeRuns({ stores, turns }: Pick<AppParts, "stores" | "turns">) {
   /** Nothing of them is stored before they begin; the newest first. */
-  function waitingInLine(conversation: OwnedConversation, sessionId: string): Run[] {
+  function waitingInLine(conversation: OwnedThread, sessionId: string): Run[] {
     const entries = turns.registry.waitingInLine({ ...conversation, sessionId });
-    const runs = entries.map((entry) =>
-      toRun({ id: entry.turn.turnId, entry, isRunningHere: true, record: null }, conversation.conversationId),
-    );
+    const runs = entries.map((entry) => toRun({ id: entry.turn.turnId, entry, isRunningHere: true, record: null }, conversation.threadId));
     return runs.toReversed();
   }
 
   return {
     /** The newest first, on any branch, behind those that wait in line in this process. */
     async list(
-      conversation: OwnedConversation,
+      conversation: OwnedThread,
       { sessionId, limit, offset, status }: { sessionId: string; limit: number; offset: number; status: string | undefined },
     ): Promise<Run[]> {
       const waiting = waitingInLine(conversation, sessionId);
@@ -82,7 +80,7 @@ export function makeRuns({ stores, turns }: Pick<AppParts, "stores" | "turns">) 
       const known = ids.map((id) => records.get(id)).filter((record) => record !== undefined);
       const runs = known.map((record) => {
         const entry = turns.registry.find(record.id);
-        return toRun({ id: record.id, entry, isRunningHere: entry !== null && entry.last === null, record }, conversation.conversationId);
+        return toRun({ id: record.id, entry, isRunningHere: entry !== null && entry.last === null, record }, conversation.threadId);
       });
       const begun = runs.filter(({ run_id: id }) => !waiting.some((run) => run.run_id === id));
       return [...waiting, ...begun].filter((run) => status === undefined || run.status === status).slice(offset, offset + limit);

@@ -54,7 +54,7 @@ export const stateOperations = operationGroup({
       errors: notFound,
     }),
     findThreadHistory: route("POST /langgraph/threads/:thread_id/history", "Its states, newest first", {
-      details: `At most ${MOST_STATES} of them.`,
+      details: `At most ${MOST_STATES} of them, on all branches: each state is followed by those of the branches that leave there. The header \`X-Pagination-Next\` is the \`before\` of the next page, when there may be one.`,
       params,
       body: jsonBody(HistoryRequest),
       answer: z.array(ThreadState),
@@ -73,6 +73,11 @@ export function stateRoutes({ threads, states }: LangGraphParts): Router {
   async function sendState(request: Request, response: Response, checkpointId: string | null, select: Selection): Promise<void> {
     const thread = await threads.ofRequest(request, response);
     response.json(pickFields(await states.read(conversationOf(response, thread), checkpointId), select));
+  }
+
+  function sendHistory(response: Response, { states: found, next }: Awaited<ReturnType<typeof states.list>>, select?: Selection): void {
+    if (next !== null) response.set("x-pagination-next", next);
+    response.json(found.map((state) => pickFields(state, select)));
   }
 
   return makeRouter(stateOperations, {
@@ -95,14 +100,14 @@ export function stateRoutes({ threads, states }: LangGraphParts): Router {
         limit: Math.min(query.limit, MOST_STATES),
         before: query.before === undefined ? null : parseUuid("before", query.before),
       };
-      response.json(await states.list(conversationOf(response, thread), of));
+      sendHistory(response, await states.list(conversationOf(response, thread), of));
     },
     async findThreadHistory(request, response) {
       const { limit: most, before: point, checkpoint, metadata, select } = parseRequest(HistoryRequest, request.body);
       const thread = await threads.ofRequest(request, response);
       const of = { limit: Math.min(most ?? 10, MOST_STATES), before: turnBefore(point), from: checkpoint?.checkpoint_id ?? null };
       const found = await states.list(conversationOf(response, thread), { ...of, metadata: metadata ?? {} });
-      response.json(found.map((state) => pickFields(state, select)));
+      sendHistory(response, found, select);
     },
   });
 }

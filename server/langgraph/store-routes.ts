@@ -1,6 +1,7 @@
 import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { MemoryStore } from "../../memory/store/memory-store.ts";
+import { fittingPage } from "../../stores/page.ts";
 import { isTooDeep } from "../../text/nesting.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
@@ -142,7 +143,9 @@ export function storeRoutes({ config, stores, memory }: AppParts): Router {
       const { namespace_prefix: namespacePrefix, filter, limit: most, offset: from, query } = parseRequest(ItemSearch, request.body);
       const asked = { limit: most ?? 10, offset: from ?? 0, ...(filter ? { filter } : {}), ...(query ? { query } : {}) };
       const [items = []] = await storeFor(response).batch([{ namespacePrefix, ...asked }]);
-      response.json({ items: items.map(toShown) });
+      const shown = fittingPage(items.map(toShown));
+      if (shown.length < items.length) response.set("x-pagination-next", String(asked.offset + shown.length));
+      response.json({ items: shown });
     },
     async listNamespaces(request, response) {
       const { prefix, suffix, max_depth: maxDepth, limit: most, offset: from } = parseRequest(NamespaceSearch, request.body);

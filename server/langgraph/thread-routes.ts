@@ -1,6 +1,7 @@
 import type { Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
+import { jsonBytes, MOST_PAGE_BYTES } from "../../stores/page.ts";
 import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
 import { callerOf, tenantOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
@@ -11,9 +12,9 @@ import { GRAPH_ID } from "./assistants.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
 import { notOffered } from "./run-request.ts";
 import { bodySelection, pickFields } from "./select-fields.ts";
-import { conversationOf, noSuchThread, Thread, toThread, userOfRequest } from "./threads.ts";
+import { conversationOf, noSuchThread, Thread, threadTaken, toThread, userOfRequest } from "./threads.ts";
 
-const uuid = z.uuid("must be a UUID");
+const uuid = z.uuid("must be a UUID").toLowerCase();
 const NewThread = z.looseObject({
   thread_id: uuid.nullish().describe("Default: a new one."),
   metadata: givenMetadata.nullish().describe("`user_id` says whose thread it is, unless the token does."),
@@ -28,6 +29,8 @@ const ThreadFilter = z.looseObject({
   metadata: holding,
   status: z.enum(["idle", "busy", "interrupted", "error"], "must be idle, busy, interrupted or error").nullish(),
 });
+/** Of a thread's metadata, as Postgres writes it: a single request brings less. */
+const MOST_METADATA_BYTES = 64 * 1024;
 /** Threads whose values are read for a list. */
 const MOST_WITH_VALUES = 100;
 /** The protocol's threads have a context; these have none. */
@@ -58,7 +61,7 @@ export const threadOperations = operationGroup({
       errors: ["conversation_busy", "not_offered"],
     }),
     searchThreads: route("POST /langgraph/threads/search", "Conversations by what their metadata holds", {
-      details: `With \`select\` only these fields of each. Values are read for those that select them, of at most ${MOST_WITH_VALUES} threads at a time.`,
+      details: `With \`select\` only these fields of each. Values are read for those that select them, of at most ${MOST_WITH_VALUES} threads at a time. The header \`X-Pagination-Next\` is the offset of the next page, when there may be one.`,
       body: jsonBody(ThreadSearch),
       answer: z.array(Thread),
       errors: ["not_offered"],
@@ -131,8 +134,9 @@ export function threadRoutes({ memory }: AppParts, { threads, states }: LangGrap
       if (supersteps && supersteps.length > 0)
         throw notOffered("supersteps", "a state is not written from outside; bring messages with POST /api/v1/conversations/import");
       const owner = { tenantId: tenantOf(response), userId: userOfRequest(request, response, metadata?.["user_id"]) };
-      const found = id && ifExists === "do_nothing" ? await threads.find(callerOf(response), id) : null;
-      const thread = found ?? (await threads.create(owner, id ?? undefined, metadata ?? {}));
+      const found = id ? await threads.find(callerOf(response), id) : null;
+      if (found && ifExists !== "do_nothing") throw threadTaken(found.id);
+      const thread = found ?? (await threads.create(owner, id ?? null, metadata ?? {}));
       response.json(found ? await showThread(states, response, found) : toThread(thread, { values: {} }));
     },
     async searchThreads(request, response) {
@@ -145,11 +149,17 @@ export function threadRoutes({ memory }: AppParts, { threads, states }: LangGrap
         throw AppError.invalid([{ field: "limit", problem: `must be at most ${MOST_WITH_VALUES} when values or error are selected` }]);
       const page = { by: COLUMNS[by ?? "created_at"], order: order ?? "desc", limit: most ?? 10, offset: from ?? 0 };
       const found = await threads.search(wanted.scope, wanted.filter, page);
-      const show = readsValues
-        ? (thread: StoredThread) => showThread(states, response, thread)
-        : async (thread: StoredThread) => toThread(thread, { values: null });
-      const shown = await Promise.all(found.map(show));
-      response.json(shown.map((thread) => pickFields(thread, select)));
+      const shown: Thread[] = [];
+      let bytes = 0;
+      for (const thread of found) {
+        const one = pickFields(readsValues ? await showThread(states, response, thread) : toThread(thread, { values: null }), select);
+        bytes += jsonBytes(one);
+        if (bytes > MOST_PAGE_BYTES && shown.length > 0) break;
+        shown.push(one);
+      }
+      if (found.length > 0 && (shown.length < found.length || found.length === page.limit))
+        response.set("x-pagination-next", String(page.offset + shown.length));
+      response.json(shown);
     },
     async countThreads(request, response) {
       const wanted = toFilter(response, parseRequest(ThreadFilter, request.body));
@@ -162,7 +172,11 @@ export function threadRoutes({ memory }: AppParts, { threads, states }: LangGrap
       const { metadata, ...others } = parseRequest(ThreadChanges, request.body);
       refuseTtl(others);
       const thread = await threads.ofRequest(request, response);
-      const changed = await threads.addMetadata(conversationOf(response, thread), metadata ?? {});
+      const changed = await threads.addMetadata(conversationOf(response, thread), metadata ?? {}, MOST_METADATA_BYTES);
+      if (!changed && (await threads.find(callerOf(response), thread.id))) {
+        const problem = `would have more than ${MOST_METADATA_BYTES} bytes with what is there; take fields away with null`;
+        throw AppError.invalid([{ field: "metadata", problem }]);
+      }
       if (!changed) throw noSuchThread(thread.id);
       if (request.get("prefer") === "return=minimal") return void response.status(204).end();
       response.json(await showThread(states, response, changed));

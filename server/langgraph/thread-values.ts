@@ -90,7 +90,7 @@ export const withMessages = (earlier: readonly MessageDict[], own: readonly Mess
   [...earlier, ...own].slice(-MOST_MESSAGES);
 
 interface StoredValues {
-  messages: readonly StoredMessage[];
+  messages: MessageDict[];
   /** Null: it is not kept any more. */
   outcome: TurnOutcome | null;
   /** Of the newest state; an older one names the versions that its turn was given. */
@@ -109,7 +109,7 @@ export function storedValues({ messages, outcome, now }: StoredValues): ThreadVa
       }
     : receipt?.summary && { text: null, ...receipt.summary };
   return {
-    messages: messages.map(storedMessageDict),
+    messages,
     summary: summary ?? null,
     core_memory: now ? now.sections.map(({ section, content, version }) => ({ section, content, version })) : given,
     route_decision: outcome?.route_decision ?? null,

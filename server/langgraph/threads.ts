@@ -2,14 +2,16 @@ import type { Request, Response } from "express";
 import { v7 as uuidv7 } from "uuid";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
+import { sessionOfChosen } from "../../stores/postgres/conversations/conversation-store.ts";
 import { makeThreadStore, type StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
-import type { OwnedConversation, Owner } from "../../stores/owner.ts";
+import type { Owner } from "../../stores/owner.ts";
 import { ANYBODY, callerOf, tenantOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { time } from "../http/openapi/operation.ts";
 import { callerId, parseRequest, parseUuid } from "../http/parse-request.ts";
 import { namedUser } from "../openai/user-and-session.ts";
 import { GRAPH_ID } from "./assistants.ts";
+import type { OwnedThread } from "./checkpoints.ts";
 import { Interrupt, toInterrupt } from "./thread-state.ts";
 import { ThreadValues } from "./thread-values.ts";
 
@@ -46,7 +48,7 @@ export function toThread(thread: StoredThread, shown: Pick<Thread, "values"> & P
       ...metadata,
       graph_id: GRAPH_ID,
       user_id: userId,
-      ...(sessionId === id ? {} : { session_id: sessionId }),
+      ...(sessionId === id || sessionId === sessionOfChosen(id) ? {} : { session_id: sessionId }),
       ...(title === null ? {} : { title }),
     },
     status,
@@ -71,6 +73,9 @@ export function userOfRequest(request: Request, response: Response, named: unkno
   throw AppError.invalid([{ field: "user_id", problem }]);
 }
 
+export const threadTaken = (id: string): AppError =>
+  new AppError("conversation_busy", `There is a thread ${id} already. Choose another thread_id, or none.`, { retryable: false });
+
 export const noSuchThread = (id: string): AppError => new AppError("not_found", `There is no thread ${id}.`);
 
 export type Threads = ReturnType<typeof makeThreads>;
@@ -87,28 +92,27 @@ export function makeThreads({ stores }: Pick<AppParts, "stores">) {
       return thread;
     },
     /** A fork of the active path, with the same metadata. */
-    async copy(conversation: OwnedConversation, { metadata }: StoredThread): Promise<StoredThread> {
-      const id = uuidv7();
+    async copy(conversation: OwnedThread, { metadata }: StoredThread): Promise<StoredThread> {
       const isEmpty = (await stores.messages.list(conversation, { limit: 1, after: null })).items.length === 0;
-      if (isEmpty) return this.create(conversation, id, metadata);
+      if (isEmpty) return this.create(conversation, null, metadata);
+      const id = uuidv7();
       await stores.forks.fork({ ...conversation, at: null, id, sessionId: id, metadata });
       const copy = await store.find(conversation, id);
       if (!copy) throw noSuchThread(id);
       return copy;
     },
-    /** An empty one. Throws AppError `not_offered` when its id is taken. */
-    async create(owner: Owner, id: string = uuidv7(), metadata: Record<string, unknown> = {}): Promise<StoredThread> {
-      const isMade = await stores.conversations.create(owner, { id, sessionId: id, metadata: keptMetadata(metadata) });
+    /** An empty one. `chosen`: the id that its client knows it by. Throws AppError `conversation_busy` when the owner has such a thread. */
+    async create(owner: Owner, chosen: string | null, metadata: Record<string, unknown> = {}): Promise<StoredThread> {
+      const id = uuidv7();
+      const sessionId = chosen === null ? id : sessionOfChosen(chosen);
+      const isMade = await stores.conversations.create(owner, { id, sessionId, metadata: keptMetadata(metadata) });
       const thread = isMade ? await store.find(owner, id) : null;
-      if (!thread)
-        throw new AppError("conversation_busy", `There is a thread ${id} already. Choose another thread_id, or none.`, {
-          retryable: false,
-        });
+      if (!thread) throw threadTaken(chosen ?? id);
       return thread;
     },
   };
 }
 
-export const conversationOf = (response: Response, { id, userId }: StoredThread): OwnedConversation => {
-  return { tenantId: tenantOf(response), userId, conversationId: id };
+export const conversationOf = (response: Response, { id: threadId, conversationId, userId }: StoredThread): OwnedThread => {
+  return { tenantId: tenantOf(response), userId, conversationId, threadId };
 };

@@ -7,6 +7,17 @@ import { ownerLock, shareOwner } from "./locks.ts";
 import { wordsSql } from "./picture-store.ts";
 import { isBeforeCursor, ownedValues, pageValues } from "../database/sql-parts.ts";
 
+const CHOSEN = "thread:";
+
+/**
+ * The session of a conversation for which a client of LangGraph's protocol has chosen an id. It is a name among those of its owner, so that it
+ * tells nothing of other owners.
+ */
+export const sessionOfChosen = (id: string): string => `${CHOSEN}${id}`;
+
+/** SQL: that id; null: none was chosen. */
+export const CHOSEN_ID = `substring(session_id from '^${CHOSEN}([0-9a-f-]{36})$')`;
+
 /** A conversation without its messages. */
 export interface StoredConversation {
   id: string;
@@ -52,6 +63,7 @@ export interface ConversationFilter {
 export interface ConversationStore {
   /** Makes one without messages. False when its id or session is taken. */
   create(owner: Owner, conversation: { id: string; sessionId: string; metadata: Record<string, unknown> }): Promise<boolean>;
+  /** By its id, or by the one that a client of LangGraph's protocol has chosen for it. */
   find(scope: OwnerScope, conversationId: string): Promise<StoredConversation | null>;
   /** The id of the conversation of a session. */
   findOfSession(session: Owner & { sessionId: string }): Promise<string | null>;
@@ -120,7 +132,11 @@ export function makeConversationStore(database: Database): ConversationStore {
       const values = [...ownedValues({ ...owner, conversationId: id }), ownerLock(owner), sessionId, storableJson(metadata)];
       return (await database.query({ name: "conversation-create", text: CREATE, values })).length === 1;
     },
-    find: ({ tenantId, userId }, id) => one("conversation-find", `select ${CONVERSATION} ${OF_SCOPE}`, [id, tenantId, userId]),
+    async find({ tenantId, userId }, id) {
+      const found = await one<StoredConversation>("conversation-find", `select ${CONVERSATION} ${OF_SCOPE}`, [id, tenantId, userId]);
+      const ofSession = `select ${CONVERSATION} ${OF_SCOPE.replace("id = $1", "session_id = $1")} limit 1`;
+      return found ?? one("conversation-find-chosen", ofSession, [sessionOfChosen(id), tenantId, userId]);
+    },
     async findOfSession({ tenantId, userId, sessionId }) {
       return (await one<{ id: string }>("conversation-of-session", OF_SESSION, [tenantId, userId, sessionId]))?.id ?? null;
     },

@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from "@jest/globals";
+import { v7 as uuidv7 } from "uuid";
 import { framesOf, langGraphClient, human, lastOf, refusalOf } from "../../server/langgraph/langgraph-client.ts";
 import { callApi, listConversations, putJson } from "../../support/clients/api-client.ts";
 import { useServiceWithModel } from "../../support/services/service-with-model.ts";
@@ -33,9 +34,42 @@ test("threads are found and counted by those whose they are", async () => {
       expect(await threads.count({ metadata })).toBe(0);
     }
     expect(await threads.search({ ids: [threadId] })).toEqual([]);
-    const taken = await refusalOf(threads.create({ threadId, ifExists: "do_nothing", metadata: {} }));
-    expect([400, 409]).toContain(taken.status); // a key names no user
   }
+});
+
+test("an id that somebody else's thread has is taken as a new one is, and shows nothing of that thread", async () => {
+  const chosen = uuidv7();
+  await client(tokenOf("acme", "ada")).threads.create({ threadId: chosen, metadata: { secret: "boats" } });
+  for (const headers of [tokenOf("acme", "bob"), tokenOf("acme-corp", "ada")]) {
+    const { threads, runs } = client(headers);
+    const seen = async (id: string, ifExists: "raise" | "do_nothing"): Promise<string> => {
+      const all = [
+        await refusalOf(threads.get(id)),
+        await threads.create({ threadId: id, ifExists, metadata: { topic: "mine" } }),
+        await refusalOf(threads.create({ threadId: id, ifExists: "raise" })),
+        await threads.create({ threadId: id, ifExists: "do_nothing" }),
+        await threads.search({ ids: [id] }),
+        await runs.wait(id, "assistant", { input: human("Hello") }),
+        (await threads.getHistory(id)).map(({ checkpoint, parent_checkpoint: parent }) => [checkpoint.thread_id, parent]),
+        (await runs.list(id)).map(({ thread_id: of, status }) => [of, status]),
+        await threads.delete(id),
+        await refusalOf(threads.get(id)),
+        await refusalOf(runs.wait(id, "assistant", { input: human("Hello") })),
+        ((await runs.wait(id, "assistant", { input: human("Hello"), ifNotExists: "create" })) as { messages: unknown[] }).messages.length,
+        await threads.delete(id),
+      ];
+      return JSON.stringify(all)
+        .replaceAll(id, "ID")
+        .replaceAll(/[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z|"[a-z_]*ms":[\d.]+|\d+ ms/g, "");
+    };
+    for (const ifExists of ["raise", "do_nothing"] as const) {
+      const fresh = await seen(uuidv7(), ifExists);
+      for (const taken of [threadId, chosen]) expect(await seen(taken, ifExists)).toBe(fresh);
+    }
+  }
+  expect(await client(ACME).threads.get(chosen)).toMatchObject({ thread_id: chosen, metadata: { secret: "boats", user_id: "ada" } });
+  expect(await client(ACME).threads.get(threadId)).toMatchObject({ metadata: { topic: "boats" } });
+  await client(ACME).threads.delete(chosen);
 });
 
 test("a token's user is the user of its threads and runs, and no other can be named", async () => {

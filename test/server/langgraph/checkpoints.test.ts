@@ -40,7 +40,7 @@ describe("a checkpoint, by LangGraph's client", () => {
     expect(texts(lastOf(frames))).toEqual([...pairs("one"), "zwei", "THREE"]);
     expect(await stateOf(threadId)).toEqual([...pairs("one"), "zwei", "THREE"]);
     const history = await client().threads.getHistory<StateValues>(threadId, { limit: 10 });
-    expect(history.map(({ values }) => values.messages.length)).toEqual([4, 2]);
+    expect(history.map(({ values }) => values.messages.length)).toEqual([4, 6, 4, 2]); // behind its own states those of the branch that leaves there
     expect(history[0]?.parent_checkpoint?.checkpoint_id).toBe(first);
     expect(texts((await client().threads.getState<StateValues>(threadId, third)).values)).toEqual(pairs("one", "two", "three"));
     expect(await say(threadId, "four", "FOUR", { checkpointId: third })).toEqual(pairs("one", "two", "three", "four"));
@@ -51,9 +51,12 @@ describe("a checkpoint, by LangGraph's client", () => {
     const threadId = await talk("one", "two");
     const [, first = ""] = await checkpointsOf(threadId);
     expect(await say(threadId, null, "other", { checkpointId: first })).toEqual([...pairs("one"), "two", "other"]);
-    const [again, before] = await client().threads.getHistory<StateValues>(threadId, { limit: 10 });
-    expect([again?.values.messages.length, before?.checkpoint.checkpoint_id]).toEqual([4, first]);
-    expect(again?.parent_checkpoint?.checkpoint_id).toBe(first);
+    const history = await client().threads.getHistory<StateValues>(threadId, { limit: 10 });
+    expect(history.map(({ values }) => values.messages.at(-1)?.content)).toEqual(["other", "TWO", "two", "ONE"]);
+    const [again, earlier, question, before] = history;
+    const parting = [again, earlier].map((state) => state?.parent_checkpoint?.checkpoint_id);
+    expect(parting).toEqual(Array(2).fill(question?.checkpoint.checkpoint_id));
+    expect([question?.parent_checkpoint?.checkpoint_id, before?.checkpoint.checkpoint_id]).toEqual([first, first]);
     const beginning = before?.parent_checkpoint?.checkpoint_id ?? "";
     expect(texts((await client().threads.getState<StateValues>(threadId, beginning)).values)).toEqual([]);
     expect(await say(threadId, "eins", "EINS", { checkpointId: beginning })).toEqual(pairs("eins"));

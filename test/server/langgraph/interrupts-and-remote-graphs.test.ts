@@ -48,10 +48,16 @@ describe("a question is an interrupt, by LangGraph's client", () => {
     expect(rest[0]?.data).toEqual(asked[0]?.data);
     expect(lastOf(rest).messages.map(({ type, content }) => [type, content])).toEqual([
       ["human", "Order tea."],
+      ["ai", ""],
+      ["tool", "ordered tea"],
       ["ai", "Ordered."],
     ]);
     expect(ordered).toHaveLength(1);
-    expect(await threads.getState(thread_id)).toMatchObject({ next: [], tasks: [] });
+    expect(await threads.getState(thread_id)).toMatchObject({
+      next: [],
+      tasks: [],
+      values: { messages: lastOf(rest).messages.map(({ id }) => ({ id })) },
+    });
     expect(await refusalOf(runs.wait(thread_id, "asks", { command: { resume: "deny" } }))).toMatchObject({ status: 400 });
   });
 

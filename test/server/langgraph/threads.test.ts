@@ -138,13 +138,18 @@ describe("what this service does not do", () => {
     ["writing a state", () => client().threads.updateState(uuidv7(), { values: { messages: [] } }), "import"],
     ["a batch", () => client().runs.createBatch([{ assistantId: "assistant", input: human("x") }]), "one by one"],
     ["a webhook", () => client().runs.wait(null, "assistant", { input: human("x"), webhook: "https://example.org" }), "webhook"],
-    [
-      "a mode that it does not have",
-      () => framesOf(client().runs.stream(null, "assistant", { input: human("x"), streamMode: "tools" })),
-      "messages-tuple",
-    ],
   ])("%s is 422, and says what there is instead", async (_what, call, words) => {
     expect(await refusalOf(call())).toMatchObject({ status: 422, message: expect.stringContaining(words) });
+  });
+
+  test("a mode that is not served is left out of a stream, which says so, and has the others", async () => {
+    const streamMode = ["lifecycle", "values"] as unknown as "values"[];
+    const [, notice, ...frames] = await framesOf(client().runs.stream(null, "assistant", { input: human("x"), streamMode }));
+    expect(notice).toMatchObject({
+      event: "custom",
+      data: { status: "notice", content: { message: expect.stringContaining("lifecycle") } },
+    });
+    expect(new Set(frames.map(({ event }) => event))).toEqual(new Set(["values"]));
   });
 
   test("an input without a message of the human is 400, and makes no thread", async () => {

@@ -14,6 +14,7 @@ export interface ListedMessage {
   created_at: string;
   metadata: Record<string, unknown>;
   rating: { value: number; comment: string | null; rated_at: string } | null;
+  attachments?: unknown[];
 }
 
 export interface ErrorBody {

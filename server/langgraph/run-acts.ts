@@ -1,0 +1,51 @@
+import { AIMessage, ToolMessage } from "@langchain/core/messages";
+import type { TurnEvent } from "../../turn/events.ts";
+import type { Question } from "../../turn/question.ts";
+import { type MessageDict, toMessageDict } from "./thread-values.ts";
+
+/** As LangChain has the arguments of a call: an object. */
+export const toCall = (id: string, name: string, given: unknown) => {
+  const args = typeof given === "object" && given !== null ? (given as Record<string, unknown>) : { input: given };
+  return { type: "tool_call" as const, id, name, args };
+};
+
+/** An answer of the model with its calls; `round`: its place in the turn. */
+export const callsMessage = (turnId: string, round: number, content: string, calls: ReturnType<typeof toCall>[]): MessageDict =>
+  toMessageDict(new AIMessage({ id: `${turnId}-calls-${round}`, content, tool_calls: calls }));
+
+export function outputMessage(
+  turnId: string,
+  { id, name, output, ok }: { id: string; name: string; output: string; ok: boolean },
+): MessageDict {
+  const status = ok ? "success" : "error";
+  return toMessageDict(new ToolMessage({ id: `${turnId}-${id}`, tool_call_id: id, name, content: output, status }));
+}
+
+/** What an agent does in a running turn, from its events. `before`: what it did before it waited; `asked`: the call that it asked for then. */
+export function makeActs(before: readonly MessageDict[] = [], asked?: Question["tool"]) {
+  const done = [...before];
+
+  function addCall(turnId: string, call: ReturnType<typeof toCall>): void {
+    const last = done.at(-1);
+    if (last?.type === "ai") last["tool_calls"] = [...(last["tool_calls"] as unknown[]), call];
+    else done.push(callsMessage(turnId, done.filter(({ type }) => type === "ai").length, "", [call]));
+  }
+
+  return {
+    done: (): readonly MessageDict[] => done,
+    /** The event as the mode `tools` has it; null: it is no act. */
+    take({ status, content }: TurnEvent, turnId: string): object | null {
+      if (status === "tool_call") {
+        const { call_id: toolCallId, name, arguments: input } = content;
+        addCall(turnId, toCall(toolCallId, name, input));
+        return { event: "on_tool_start", toolCallId, name, input };
+      }
+      if (status !== "tool_result") return null;
+      const { call_id: toolCallId, name, ok, output } = content;
+      const isKnown = done.some(({ tool_calls: calls }) => (calls as { id: string }[] | undefined)?.some(({ id }) => id === toolCallId));
+      if (!isKnown && asked?.name === name) addCall(turnId, toCall(toolCallId, name, asked.arguments));
+      if (isKnown || asked?.name === name) done.push(outputMessage(turnId, { id: toolCallId, name, output, ok }));
+      return ok ? { event: "on_tool_end", toolCallId, name, output } : { event: "on_tool_error", toolCallId, name, error: output };
+    },
+  };
+}

@@ -1,0 +1,48 @@
+import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
+import type { StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
+import type { OwnedConversation } from "../../stores/owner.ts";
+import { withoutThoughts } from "../../text/split-thoughts.ts";
+import type { AppParts } from "../http/app-parts.ts";
+import { callsMessage, outputMessage, toCall } from "./run-acts.ts";
+import { type MessageDict, storedMessageDict } from "./thread-values.ts";
+
+export function turnOf({ metadata: { turn_id: id } }: StoredMessage): string | null {
+  return typeof id === "string" ? id : null;
+}
+
+/** What an agent did, as LangChain has it: the model's answers with their calls, and the outputs of the tools. */
+export function stepMessages(
+  turnId: string,
+  steps: readonly Pick<StepOfQuestion, "kind" | "name" | "callId" | "arguments" | "output" | "ok">[],
+) {
+  const rounds: { text: string; calls: (typeof steps)[number][] }[] = [];
+  for (const step of steps) {
+    if (step.kind === "model") rounds.push({ text: withoutThoughts(step.output ?? ""), calls: [] });
+    else if (step.callId !== null) rounds.at(-1)?.calls.push(step);
+  }
+  return rounds.flatMap(({ text, calls }, round) => {
+    if (calls.length === 0) return [];
+    const outputs = calls.flatMap(({ callId, name, output, ok }) => {
+      return output === null ? [] : [outputMessage(turnId, { id: callId ?? "", name, output, ok: ok !== false })];
+    });
+    const asked = calls.map(({ callId, name, arguments: given }) => toCall(callId ?? "", name, given));
+    return [callsMessage(turnId, round, text, asked), ...outputs];
+  });
+}
+
+/** Stored messages as LangChain has them, each with what its turn did before it, or after a question that waits for its answer. */
+export function makeStoredMessages({ stores }: Pick<AppParts, "stores">) {
+  return async function read(conversation: OwnedConversation, messages: readonly StoredMessage[]): Promise<MessageDict[][]> {
+    const newest = [...new Set(messages.flatMap((message) => turnOf(message) ?? []))].toReversed();
+    const byTurn = Map.groupBy(await stores.steps.ofTurns(conversation, newest), ({ turnId }) => turnId);
+    return messages.map((message, index) => {
+      const turnId = turnOf(message);
+      const isAnswered = message.role === "user" && messages[index + 1]?.role === "assistant";
+      const done = turnId === null || isAnswered ? [] : stepMessages(turnId, byTurn.get(turnId) ?? []);
+      const said = storedMessageDict(message);
+      return message.role === "user" ? [said, ...done] : [...done, said];
+    });
+  };
+}
+
+export type ReadStoredMessages = ReturnType<typeof makeStoredMessages>;
