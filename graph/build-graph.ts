@@ -4,7 +4,7 @@ import { instrumented, type Node } from "../nodes/node.ts";
 import { looksOnly } from "../nodes/routing/route-by-words.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import { hasTools } from "../turn/agent.ts";
-import { TurnContext } from "../turn/context.ts";
+import { TurnContext, type TurnRuntime } from "../turn/context.ts";
 import { ConversationState } from "../turn/state.ts";
 
 /** The steps of a turn. */
@@ -55,7 +55,12 @@ export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
     .addEdge(START, "history")
     .addEdge(START, "core_memory")
     .addEdge(["route", "history", "core_memory"], "retrieve")
-    .addConditionalEdges("retrieve", (state) => chooseGenerator(state, hasHandler), ["generate_agent", "generate_kb", "generate_rag"])
+    .addConditionalEdges(
+      "retrieve",
+      // Only an agent has waited; what it did is not in the prompt of the others.
+      (state, { context }: TurnRuntime) => (context?.resumed ? "generate_agent" : chooseGenerator(state, hasHandler)),
+      ["generate_agent", "generate_kb", "generate_rag"],
+    )
     .addConditionalEdges("generate_agent", isWaiting, ["persist", END])
     .addEdge("generate_kb", "persist")
     .addEdge("generate_rag", "persist")

@@ -39,13 +39,22 @@ function sum(one: UsageMetadata | undefined, other: UsageMetadata | undefined): 
   };
 }
 
+/** As `streamAnswer`. A call is no answer where no tools go with the prompt: nobody could run it. */
+async function answerTo(request: AnswerRequest): Promise<ModelAnswer> {
+  const answer = await streamAnswer(request);
+  const [call] = answer.toolCalls;
+  if (request.tools || !call) return answer;
+  const message = `The model called the tool "${call.name.slice(0, 100)}", which it was not offered. Try again.`;
+  return { ...answer, toolCalls: [], error: answer.text === "" ? new AppError("model_incomplete", message) : answer.error };
+}
+
 /**
  * Streams a model's answer as `streamAnswer` does. An answer in a form is checked: one that is wrong, and of which nothing was shown, is
  * asked for once more with its schema. Fails with AppError `model_malformed`. An answer that was cut is as it is.
  */
 export async function formedAnswer(request: AnswerRequest): Promise<ModelAnswer> {
   const format = request.modelOptions?.response_format;
-  if (!format || format.type === "text") return streamAnswer(request);
+  if (!format || format.type === "text") return answerTo(request);
   const gate = holdUntilJson(request, request.modelOptions?.stream !== false);
   const check = (text: string): CheckedForm => {
     try {
@@ -55,7 +64,7 @@ export async function formedAnswer(request: AnswerRequest): Promise<ModelAnswer>
     }
   };
 
-  const first = await streamAnswer({ ...request, onToken: gate.push });
+  const first = await answerTo({ ...request, onToken: gate.push });
   const isChecked = first.error === null && first.toolCalls.length === 0 && first.cut === null;
   const checked = isChecked ? check(first.text) : null;
   if (!checked || checked.ok) {
@@ -66,7 +75,7 @@ export async function formedAnswer(request: AnswerRequest): Promise<ModelAnswer>
   if (gate.isShown()) return { ...first, error: malformed(checked.problems) };
 
   const again = [new AIMessage(first.text), new HumanMessage(askForForm(format, checked.problems))];
-  const second = await streamAnswer({ ...request, prompt: [...request.prompt, ...again], onToken: () => undefined });
+  const second = await answerTo({ ...request, prompt: [...request.prompt, ...again], onToken: () => undefined });
   const usage = sum(first.usage, second.usage);
   if (second.error || second.toolCalls.length > 0) return { ...second, usage, text: "" };
   const repaired = second.cut === null ? check(second.text) : { ok: true as const, text: second.text };

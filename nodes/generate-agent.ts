@@ -77,10 +77,10 @@ export function makeGenerateAgent({
   return async function generateAgent(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { callerTools } = state;
     const isStepping = state.execution === "stepping";
-    const agent = state.agent ?? (callerTools || isStepping ? ASSISTANT_WITH_TOOLS : null);
+    const resumed = runtime.context?.resumed;
+    const agent = state.agent ?? (callerTools || isStepping || resumed ? ASSISTANT_WITH_TOOLS : null);
     if (state.error || !agent) return { ...answerUpdate(state, "", ""), partialAnswer: true };
     const { tenantId, userId, conversationId, turnId, currentMessageId } = state;
-    const resumed = runtime.context?.resumed;
     const held = { tenantId, userId, conversationId, turnId, runner: resumed?.runner ?? null };
     let progress = startProgress(resumed, [], isStepping);
     const began = progress.askedAt;

@@ -32,6 +32,10 @@ const GIVEN = [
 ] as const satisfies (keyof ConversationState)[];
 type Given = Pick<ConversationState, (typeof GIVEN)[number]> & { requestedAgent: string; requestedKbPrefix: string };
 
+/** What the request with an answer says anew: it takes the place of what the turn began with. */
+export type GivenAnew = Pick<Given, "instructions" | "requestedModel" | "modelOptions" | "callerTools" | "interactive"> &
+  Partial<Pick<Given, "asked" | "requestedAgent" | "requestedKbPrefix">>;
+
 /** What a turn of an agent has done so far. */
 export interface TurnSoFar {
   usage: TurnUsage;

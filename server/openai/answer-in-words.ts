@@ -2,6 +2,7 @@ import type { Response } from "express";
 import { toAppError } from "../../errors/app-error.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { readReply } from "../../turn/read-reply.ts";
+import type { GivenAnew } from "../../turn/resumed-turn.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { localSource } from "../turns/turn-source.ts";
 import type { ResumedSource } from "./caller-tools.ts";
@@ -12,6 +13,7 @@ interface RepliedMessage {
   message: string;
   /** When the message came, in milliseconds since 1970. */
   at: number;
+  givenAnew: GivenAnew;
 }
 
 /** Somebody else was faster, or its time was over: the message is one of its own. */
@@ -24,13 +26,13 @@ const TOO_LATE = new Set(["already_answered", "question_expired", "not_found"]);
 export async function answerInWords(
   { stores, turns }: Pick<AppParts, "stores" | "turns">,
   response: Response,
-  { owner, sessionId, message, at }: RepliedMessage,
+  { owner, sessionId, message, at, givenAnew }: RepliedMessage,
 ): Promise<ResumedSource | null> {
   const waiting = await stores.questions.waitingIn({ ...owner, sessionId });
   if (!waiting || waiting.question.type === "client_tool" || waiting.askedAt.getTime() > at) return null;
   const { turnId, question } = waiting;
   try {
-    const { turn } = await turns.answer(owner, turnId, question.id, readReply(question, message));
+    const { turn } = await turns.answer(owner, turnId, question.id, { ...readReply(question, message), givenAnew });
     turns.registry.attach(turnId, response, { cancels: true });
     return { source: localSource(turn, false), leg: (turn.before?.legs ?? 0) + 1 };
   } catch (error) {

@@ -8,6 +8,7 @@ import { estimateTokens } from "../../text/tokens.ts";
 import { shownArguments } from "../../text/tool-arguments.ts";
 import { CallerTool, type CallerTools } from "../../turn/caller-tools.ts";
 import { type Picture, wordsWithPictures } from "../../turn/picture.ts";
+import type { GivenAnew } from "../../turn/resumed-turn.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { type GivenPicture, toGivenPicture } from "../turns/message-parts.ts";
 import { localSource, type TurnSource } from "../turns/turn-source.ts";
@@ -131,7 +132,12 @@ export interface ResumedSource {
 export async function answerCalls(
   { stores, turns }: Pick<AppParts, "stores" | "turns">,
   response: Response,
-  { owner, results, pictures, isDetached }: { owner: Owner; results: readonly GivenResult[]; pictures: Picture[]; isDetached: boolean },
+  {
+    owner,
+    results,
+    isDetached,
+    ...reply
+  }: { owner: Owner; results: readonly GivenResult[]; pictures: Picture[]; givenAnew: GivenAnew; isDetached: boolean },
 ): Promise<ResumedSource> {
   const { items } = await stores.questions.list(owner, { limit: 200, after: null });
   const callsOf = (question: (typeof items)[number]["question"]): string[] => (question.calls ?? []).map(({ call_id: id }) => id);
@@ -154,7 +160,7 @@ export async function answerCalls(
       `lack the results of the calls ${missing.join(", ")}; send one for each call of the answer, all of them as the last messages`,
     );
   const given = results.filter(({ callId }) => asked.includes(callId)).map(({ callId, output }) => ({ call_id: callId, output }));
-  const { turn } = await turns.answer(owner, turnId, question.id, { results: given, pictures });
+  const { turn } = await turns.answer(owner, turnId, question.id, { results: given, ...reply });
   turns.registry.attach(turnId, response, { cancels: !isDetached });
   return { source: localSource(turn, false), leg: (turn.before?.legs ?? 0) + 1 };
 }

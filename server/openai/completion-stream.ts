@@ -1,5 +1,6 @@
 import { z } from "zod";
 import type { ServerResponse } from "node:http";
+import type { Question } from "../../turn/question.ts";
 import type { Usage } from "../../turn/state.ts";
 import { askInWords, type TalkLanguage } from "../../turn/ask-in-words.ts";
 import { toOpenAIError } from "./openai-error.ts";
@@ -19,22 +20,31 @@ function toError(content: ErrorContent, field: string): AppError {
   return content.code === "invalid_request" ? AppError.invalid([{ field, problem: content.message }]) : AppError.fromContent(content);
 }
 
+type OpenCall = NonNullable<Question["calls"]>[number];
+
 /** What a request knows of the events of its turn. */
 export interface AskedEvents {
   /** The field that an error is about, which the turn does not know. */
   field: string;
-  /** The names of the caller's own tools. */
-  callerTools: ReadonlySet<string>;
   /** In which a question is put. */
   language: TalkLanguage;
 }
 
 export async function* toCompletionEvents(
   batches: AsyncIterable<TurnEvent[]>,
-  { field, callerTools, language }: AskedEvents,
+  { field, language }: AskedEvents,
 ): AsyncGenerator<CompletionEvent[], void> {
-  let calls = 0;
+  /** Calls that the service has not run. */
+  const unrun = new Map<string, OpenCall>();
   let hasSaid = false;
+
+  /** The calls that are the client's to run, and the end. */
+  function endWithCalls(calls: readonly OpenCall[], usage: Usage): CompletionEvent[] {
+    const told = calls.map(({ call_id: id, name, arguments: given }, index): CompletionEvent => {
+      return { kind: "tool_call", call: { id, name, arguments: typeof given === "string" ? given : JSON.stringify(given) }, index };
+    });
+    return [...told, { kind: "end", finishReason: "tool_calls", usage }];
+  }
 
   function ofTurn(event: TurnEvent): CompletionEvent[] {
     switch (event.status) {
@@ -43,16 +53,16 @@ export async function* toCompletionEvents(
         return [{ kind: "text", text: event.content }];
       case "thought":
         return [{ kind: "thought", text: event.content }];
-      case "tool_call": {
-        const { call_id: id, name, arguments: given } = event.content;
-        // The agent runs the others, and what is no JSON is told to the model.
-        if (!callerTools.has(name) || typeof given === "string") return [];
-        return [{ kind: "tool_call", call: { id, name, arguments: JSON.stringify(given) }, index: calls++ }];
-      }
+      case "tool_call":
+        unrun.set(event.content.call_id, event.content);
+        return [];
+      case "tool_result":
+        unrun.delete(event.content.call_id);
+        return [];
       case "waiting": {
         const { question } = event.content;
         const usage = event.content.usage ?? NO_USAGE;
-        if (question.type === "client_tool") return [{ kind: "end", finishReason: "tool_calls", usage }];
+        if (question.type === "client_tool") return endWithCalls(question.calls ?? [], usage);
         const text = `${hasSaid ? "\n\n" : ""}${askInWords(question, language)}`;
         return [
           { kind: "text", text },
@@ -61,7 +71,8 @@ export async function* toCompletionEvents(
       }
       case "done": {
         const { completed, cut, usage } = event.content;
-        return [{ kind: "end", finishReason: calls > 0 ? "tool_calls" : completed && !cut ? "stop" : "length", usage }];
+        if (unrun.size > 0) return endWithCalls([...unrun.values()], usage);
+        return [{ kind: "end", finishReason: completed && !cut ? "stop" : "length", usage }];
       }
       case "error":
         // OpenAI's server ends such an answer so. Clients would try an error of the server again.
@@ -70,7 +81,6 @@ export async function* toCompletionEvents(
       case "route_decision":
       case "execution_log":
       case "notice":
-      case "tool_result":
       case "plan":
       case "context_compressed":
       case "doom_loop_detected":

@@ -9,6 +9,7 @@ import { type CompletionRequest, readAsked } from "./completion-request.ts";
 import type { OfferedModel } from "./offered-models.ts";
 import { toResponseFormat, toSampling } from "./sampling.ts";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { GivenAnew } from "../../turn/resumed-turn.ts";
 import { languageOf } from "../../turn/ask-in-words.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { Departure } from "./align-history.ts";
@@ -72,20 +73,25 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
     const interactive = isInteractive(request, given);
     const language = languageOf(unwrapMessage(lastWords(completion)).message);
     const tools = readCallerTools(completion);
-    const callerTools = new Set(tools?.tools.map(({ function: { name } }) => name));
+    const instructions = systemInstructions(completion.messages);
+    assertNotTooLong("messages", [instructions], maxMessageChars);
+    const response_format = toResponseFormat(completion.response_format, "response_format.json_schema.schema");
+    const form = response_format ? { response_format, stream: completion.stream === true } : {};
+    const modelOptions = { ...toSampling(completion), ...form };
+    const givenAnew: GivenAnew = {
+      ...{ instructions, modelOptions, callerTools: tools, requestedModel: offer.model, interactive },
+      ...(asked === undefined ? {} : { asked }),
+      ...(offer.agent === null ? {} : { requestedAgent: offer.agent }),
+      ...(offer.kbPrefix === null ? {} : { requestedKbPrefix: offer.kbPrefix }),
+    };
     const results = readResults(completion);
     if (results) {
-      const names = new Set(completion.tools?.map(({ function: tool }) => tool?.name ?? ""));
       const outputs = results.map(({ output }) => output);
       assertNotTooLong("messages", outputs, maxMessageChars * MOST_OUTPUTS);
       const shown = results.flatMap(({ pictures }) => pictures);
       const pictures = readPictures(shown, "messages", config.MAX_PICTURES);
-      return {
-        ...(await answerCalls({ stores, turns }, response, { owner, results, pictures, isDetached })),
-        field: "messages",
-        callerTools: names,
-        language,
-      };
+      const resumed = await answerCalls({ stores, turns }, response, { owner, results, pictures, givenAnew, isDetached });
+      return { ...resumed, field: "messages", language };
     }
     const { field, continues, message: said, pictures: shown } = readAsked(completion);
     const pictures = readPictures(shown, field, config.MAX_PICTURES);
@@ -95,11 +101,6 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
     assertNotTooLong("messages", texts, maxMessageChars);
     const room = maxMessageChars - texts.reduce((sum, text) => sum + text.length, 0);
     const attachments = [...(session === null ? quoteEarlier(completion.messages, room) : []), ...wrapped];
-    const instructions = systemInstructions(completion.messages);
-    assertNotTooLong("messages", [instructions], maxMessageChars);
-    const response_format = toResponseFormat(completion.response_format, "response_format.json_schema.schema");
-    const form = response_format ? { response_format, stream: completion.stream === true } : {};
-    const modelOptions = { ...toSampling(completion), ...form };
     const beside = {
       ...(pictures.length > 0 ? { pictures } : {}),
       ...(attachments.length > 0 ? { attachments } : {}),
@@ -141,12 +142,14 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
       const code = interactive || whenBusy !== "enqueue" ? await refusalOf(source) : null;
       if (code === "conversation_waiting" && whenBusy !== "another") {
         const replied =
-          interactive && continues === undefined && (await answerInWords({ stores, turns }, response, { owner, sessionId, message, at }));
+          interactive &&
+          continues === undefined &&
+          (await answerInWords({ stores, turns }, response, { owner, sessionId, message, at, givenAnew }));
         return replied || { source: await open(sessionId, "enqueue", from), leg: 1 };
       }
       if (whenBusy !== "another" || (code !== "conversation_busy" && code !== "conversation_waiting")) return { source, leg: 1 };
       return { source: await open(`${sessionId}-${uuidv7()}`, "enqueue"), leg: 1 };
     };
-    return { ...(await begin()), field, callerTools, language };
+    return { ...(await begin()), field, language };
   };
 }

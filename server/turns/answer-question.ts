@@ -6,7 +6,7 @@ import type { GivenAnswer, QuestionStore, StoredQuestion } from "../../stores/po
 import type { OwnerScope } from "../../stores/owner.ts";
 import type { Picture } from "../../turn/picture.ts";
 import { type AnswerValue, isAnsweredBy, LOOP_ANSWERS, type Question, STEP_ANSWERS } from "../../turn/question.ts";
-import type { ResumedTurn } from "../../turn/resumed-turn.ts";
+import type { GivenAnew, ResumedTurn } from "../../turn/resumed-turn.ts";
 import { storableText } from "../http/parse-request.ts";
 import type { Permit } from "../limits/admission.ts";
 import type { Limits } from "../limits/open-limits.ts";
@@ -18,6 +18,8 @@ export interface Reply {
   results?: readonly { call_id: string; output: string }[] | undefined;
   /** Of the results. */
   pictures?: readonly Picture[] | undefined;
+  /** Default: the turn goes on with what it began with. */
+  givenAnew?: GivenAnew | undefined;
 }
 
 const invalid = (field: string, problem: string): AppError => AppError.invalid([{ field, problem }]);
@@ -99,7 +101,7 @@ export function makeAnswerQuestion({ questions, limits, leaseMs, assertOpen, goO
     const permit = await limits.admitTurn(stored);
     try {
       assertOpen();
-      const resumed = await questions.answer(stored, questionId, given, leaseMs);
+      const resumed = await questions.answer(stored, questionId, { ...given, givenAnew: reply.givenAnew }, leaseMs);
       if (resumed) return { turn: goOn({ ...resumed, pictures: reply.pictures ?? [] }, permit, watch), given };
     } catch (error) {
       permit.release();

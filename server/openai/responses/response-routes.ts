@@ -155,7 +155,7 @@ export function responseRoutes(parts: AppParts): Router {
         const session = !store && (place.isDerived || isTemporary(place.session)) ? null : place.session;
         const behind = place.departure === undefined ? {} : { departure: place.departure };
         const echo = toEcho({ ...body, store }, completion.model, place.conversation);
-        const { source, field, callerTools, language, leg } = await inItsWords(() =>
+        const { source, field, language, leg } = await inItsWords(() =>
           openTurn(request, response, {
             ...behind,
             completion,
@@ -174,7 +174,6 @@ export function responseRoutes(parts: AppParts): Router {
         }
         const batches = toCompletionEvents(source.eventBatches(abortSignalOnClose(response)), {
           field: fieldOf(field),
-          callerTools,
           language,
         });
         const events = makeResponseEvents({ turnId: source.turnId, leg }, echo);
@@ -189,7 +188,6 @@ export function responseRoutes(parts: AppParts): Router {
       if (stream !== "true") return void response.json(await show(found));
       const batches = toCompletionEvents(sourceOf(parts, found).eventBatches(abortSignalOnClose(response)), {
         field: "input",
-        callerTools: new Set<string>(),
         language: await languageOfTurn(stores, found),
       });
       return sendResponseStream(response, batches, {

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { storableJson } from "../../../text/storable-text.ts";
 import type { AnswerValue, Question } from "../../../turn/question.ts";
-import type { NewQuestion, ResumedTurn, WaitingState } from "../../../turn/resumed-turn.ts";
+import type { GivenAnew, NewQuestion, ResumedTurn, WaitingState } from "../../../turn/resumed-turn.ts";
 import { addJobsSql, jobsValue } from "../../jobs/add-jobs.ts";
 import type { Owner, OwnerScope } from "../../owner.ts";
 import { type Cursor, type Page, type PageRequest, toPage } from "../../page.ts";
@@ -39,6 +39,8 @@ export interface GivenAnswer {
   text: string | null;
   /** Keeps that the tool of the question is allowed to its agent. */
   allowAlways?: boolean;
+  /** Kept in place of what the turn began with. */
+  givenAnew?: GivenAnew | undefined;
 }
 
 export interface QuestionStore {
@@ -118,7 +120,8 @@ with ${shareOwner(5)}, held as (
   where id = (select conversation_id from questions where id = $1) and tenant_id = $2 and user_id = $3
   for update of conversations
 ), closed as (
-  update questions set answer = $6::jsonb, answer_text = $7, answered_by = 'person', answered_at = clock_timestamp(), taken = 1
+  update questions set answer = $6::jsonb, answer_text = $7, answered_by = 'person', answered_at = clock_timestamp(), taken = 1,
+    resume = jsonb_set(resume, '{given}', resume->'given' || $9::jsonb)
   from held where questions.id = $1 and questions.conversation_id = held.id and questions.turn_id = held.turn_id
     and answered_at is null and expires_at > clock_timestamp() and resume is not null
   returning questions.*
@@ -207,8 +210,7 @@ export function makeQuestionStore(database: Database, { isTold = false }: { isTo
       const jobs = jobsValue(tells ? [{ kind: "tell_question", tenantId, userId, turnId, questionId: id }] : []);
       const jsons = [storableJson(content), ifUnanswered === null ? null : storableJson(ifUnanswered), storableJson(resume)];
       const values = [...ownedValues(turn), turn.turnId, id, seq, type, agent, ...jsons, timeoutMs, about, turn.runner ?? null, jobs];
-      const [row] = await database.query<{ expiresAt: Date }>({ name: "question-ask", text: ASK, values });
-      return row?.expiresAt ?? null;
+      return (await database.query<{ expiresAt: Date }>({ name: "question-ask", text: ASK, values }))[0]?.expiresAt ?? null;
     },
 
     async find({ tenantId, userId }, turnId, questionId) {
@@ -228,9 +230,10 @@ export function makeQuestionStore(database: Database, { isTold = false }: { isTo
       return row ? toStored(row) : null;
     },
 
-    async answer(owner, questionId, { value, text, allowAlways }, leaseMs) {
+    async answer(owner, questionId, { value, text, allowAlways, givenAnew = {} }, leaseMs) {
       const answer = value === null ? null : storableJson(value);
-      const values = [questionId, owner.tenantId, owner.userId, leaseMs, ownerLock(owner), answer, text, allowAlways ? uuidv7() : null];
+      const given = [answer, text, allowAlways ? uuidv7() : null, storableJson(givenAnew)];
+      const values = [questionId, owner.tenantId, owner.userId, leaseMs, ownerLock(owner), ...given];
       return (await take("question-answer", ANSWER, values))[0] ?? null;
     },
 

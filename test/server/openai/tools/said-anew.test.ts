@@ -1,0 +1,238 @@
+import { beforeEach, describe, expect, test } from "@jest/globals";
+import { mkdtemp, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { resultsAsAnswer } from "../../../../agents/questions.ts";
+import { makeQuestionStore } from "../../../../stores/postgres/agents/question-store.ts";
+import type { ChatRequestBody, ScriptedToolCall } from "../../../servers/model-server.ts";
+import { useTestPostgres } from "../../../support/databases/databases.ts";
+import { openServiceWithModel } from "../../../support/services/service-with-model.ts";
+import { useOpened } from "../../../support/use-opened.ts";
+import { waitUntil } from "../../../support/wait-until.ts";
+import { MODEL, openClient, says } from "../open-client.ts";
+
+const parameters = { type: "object", properties: { city: { type: "string" } } };
+const names = (body: ChatRequestBody | undefined): string[] => (body?.tools ?? []).map(({ function: { name } }) => name);
+const told = (body: ChatRequestBody | undefined): string =>
+  (body?.messages ?? []).flatMap(({ role, content }) => (role === "system" ? [content] : [])).join("\n");
+
+/** What an application sets anew with each request, in the words of neither API. */
+interface Application {
+  instructions?: string;
+  tools?: string[];
+  tool_choice?: "none" | "required" | { named: string };
+  model?: string;
+  limit?: number;
+  temperature?: number;
+  form?: object;
+}
+
+/** What a client gets. */
+interface Got {
+  text: string | null;
+  reason: string | null;
+  calls: string[];
+  id: string;
+}
+
+type Result = { callId: string; output: string };
+type Ask = (url: string, user: string, application: Application, results?: { of: Got; given: Result[] }) => Promise<Got>;
+
+function completions(stream: boolean): Ask {
+  return async (url, user, { instructions, tools, tool_choice: choice, model = MODEL, limit, temperature, form }, results) => {
+    const called = results && {
+      role: "assistant" as const,
+      tool_calls: results.given.map(({ callId }, index) => ({
+        id: callId,
+        type: "function" as const,
+        function: { name: results.of.calls[index] ?? "", arguments: "{}" },
+      })),
+    };
+    const body = {
+      model,
+      user,
+      messages: [
+        ...(instructions ? [{ role: "system" as const, content: instructions }] : []),
+        says(`How is it in ${user}?`),
+        ...(called ? [called] : []),
+        ...(results?.given ?? []).map(({ callId, output }) => ({ role: "tool" as const, tool_call_id: callId, content: output })),
+      ],
+      ...(tools ? { tools: tools.map((name) => ({ type: "function" as const, function: { name, parameters } })) } : {}),
+      ...(choice
+        ? { tool_choice: typeof choice === "object" ? { type: "function" as const, function: { name: choice.named } } : choice }
+        : {}),
+      ...(limit ? { max_tokens: limit } : {}),
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(form
+        ? { response_format: { type: "json_schema" as const, json_schema: { name: "form", schema: form as Record<string, unknown> } } }
+        : {}),
+    };
+    const { chat } = openClient(url);
+    const completion = stream
+      ? await chat.completions.stream({ ...body, stream: true }).finalChatCompletion()
+      : await chat.completions.create(body);
+    const [choiceOf] = completion.choices;
+    const calls = (choiceOf?.message.tool_calls ?? []).map((call) => ("function" in call ? call.function.name : ""));
+    return { text: choiceOf?.message.content ?? null, reason: choiceOf?.finish_reason ?? null, calls, id: completion.id };
+  };
+}
+
+function responses(stream: boolean, place: "previous" | "whole"): Ask {
+  return async (url, user, { instructions, tools, tool_choice: choice, model = MODEL, limit, temperature, form }, results) => {
+    const asked = { role: "user" as const, content: `How is it in ${user}?` };
+    const outputs = (results?.given ?? []).map(({ callId, output }) => ({
+      type: "function_call_output" as const,
+      call_id: callId,
+      output,
+    }));
+    const calls = (results?.given ?? []).map(({ callId }, index) => ({
+      type: "function_call" as const,
+      call_id: callId,
+      name: results?.of.calls[index] ?? "",
+      arguments: "{}",
+    }));
+    const body = {
+      model,
+      user,
+      input: results && place === "previous" ? outputs : [asked, ...calls, ...outputs],
+      ...(results && place === "previous" ? { previous_response_id: results.of.id } : {}),
+      ...(instructions ? { instructions } : {}),
+      ...(tools ? { tools: tools.map((name) => ({ type: "function" as const, name, parameters, strict: false })) } : {}),
+      ...(choice ? { tool_choice: typeof choice === "object" ? { type: "function" as const, name: choice.named } : choice } : {}),
+      ...(limit ? { max_output_tokens: limit } : {}),
+      ...(temperature === undefined ? {} : { temperature }),
+      ...(form ? { text: { format: { type: "json_schema" as const, name: "form", schema: form as Record<string, unknown> } } } : {}),
+    };
+    const client = openClient(url).responses;
+    const response = stream ? await client.stream(body).finalResponse() : await client.create(body);
+    const made = response.output.flatMap((item) => (item.type === "function_call" ? [item.name] : []));
+    return { text: response.output_text, reason: made.length > 0 ? "tool_calls" : "stop", calls: made, id: response.id };
+  };
+}
+
+async function open() {
+  const MODELS = join(await mkdtemp(join(tmpdir(), "models-")), "models.json");
+  await writeFile(MODELS, JSON.stringify({ large: {} }));
+  return openServiceWithModel({ MODELS });
+}
+
+describe.each([
+  ["a completion", completions(false)],
+  ["a streamed completion", completions(true)],
+  ["a response behind the previous one", responses(false, "previous")],
+  ["a streamed response with its whole input", responses(true, "whole")],
+])("%s that brings the results of tools", (_name, ask) => {
+  const running = useOpened(open);
+  let user = "";
+  let count = 0;
+  beforeEach(() => {
+    user = `city-${count++}`;
+  });
+  const seen = () => running.model.seen.at(-1)?.body;
+  const call = (name: string): ScriptedToolCall => ({ name, id: `${user}-${name}`, arguments: {} });
+  const resultOf = (name: string): Result => ({ callId: `${user}-${name}`, output: `result of ${name}` });
+
+  /** The model makes these calls, answer by answer, and then says "done". */
+  function script(...answers: (string | ScriptedToolCall)[]): void {
+    const waiting = [...answers];
+    running.model.answer(() => {
+      const next = waiting.shift() ?? "done";
+      return typeof next === "string" ? { tokens: [next] } : { toolCalls: [next] };
+    });
+  }
+
+  test("is answered with the instructions, the tools and the model of the agent that took over", async () => {
+    script(call("transfer_to_bob"));
+    const first = await ask(running.url, user, { instructions: "You are Alice.", tools: ["transfer_to_bob"], temperature: 1 });
+    expect(first).toMatchObject({ reason: "tool_calls", calls: ["transfer_to_bob"] });
+    const bob = { instructions: "You are Bob.", tools: ["weather"], model: "large", limit: 77 };
+    const second = await ask(running.url, user, bob, { of: first, given: [resultOf("transfer_to_bob")] });
+    expect(second).toMatchObject({ reason: "stop", text: "done" });
+    expect(names(seen())).toEqual(["weather"]);
+    expect(told(seen())).toContain("You are Bob.");
+    expect(told(seen())).not.toContain("You are Alice.");
+    expect(seen()).toMatchObject({ model: "large", max_tokens: 77 });
+    expect(seen()).not.toHaveProperty("temperature", 1);
+    expect(JSON.stringify(seen()?.messages)).toContain("result of transfer_to_bob");
+  });
+
+  test("waits again for a call of the tools that came with it", async () => {
+    script(call("transfer_to_bob"), call("weather"));
+    const first = await ask(running.url, user, { instructions: "You are Alice.", tools: ["transfer_to_bob"] });
+    const bob = { instructions: "You are Bob.", tools: ["weather"] };
+    const second = await ask(running.url, user, bob, { of: first, given: [resultOf("transfer_to_bob")] });
+    expect(second).toMatchObject({ reason: "tool_calls", calls: ["weather"] });
+    const third = await ask(running.url, user, bob, { of: second, given: [resultOf("weather")] });
+    expect(third).toMatchObject({ reason: "stop", text: "done" });
+    expect(told(seen())).toContain("You are Bob.");
+  });
+
+  test.each<[string, Application]>([
+    ["tool_choice none", { tools: ["weather"], tool_choice: "none" }],
+    ["no tools", {}],
+  ])("offers the model no tools with %s, and answers a call itself that it makes all the same", async (_how, last) => {
+    script(call("weather"), { name: "weather", id: `${user}-again`, arguments: {} });
+    const first = await ask(running.url, user, { instructions: "Be brief.", tools: ["weather"] });
+    const second = await ask(running.url, user, last, { of: first, given: [resultOf("weather")] });
+    expect(names(running.model.seen.at(-2)?.body)).toEqual([]);
+    expect(told(running.model.seen.at(-2)?.body)).not.toContain("Be brief.");
+    expect(second).toMatchObject({ reason: "stop", text: "done", calls: [] });
+    expect(JSON.stringify(seen()?.messages)).toContain("unknown_tool");
+  });
+
+  test("fails when its first request offers no tools and the model calls one and says nothing", async () => {
+    script(call("weather"), call("weather"));
+    const failed = ask(running.url, user, {}).then(
+      ({ text }) => text,
+      ({ code, error }: { code?: string; error?: { code?: string } }) => code ?? error?.code,
+    );
+    expect(await failed).toBe("model_incomplete");
+  });
+
+  test("ends with the calls that it demands", async () => {
+    script(call("weather"), call("report"));
+    const first = await ask(running.url, user, { tools: ["weather"] });
+    const last: Application = { tools: ["weather", "report"], tool_choice: { named: "report" } };
+    const second = await ask(running.url, user, last, { of: first, given: [resultOf("weather")] });
+    expect(second).toMatchObject({ reason: "tool_calls", calls: ["report"] });
+    expect(names(seen())).toEqual(["report"]);
+  });
+
+  test("is answered in the form that it demands", async () => {
+    script(call("weather"), '{"sky":"blue"}');
+    const first = await ask(running.url, user, { tools: ["weather"] });
+    const form = { type: "object", properties: { sky: { type: "string" } }, required: ["sky"] };
+    const second = await ask(running.url, user, { form }, { of: first, given: [resultOf("weather")] });
+    expect(second).toMatchObject({ reason: "stop", text: '{"sky":"blue"}' });
+    expect(seen()?.response_format).toMatchObject({ type: "json_schema" });
+  });
+});
+
+describe("what a request with results says", () => {
+  const database = useTestPostgres();
+  const running = useOpened(() => openServiceWithModel({ DATABASE_URL: database.url }));
+
+  test("counts, too, when the process that took it died, and another one goes on", async () => {
+    running.model.answer(({ messages }) =>
+      messages.at(-1)?.role === "tool" ? { tokens: ["done"] } : { toolCalls: [{ name: "transfer", id: "t1", arguments: {} }] },
+    );
+    const owner = { tenantId: "default", userId: "ada" };
+    const ask = completions(false);
+    await ask(running.url, owner.userId, { instructions: "You are Alice.", tools: ["transfer"] });
+    const questions = makeQuestionStore(database);
+    const [waiting] = (await questions.list(owner, { limit: 1, after: null })).items;
+    const tool = { type: "function" as const, function: { name: "weather", parameters } };
+    const givenAnew = {
+      ...{ instructions: "You are Bob.", callerTools: { tools: [tool], mustCall: false } },
+      ...{ modelOptions: null, requestedModel: null, interactive: false },
+    };
+    // As a process does that takes the answer, and dies.
+    const value = resultsAsAnswer(new Map([["t1", "over to Bob"]]));
+    await questions.answer(owner, waiting?.question.id ?? "", { value, text: null, givenAnew }, 1);
+    await waitUntil("the turn to go on", () => running.model.seen.length === 2);
+    const seen = running.model.seen.at(-1)?.body;
+    expect(names(seen)).toEqual(["weather"]);
+    expect(told(seen)).toContain("You are Bob.");
+    expect(told(seen)).not.toContain("You are Alice.");
+  });
+});
