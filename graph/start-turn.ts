@@ -75,6 +75,8 @@ export interface TurnOptions {
   key?: TurnKey;
   /** The turn goes on after its question. */
   resumed?: ResumedTurn;
+  /** Told before anything else. Default: none. */
+  notices?: readonly Notice[] | undefined;
   /** Sees the run of the graph itself. Default: nobody, and the graph streams nothing. */
   watch?: GraphWatch | undefined;
   /** Receives every failure with its cause: for a log, not for clients. */
@@ -126,7 +128,7 @@ function toLastEvent(state: ConversationState, progress: TurnProgress): LastEven
 export function startTurn(
   graph: ConversationGraph,
   input: TurnInput,
-  { turnId = uuidv7(), onBusy = "refuse", key, resumed, watch, onError, onUsage }: TurnOptions = {},
+  { turnId = uuidv7(), onBusy = "refuse", key, resumed, notices: toTell = [], watch, onError, onUsage }: TurnOptions = {},
 ): RunningTurn {
   const before = resumed && { characters: resumed.state.characters, legs: resumed.state.leg };
   const log = makeEventLog<TurnEvent>();
@@ -163,6 +165,7 @@ export function startTurn(
   }
 
   async function run(): Promise<LastEvent> {
+    for (const content of toTell) record({ status: "notice", content });
     const context = {
       turnId,
       onBusy,

@@ -7,6 +7,7 @@ import { makeTurnStore } from "../../stores/postgres/conversations/turn-store.ts
 import { estimateTokens } from "../../text/tokens.ts";
 import { shownArguments } from "../../text/tool-arguments.ts";
 import { CallerTool, type CallerTools } from "../../turn/caller-tools.ts";
+import type { Notice } from "../../turn/events.ts";
 import { type Picture, wordsWithPictures } from "../../turn/picture.ts";
 import type { GivenAnew } from "../../turn/resumed-turn.ts";
 import type { AppParts } from "../http/app-parts.ts";
@@ -31,9 +32,23 @@ function readChoice(choice: CompletionRequest["tool_choice"], known: readonly st
   return { names, mustCall: allowed ? allowed.mode === "required" : true };
 }
 
+type Tool = NonNullable<CompletionRequest["tools"]>[number];
+
+/** OpenAI's server runs it, or a client that is made for it. */
+const isOther = ({ type }: Tool): boolean => typeof type === "string" && type !== "function";
+
+/** That tools of a request are left out; none when all are functions. */
+export function leftOutNotices({ tools }: CompletionRequest): Notice[] {
+  const types = [...new Set((tools ?? []).filter(isOther).map(({ type }) => String(type).slice(0, 80)))];
+  if (types.length === 0) return [];
+  const message = `Only tools of type function are known here. Others of the request are left out: ${types.join(", ")}.`;
+  return [{ code: "tools_left_out", message }];
+}
+
 /** The tools of a request; null when the model is to call none. Throws AppError `invalid_request`. */
 export function readCallerTools({ tools, tool_choice: choice }: CompletionRequest): CallerTools | null {
-  const known = (tools ?? []).map((tool, index) => {
+  const known = (tools ?? []).flatMap((tool, index) => {
+    if (isOther(tool)) return [];
     const parsed = CallerTool.safeParse(tool);
     return parsed.success ? parsed.data : refuse(`tools.${index}`, "must be of type function, with a name and a schema as parameters");
   });

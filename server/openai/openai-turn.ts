@@ -15,7 +15,7 @@ import { callerOf } from "../auth/caller.ts";
 import type { Departure } from "./align-history.ts";
 import { findDeparture } from "./find-departure.ts";
 import { answerInWords } from "./answer-in-words.ts";
-import { answerCalls, keepResults, readCallerTools, readResults, type ResumedSource } from "./caller-tools.ts";
+import { answerCalls, keepResults, leftOutNotices, readCallerTools, readResults, type ResumedSource } from "./caller-tools.ts";
 import type { AskedEvents } from "./completion-stream.ts";
 import type { Session } from "./user-and-session.ts";
 import { quoteEarlier, systemAttachments, systemInstructions, unwrapMessage } from "./wrapped-message.ts";
@@ -130,6 +130,7 @@ export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" 
       };
       return turns.open(request, response, parseChatRequest(body, maxMessageChars, pictures.length > 0), {
         ...beside,
+        notices: leftOutNotices(completion),
         ...(from === null ? {} : { departure: from }),
       });
     };

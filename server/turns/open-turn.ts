@@ -7,6 +7,7 @@ import type { GraphWatch } from "../../graph/stream-graph.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { KeyTaken } from "../../turn/context.ts";
 import type { CallerTools } from "../../turn/caller-tools.ts";
+import type { Notice } from "../../turn/events.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
 import type { Picture } from "../../turn/picture.ts";
 import type { Attachment, StepKind, Usage } from "../../turn/state.ts";
@@ -43,10 +44,11 @@ interface Beside {
   asked?: Record<string, unknown>;
   /** Where it leaves the path: see TurnInput. A retry finds the path as the first attempt has left it. */
   departure?: { behind: string } | { editOf: string } | { again: string };
+  notices?: readonly Notice[];
 }
 
 /** A retry may read along or not. */
-function whatIsBeside({ modelOptions, pictures, ...others }: Omit<Beside, "departure">): object {
+function whatIsBeside({ modelOptions, pictures, ...others }: Omit<Beside, "departure" | "notices">): object {
   const beside = { ...others, ...(pictures ? { pictures: whichPictures(pictures) } : {}) };
   if (modelOptions === undefined) return beside;
   return { ...beside, modelOptions: { ...modelOptions, stream: undefined } };
@@ -85,7 +87,7 @@ function countTokens(usage: Usage, last: LastEvent): number {
   return isUnanswered ? 0 : usage.total_tokens;
 }
 
-export type StartOptions = Pick<TurnOptions, "onBusy" | "key" | "turnId" | "resumed" | "watch">;
+export type StartOptions = Pick<TurnOptions, "onBusy" | "key" | "turnId" | "resumed" | "notices" | "watch">;
 
 export type Turns = ReturnType<typeof makeTurns>;
 
@@ -168,7 +170,7 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
      */
     async open(request: Request, response: Response, body: ChatRequest, given: Beside = {}, watch?: GraphWatch): Promise<TurnSource> {
       const keyHash = hashIdempotencyKey(request);
-      const { departure, ...beside } = given;
+      const { departure, notices, ...beside } = given;
       const owner = { tenantId: callerOf(response).tenantId, userId: body.user_id };
       const { session_id: sessionId, edit_of: editOf, regenerate } = body;
       const input = {
@@ -193,13 +195,13 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
       const waits = onBusy === "enqueue" || onBusy === "interrupt";
       const source =
         keyHash === null
-          ? localSource(await start(input, { onBusy, watch }), waits)
+          ? localSource(await start(input, { onBusy, notices, watch }), waits)
           : await openIdempotent({
               owner,
               keyHash,
               bodyHash: hashBody({ ...whatIsAsked(body), ...whatIsBeside(beside) }),
               waits,
-              start: (key) => start(input, { onBusy, key, watch }),
+              start: (key) => start(input, { onBusy, key, notices, watch }),
             });
       registry.attach(source.turnId, response, { cancels: body.on_disconnect === "cancel" });
       return source;

@@ -1,5 +1,6 @@
 import type { ServerSentEvent } from "../../http/event-stream.ts";
 import type { CompletionEvent } from "../completion-stream.ts";
+import type { Namespaces } from "./response-request.ts";
 import { answerItemId, callItemId, reasoningId, type ResponseName } from "./response-ids.ts";
 import {
   answerItem,
@@ -16,9 +17,9 @@ type Open<Item> = { item: Item; at: number };
 
 /**
  * Makes a response of the events of an answer, and the events that tell its making: each item is added, grows by deltas and is done. The
- * official helpers need every one of them. https://platform.openai.com/docs/api-reference/responses-streaming
+ * official helpers need every one of them. A function of a namespace is called by its own name there. https://platform.openai.com/docs/api-reference/responses-streaming
  */
-export function makeResponseEvents(name: ResponseName, echo: Echo) {
+export function makeResponseEvents(name: ResponseName, echo: Echo, namespaces: Namespaces = new Map()) {
   const output: OutputItem[] = [];
   let message: Open<OutputMessage> | null = null;
   let reasoning: Open<ReasoningItem> | null = null;
@@ -92,7 +93,7 @@ export function makeResponseEvents(name: ResponseName, echo: Echo) {
       type: "function_call",
       status: "in_progress",
       call_id: called.id ?? id,
-      name: called.name,
+      ...(namespaces.get(called.name) ?? { name: called.name }),
       arguments: "",
     };
     const open = add(item);

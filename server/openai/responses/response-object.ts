@@ -36,6 +36,7 @@ export const FunctionCall = z.object({
   status,
   call_id: z.string(),
   name: z.string(),
+  namespace: z.string().optional(),
   arguments: z.string(),
 });
 export type FunctionCall = z.infer<typeof FunctionCall>;

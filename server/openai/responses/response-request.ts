@@ -7,7 +7,6 @@ import { type Echo, KeptEcho } from "./response-object.ts";
 
 const MAX_ITEMS = 10_000;
 const MAX_PARTS = 1_000;
-const MAX_QUOTED = 80;
 
 const text = z.string("must be a string");
 const orNull = <Field extends z.ZodType>(field: Field) => field.nullish();
@@ -32,7 +31,8 @@ const InputItem = z.looseObject(
 type InputItem = z.infer<typeof InputItem>;
 
 const Format = z.looseObject({ type: text }).refine((format) => !isTooDeep(format), TOO_DEEP);
-const Tool = z.looseObject({ type: text, name: text.optional() }, "must be a tool").refine((tool) => !isTooDeep(tool), TOO_DEEP);
+const OneTool = z.looseObject({ type: text, name: text.optional() }, "must be a tool");
+const Tool = OneTool.extend({ tools: z.array(OneTool).optional() }).refine((tool) => !isTooDeep(tool), TOO_DEEP);
 
 /** Other fields of OpenAI are ignored. */
 export const ResponseBody = z.looseObject(
@@ -123,11 +123,20 @@ function joinCalls(messages: readonly Placed[]): Placed[] {
   }, []);
 }
 
-function toTools(tools: ResponseBody["tools"]): unknown[] | undefined {
-  return tools?.map(({ type, ...tool }, index) => {
-    if (type === "function") return { type, function: tool };
-    const problem = `"${type.slice(0, MAX_QUOTED)}" is not known here; send tools of type function, which you run`;
-    throw AppError.invalid([{ field: `tools.${index}.type`, problem }]);
+/** The namespace of a function, and its own name in there. */
+export type Namespaces = ReadonlyMap<string, { namespace: string; name: string }>;
+
+/** A model knows functions by one name: of those in a namespace it is made of both. What is no function goes on with its type alone. */
+function toTools(tools: ResponseBody["tools"], namespaces: Map<string, { namespace: string; name: string }>): unknown[] | undefined {
+  return tools?.flatMap(({ type, tools: inside, ...tool }) => {
+    if (type !== "namespace") return [type === "function" ? { type, function: tool } : { type }];
+    const namespace = tool.name ?? "";
+    return (inside ?? []).map(({ type: kind, ...one }) => {
+      if (kind !== "function") return { type: kind };
+      const name = `${namespace}${namespace.endsWith("_") ? "" : "__"}${one.name ?? ""}`;
+      namespaces.set(name, { namespace, name: one.name ?? "" });
+      return { type: kind, function: { ...one, name } };
+    });
   });
 }
 
@@ -152,6 +161,8 @@ const RENAMED: Readonly<Record<string, string>> = {
 
 export interface GivenResponse {
   completion: CompletionRequest;
+  /** By the names that the model knows. */
+  namespaces: Namespaces;
   /** Runs a step, and names the fields of its errors as they are in this request. */
   inItsWords: <Result>(step: () => Promise<Result> | Result) => Promise<Result>;
   /** The place in the request of a field of the completion. */
@@ -184,6 +195,7 @@ export async function toCompletion(body: ResponseBody, defaultModel: string): Pr
     }
   }
 
+  const namespaces = new Map<string, { namespace: string; name: string }>();
   const completion = await inItsWords(() => {
     const last = placed.at(-1);
     if (last?.message.role === "assistant" || !last || last.place === "instructions")
@@ -203,11 +215,11 @@ export async function toCompletion(body: ResponseBody, defaultModel: string): Pr
       reasoning_effort: body.reasoning?.effort,
       parallel_tool_calls: body.parallel_tool_calls,
       response_format: toResponseFormat(form?.format),
-      tools: toTools(body.tools),
+      tools: toTools(body.tools, namespaces),
       tool_choice: toToolChoice(body.tool_choice),
     });
   });
-  return { completion, inItsWords, fieldOf };
+  return { completion, namespaces, inItsWords, fieldOf };
 }
 
 /** What a response repeats of its request. */

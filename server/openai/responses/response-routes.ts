@@ -141,7 +141,7 @@ export function responseRoutes(parts: AppParts): Router {
       limits.rates.ofUser(claimedUser),
       async (request, response) => {
         const body = parseRequest(ResponseBody, request.body);
-        const { completion, inItsWords, fieldOf } = await toCompletion(body, SERVICE);
+        const { completion, namespaces, inItsWords, fieldOf } = await toCompletion(body, SERVICE);
         const caller = callerOf(response);
         const isDetached = body.background === true;
         const [offer, place] = await Promise.all([
@@ -176,7 +176,7 @@ export function responseRoutes(parts: AppParts): Router {
           field: fieldOf(field),
           language,
         });
-        const events = makeResponseEvents({ turnId: source.turnId, leg }, echo);
+        const events = makeResponseEvents({ turnId: source.turnId, leg }, echo, namespaces);
         if (body.stream) return sendResponseStream(response, batches, { events, headers, heartbeatMs });
         const whole = await wholeResponse(batches, events);
         response.set(headers).json(whole);

@@ -189,7 +189,6 @@ describe("responses with the official client", () => {
     ["a message of nobody known", { input: [{ role: "robot", content: "x" }] }, "input.0.role"],
     ["an answer at the end", { input: [says("hi"), { role: "assistant", content: "x" }] }, "input"],
     ["a file", { instructions: "x", input: [{ role: "user", content: [{ type: "input_file", file_id: "x" }] }] }, "input.0.content"],
-    ["a tool that runs elsewhere", { tools: [{ type: "web_search" }] }, "tools.0.type"],
     ["a stored prompt", { prompt: { id: "pmpt_1" } }, "prompt"],
     ["two conversations", { conversation: "conv_1", previous_response_id: "resp_1" }, "conversation"],
   ];
