@@ -1,5 +1,6 @@
 import type { ErrorCode } from "../../errors/error-codes.ts";
 
+/** Clients send a request again after 408, 409, 429, and 500 and above. So a model's error that would only come again is 422. */
 export const HTTP_STATUS = {
   invalid_request: 400,
   previous_response_not_found: 400,
@@ -29,6 +30,11 @@ export const HTTP_STATUS = {
   not_offered: 422,
   idempotency_mismatch: 422,
   model_filtered: 422,
+  model_quota: 422,
+  model_unauthorized: 422,
+  model_not_found: 422,
+  model_refused: 422,
+  model_out_of_tokens: 422,
   rate_limited: 429,
   too_many_turns: 429,
   token_quota_exceeded: 429,
@@ -37,15 +43,10 @@ export const HTTP_STATUS = {
   invalid_configuration: 500,
   model_unavailable: 503,
   model_rate_limited: 503,
-  model_quota: 503,
-  model_unauthorized: 503,
-  model_not_found: 503,
-  model_refused: 503,
   model_first_token_timeout: 503,
   model_stalled: 503,
   model_interrupted: 503,
   model_incomplete: 503,
-  model_out_of_tokens: 503,
   model_bad_response: 503,
   model_malformed: 503,
   index_unavailable: 503,

@@ -128,7 +128,7 @@ describe("a model that the caller chooses", () => {
     running.model.answer({ tokens: ["half "], ending: "cut" });
     expect(await chat({})).toMatchObject({ status: 503, json: { error: { code: "model_interrupted" } } });
     running.model.answer({ status: 400 });
-    expect(await chat({})).toMatchObject({ status: 503, json: { error: { code: "model_refused" } } });
+    expect(await chat({})).toMatchObject({ status: 422, json: { error: { code: "model_refused" } } });
     expect(running.other.seen).toEqual([]);
   });
 

@@ -101,6 +101,6 @@ describe("what the model's server refuses of a request", () => {
       message: expect.stringContaining("temperature"),
     });
     const plain = openClient(running.url).chat.completions.create({ model: MODEL, messages: [says("hi again")] });
-    expect(await failureOf(plain)).toMatchObject({ status: 503, code: "model_refused" });
+    expect(await failureOf(plain)).toMatchObject({ status: 422, code: "model_refused" });
   });
 });

@@ -109,7 +109,7 @@ describe("the limits of a front end's own tasks", () => {
   test("a task gives its place back when it fails and when its client leaves", async () => {
     await open({ MAX_CONCURRENT_TASKS_PER_USER: "1" });
     model.answer({ status: 400 });
-    for (let index = 0; index < 3; index++) expect((await name()).status).toBe(503);
+    for (let index = 0; index < 3; index++) expect((await name()).status).toBe(422);
     await leave("Name this chat.");
     await waitUntil("a place for the next task", async () => (await name()).status === 200);
   });
