@@ -6,6 +6,7 @@ import { AppError } from "../errors/app-error.ts";
 import { type ModelPurpose, NOOP_OBSERVER } from "../observe/observer.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
 import { makeLoopDetector } from "../text/repeats-itself.ts";
+import { makeFenceRemover } from "../text/without-fences.ts";
 import { abortableItems, type AnswerDeadlines, type AnswerTimeouts, startAnswerDeadlines } from "./deadlines.ts";
 import { type ModelCallObserver, observeCall } from "./observe-call.ts";
 import { settingsOf, toModelError } from "./model-error.ts";
@@ -96,16 +97,20 @@ function makeAnswer({ onToken, onThought }: AnswerRequest, { purpose, observer }
   let ended: { finish: Finish; word: string } | null = null;
   let written = ""; // of a task, with its calls
   let hasThought = false;
+  const fences = makeFenceRemover();
+
+  function say(token: string): void {
+    answer.text += token;
+    written += token;
+    if (token !== "") onToken(token);
+  }
 
   function take(delta: Delta): void {
     switch (delta.type) {
-      case "text": {
-        const token = delta.text.replaceAll("\0", "\uFFFD"); // Postgres cannot store NUL, and what is streamed is what is stored
+      case "text":
         deadlines.tokenCame();
-        answer.text += token;
-        written += token;
-        return onToken(token);
-      }
+        // Postgres cannot store NUL, and what is streamed is what is stored.
+        return say(fences.take(delta.text.replaceAll("\0", "\uFFFD")));
       case "thought":
         deadlines.tokenCame();
         hasThought ||= delta.text.trim() !== "";
@@ -146,6 +151,7 @@ function makeAnswer({ onToken, onThought }: AnswerRequest, { purpose, observer }
     },
     /** Why it is not whole. `hasDeltas`: the server sent something. */
     close({ model, mayBeEmpty = false }: AnswerRequest, hasDeltas: boolean): AppError | null {
+      say(fences.end());
       if (!ended) return incomplete(purpose, model, hasDeltas);
       const { finish, word } = ended;
       if (finish === "cut") answer.cut = "length";
