@@ -5,6 +5,9 @@ import { type CompletionMessage, isSystem } from "./completion-request.ts";
 const INSTRUCTIONS = "### Task:\n";
 const CONTEXT = ["<context>", "</context>"] as const;
 const FILES = ["<attached_files>", "</attached_files>"] as const;
+/** What Open WebUI remembers of the user, in a system message. */
+const MEMORY = ["<memory_context>", "</memory_context>"] as const;
+const MEMORY_NAME = "memory of the chat front end";
 const SOURCE = "<source ";
 const SOURCE_END = "</source>";
 const NAME = /\bname="([^"]*)"/;
@@ -42,12 +45,21 @@ export function unwrapMessage(given: string): UnwrappedMessage {
 }
 
 /**
- * What a request tells the model in its system messages, joined in their order. What Open WebUI puts there around the text of files is left
- * out, since that stands beside the message: see systemAttachments.
+ * What a request tells the model in its system messages, joined in their order. What Open WebUI puts there of files and of its memory is
+ * left out, since that stands beside the message: see systemAttachments.
  */
 export function systemInstructions(messages: readonly Pick<CompletionMessage, "role" | "text">[]): string {
-  const told = messages.filter(isSystem).map(({ text }) => withoutContext(text.replaceAll("\r\n", "\n")));
+  const told = messages.filter(isSystem).map(({ text }) => withoutContext(splitMemory(text).rest));
   return told.filter((text) => text !== "").join("\n\n");
+}
+
+/** To the last closing tag, so that nothing remembered can speak for others. */
+function splitMemory(given: string): { rest: string; memory: Attachment[] } {
+  const text = given.replaceAll("\r\n", "\n");
+  const [from, until] = [text.indexOf(MEMORY[0]), text.lastIndexOf(MEMORY[1])];
+  if (from < 0 || until < from) return { rest: text, memory: [] };
+  const rest = text.slice(0, from) + text.slice(until + MEMORY[1].length);
+  return { rest, memory: [{ name: MEMORY_NAME, text: text.slice(from + MEMORY[0].length, until).trim() }] };
 }
 
 function withoutContext(text: string): string {
@@ -69,9 +81,15 @@ function readContext(text: string): Attachment[] {
   return from >= 0 && until > from ? readSources(text.slice(from + CONTEXT[0].length, until)) : [];
 }
 
-/** With RAG_SYSTEM_CONTEXT Open WebUI puts `<context>` into the system message, behind whatever stands there, anew with each request. */
+/**
+ * With RAG_SYSTEM_CONTEXT Open WebUI puts `<context>` into the system message, behind whatever stands there, anew with each request; so it
+ * does with `<memory_context>`.
+ */
 export function systemAttachments(messages: readonly Pick<CompletionMessage, "role" | "text">[]): Attachment[] {
-  return messages.filter(isSystem).flatMap(({ text }) => readContext(text.replaceAll("\r\n", "\n")));
+  return messages.filter(isSystem).flatMap(({ text }) => {
+    const { rest, memory } = splitMemory(text);
+    return [...readContext(rest), ...memory];
+  });
 }
 
 /** As the model is told what a chat said that the service does not keep. */
