@@ -73,16 +73,16 @@ export function makeCheckpoints({ stores }: Pick<AppParts, "stores">) {
   return {
     placeOf,
     nextOf,
-    /** Makes the state behind a checkpoint the newest one: what came behind it is off the path. Throws AppError as `BranchStore.leaveBefore`. */
+/** Makes the state behind a checkpoint the newest one: what came behind it is off the path. Throws AppError as `BranchStore.leave`. */
     async goBack(conversation: OwnedThread, { sessionId }: StoredThread, checkpointId: string): Promise<void> {
       const next = await nextOf(conversation, checkpointId);
-      if (next) await branches.leaveBefore({ ...conversation, sessionId }, next.question.id);
+      if (next) await branches.leave({ ...conversation, sessionId }, { editOf: next.question.id });
     },
     /** Takes a turn that has ended off the path, with all behind it, when it lies there and asked its question first. Nothing of a turn that never began lies there. */
     async takeBack(conversation: OwnedConversation, { sessionId }: StoredThread, turnId: string): Promise<void> {
       if (!(await turns.find(conversation, turnId))) return;
       const { first, isActive } = await placeOf(conversation, turnId);
-      if (isActive && first.metadata["turn_id"] === turnId) await branches.leaveBefore({ ...conversation, sessionId }, first.id);
+      if (isActive && first.metadata["turn_id"] === turnId) await branches.leave({ ...conversation, sessionId }, { editOf: first.id });
     },
     /** The turn that holds a thread; null when it answers the question of another turn again. */
     async heldTurn(conversation: OwnedConversation, turnId: string): Promise<NextTurn | null> {

@@ -35,7 +35,7 @@ export const conversationNotFound = (id: string): AppError =>
 /** Throws AppError `not_found`, also for one of others. */
 export async function findConversation(conversations: Stores["conversations"], scope: OwnerScope, id: string): Promise<StoredConversation> {
   const uuid = uuidIn(id, ["conv"]);
-  const found = uuid && (await conversations.find(scope, uuid));
+  const found = uuid && (await conversations.findNamed(scope, { id: uuid, sessionId: conversationItemId(uuid) }));
   if (!found) throw conversationNotFound(id);
   return found;
 }
@@ -101,8 +101,8 @@ export async function findPlace(
   }
   const scope = { tenantId: caller.tenantId, userId: namedUser(request, caller, body) };
   if (given) {
-    const { id, userId, sessionId } = await findConversation(stores.conversations, scope, given);
-    return { userId, session: { sessionId, whenBusy: "enqueue" }, departure: null, conversation: conversationItemId(id), isDerived: false };
+    const { userId, sessionId } = await findConversation(stores.conversations, scope, given);
+    return { userId, session: { sessionId, whenBusy: "enqueue" }, departure: null, conversation: given, isDerived: false };
   }
   const named = namedSession(request, body.metadata);
   const behind = previous ? await behindResponse(stores, scope, previous) : await besideItems(stores, scope, body);

@@ -52,10 +52,10 @@ export interface BranchStore {
   /** Where a message of any branch, or one that a fork shares, lies; null when the conversation has no such message. */
   placeOf(conversation: OwnedConversation, messageId: string): Promise<MessagePlace | null>;
   /**
-   * A new branch, which leaves before a question, becomes the active one. Throws AppError `not_found`, `conversation_busy`,
-   * `conversation_waiting`, or `invalid_request` when the path would have too many branches.
+   * A new branch, which leaves before a question (`editOf`) or behind a message, becomes the active one. Throws AppError `not_found`,
+   * `conversation_busy`, `conversation_waiting`, or `invalid_request` when the path would have too many branches.
    */
-  leaveBefore(conversation: OwnedConversation & { sessionId: string }, questionId: string): Promise<void>;
+  leave(conversation: OwnedConversation & { sessionId: string }, place: { editOf: string } | { behind: string }): Promise<void>;
   /** Makes a branch the active one. Throws AppError `not_found`, `conversation_busy` or `conversation_waiting`. */
   activate(conversation: OwnedConversation, branchId: string): Promise<void>;
 }
@@ -175,11 +175,11 @@ export function makeBranchStore(database: Database): BranchStore {
       return (await database.query<MessagePlace>({ name: "branch-place", text: PLACE, values }))[0] ?? null;
     },
 
-    leaveBefore: (conversation, questionId) =>
+    leave: (conversation, place) =>
       database.transaction(async (transaction) => {
         const lock = { name: "branch-lock", text: LOCK, values: ownedValues(conversation) };
         const [found] = await transaction.query<{ isBusy: boolean; isWaiting: boolean }>(lock);
-        const { tooMany, ...fork } = await findTakenBack(transaction, { ...conversation, editOf: questionId });
+        const { tooMany, ...fork } = await findTakenBack(transaction, { ...conversation, ...place });
         if (found) refuseBusy(found);
         await moveToNewBranch(transaction, conversation, { ...fork, id: uuidv7(), origin: "restore" }, tooMany);
       }),

@@ -10,7 +10,7 @@ import { partnerIdSql } from "./exchanges.ts";
 import { lockOwnerShared } from "./locks.ts";
 import { moveToBranchSql, rootOf } from "./move-to-branch.ts";
 import { storePictures } from "./picture-store.ts";
-import type { BeginTurn, BegunTurn, TakenBack } from "./recover-turn.ts";
+import { type BeginTurn, type BegunTurn, type TakenBack, takeOver } from "./recover-turn.ts";
 
 type MaybeTakenBack = { [Way in keyof TakenBack]?: string | null | undefined };
 
@@ -152,7 +152,19 @@ with ${moveToBranchSql("$1", "$2", {
 insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at, branch_id)
 select $3::uuid, $4, $5, moved.id, coalesce((select id from asked), $11::uuid), $12, $13, clock_timestamp(), $2::uuid from moved`;
 
-/** Begins a turn on a branch of its own, see `BeginTurn`; null while another turn holds the conversation. */
+/** A question that was imported, and that the path ends with, is asked by the turn from then on. */
+const CLAIM = `
+update messages set import_number = null, is_unread = null
+from (
+  select messages.id from messages join conversations on conversations.id = messages.conversation_id
+  where conversations.id = $1 and ${onPathSql("messages", "conversations.path")}
+  order by messages.created_at desc, messages.id desc limit 1
+) last
+where messages.id = last.id and messages.id = $2 and role = 'user' and import_number is not null
+  and branch_id is not distinct from (select active_branch_id from conversations where id = $1)
+returning messages.id`;
+
+/** Begins a turn on a branch of its own, see `BeginTurn`, or answers a question that was imported and has no answer; null while another turn holds the conversation. */
 export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction, turn: BeginTurn): Promise<BegunTurn | null> {
   const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key, pictures = [], remember = true } = turn;
   await lockOwnerShared(transaction, turn);
@@ -161,6 +173,12 @@ export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction
   const { tooMany, isAgain, questionId, question, ...fork } = await findTakenBack(transaction, turn);
   if (!conversation || conversation.isBusy) return null;
   const { id: conversationId } = conversation;
+  const open = { name: "branch-claim", text: CLAIM, values: [conversationId, turn.again ?? null] };
+  if (turn.again && questionId !== null && (await transaction.query(open)).length > 0) {
+    const begun = { conversationId, messageId: questionId, question: message };
+    await takeOver(transaction, turn, begun);
+    return begun;
+  }
   const branch = { ...fork, id: uuidv7(), origin: isAgain ? ("regenerate" as const) : ("edit" as const) };
   await addBranch(transaction, { tenantId, userId, conversationId }, branch, tooMany);
   const newId = isAgain ? null : uuidv7();

@@ -65,6 +65,10 @@ export interface ConversationStore {
   create(owner: Owner, conversation: { id: string; sessionId: string; metadata: Record<string, unknown> }): Promise<boolean>;
   /** By its id, or by the one that a client of LangGraph's protocol has chosen for it. */
   find(scope: OwnerScope, conversationId: string): Promise<StoredConversation | null>;
+  /** The one of this id, else the oldest of this session. */
+  findNamed(scope: OwnerScope, name: { id: string; sessionId: string }): Promise<StoredConversation | null>;
+  /** Gives it another session, which must be free, and other metadata. */
+  rename(conversation: OwnedConversation, name: { sessionId: string; metadata: Record<string, unknown> }): Promise<void>;
   /** The id of the conversation of a session. */
   findOfSession(session: Owner & { sessionId: string }): Promise<string | null>;
   /** As in a list. */
@@ -101,7 +105,11 @@ where tenant_id = $1 and user_id = $2
   and ($8::text[] = '{}' or lower(coalesce(title, ${beginningSql("asc", "role = 'user'")}, '')) like all ($8))
 order by created_at desc, id desc limit $5`;
 
-const OF_SCOPE = "from conversations where id = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)";
+const inScope = (name: "id" | "session_id"): string =>
+  `from conversations where ${name} = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)`;
+const OF_SCOPE = inScope("id");
+
+const RENAME = "update conversations set session_id = $4, metadata = $5 where id = $1 and tenant_id = $2 and user_id = $3";
 
 const OF_SESSION = "select id from conversations where tenant_id = $1 and user_id = $2 and session_id = $3";
 
@@ -127,15 +135,21 @@ export function makeConversationStore(database: Database): ConversationStore {
   async function one<Row>(name: string, text: string, values: (string | null)[]): Promise<Row | null> {
     return (await database.query<Row>({ name, text, values }))[0] ?? null;
   }
+  async function findNamed(scope: OwnerScope, { id, sessionId }: { id: string; sessionId: string }): Promise<StoredConversation | null> {
+    const { tenantId, userId } = scope;
+    const found = await one<StoredConversation>("conversation-find", `select ${CONVERSATION} ${OF_SCOPE}`, [id, tenantId, userId]);
+    const ofSession = `select ${CONVERSATION} ${inScope("session_id")} order by created_at limit 1`;
+    return found ?? one("conversation-find-session", ofSession, [sessionId, tenantId, userId]);
+  }
   return {
     async create(owner, { id, sessionId, metadata }) {
       const values = [...ownedValues({ ...owner, conversationId: id }), ownerLock(owner), sessionId, storableJson(metadata)];
       return (await database.query({ name: "conversation-create", text: CREATE, values })).length === 1;
     },
-    async find({ tenantId, userId }, id) {
-      const found = await one<StoredConversation>("conversation-find", `select ${CONVERSATION} ${OF_SCOPE}`, [id, tenantId, userId]);
-      const ofSession = `select ${CONVERSATION} ${OF_SCOPE.replace("id = $1", "session_id = $1")} limit 1`;
-      return found ?? one("conversation-find-chosen", ofSession, [sessionOfChosen(id), tenantId, userId]);
+    find: (scope, id) => findNamed(scope, { id, sessionId: sessionOfChosen(id) }),
+    findNamed,
+    async rename(conversation, { sessionId, metadata }) {
+      await one("conversation-rename", RENAME, [...ownedValues(conversation), sessionId, storableJson(metadata)]);
     },
     async findOfSession({ tenantId, userId, sessionId }) {
       return (await one<{ id: string }>("conversation-of-session", OF_SESSION, [tenantId, userId, sessionId]))?.id ?? null;

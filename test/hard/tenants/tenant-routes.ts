@@ -62,6 +62,10 @@ export const READS: Record<string, ReadRoute> = {
   "GET /v1/responses/:id": { address: response, holds: "nothing" },
   "GET /v1/responses/:id/input_items": { address: (person) => `${response(person)}/input_items`, holds: "own" },
   "GET /v1/conversations/:id": { address: openaiConversation, holds: "nothing" },
+  "GET /v1/conversations/:id/items/:item": {
+    address: (person) => `${openaiConversation(person)}/items/msg_${person.turn.turnId}`,
+    holds: "own",
+  },
   "GET /v1/conversations/:id/items": { address: (person) => `${openaiConversation(person)}/items`, holds: "own" },
   "GET /langgraph/threads/:thread_id": { address: thread, holds: "own" },
   "GET /langgraph/threads/:thread_id/state": { address: (person) => `${thread(person)}/state`, holds: "own" },
@@ -120,6 +124,8 @@ export const WRITES: Record<string, string> = {
   "DELETE /v1/responses/:id": "what-everybody-reads: a foreign id",
   "POST /v1/responses/:id/cancel": "what-everybody-reads: a foreign id",
   "POST /v1/conversations": "responses: the user of the request",
+  "POST /v1/conversations/:id": "what-everybody-reads: a foreign id",
+  "DELETE /v1/conversations/:id/items/:item": "what-everybody-reads: a foreign id",
   "DELETE /v1/conversations/:id": "what-everybody-reads: a foreign id",
   "POST /v1/conversations/:id/items": "what-everybody-reads: a foreign id",
   "POST /api/v1/conversations/import": "what-everybody-reads: each has its own messages, with the same external ids as the others",
@@ -184,6 +190,9 @@ export const WRITES: Record<string, string> = {
 };
 
 export const FOREIGN_IDS: { method: string; address: (person: Person) => string; body?: object }[] = [
+  { method: "GET", address: openaiConversation },
+  { method: "POST", address: openaiConversation, body: { metadata: { of: "a stranger" } } },
+  { method: "DELETE", address: (person) => `${openaiConversation(person)}/items/msg_00000000-0000-7000-8000-000000000001` },
   { method: "GET", address: (person) => `${conversation(person)}/messages` },
   { method: "GET", address: (person) => `${conversation(person)}/summary` },
   { method: "GET", address: (person) => `${conversation(person)}/summary?version=1` },
