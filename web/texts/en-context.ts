@@ -34,7 +34,6 @@ export const enContext = {
   } as Record<string, string>,
   notices: {
     context_near_limit: "The context is nearly full.",
-    tools_left_out: "The application offers tools that the service does not run; they are left out.",
     context_trimmed: "The prompt is at its limit: something was shortened or left out of it. Nothing is lost in the store.",
   } as Record<string, string>,
 };

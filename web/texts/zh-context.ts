@@ -35,7 +35,6 @@ export const zhContext: typeof enContext = {
   },
   notices: {
     context_near_limit: "上下文即将用满。",
-    tools_left_out: "应用提供了本服务不运行的工具，这些工具已省略。",
     context_trimmed: "提示词已达上限：有内容被缩短或省略。存储中没有任何丢失。",
   },
 };
