@@ -31,7 +31,15 @@ export const TurnResult = z.object({
 export type TurnResult = z.infer<typeof TurnResult>;
 
 export const Notice = z.object({
-  code: z.enum(["context_trimmed", "handler_failed", "agent_limit", "mcp_unavailable", "context_near_limit", "knowledge_missing", "tools_left_out"]),
+  code: z.enum([
+    "context_trimmed",
+    "handler_failed",
+    "agent_limit",
+    "mcp_unavailable",
+    "context_near_limit",
+    "knowledge_missing",
+    "tools_left_out",
+  ]),
   message: z.string(),
 });
 export type Notice = z.infer<typeof Notice>;
