@@ -63,7 +63,7 @@ export const READS: Record<string, ReadRoute> = {
   "GET /v1/responses/:id/input_items": { address: (person) => `${response(person)}/input_items`, holds: "own" },
   "GET /v1/conversations/:id": { address: openaiConversation, holds: "nothing" },
   "GET /v1/conversations/:id/items/:item": {
-    address: (person) => `${openaiConversation(person)}/items/msg_${person.turn.turnId}`,
+    address: (person) => `${openaiConversation(person)}/items/msg_${person.questionId}`,
     holds: "own",
   },
   "GET /v1/conversations/:id/items": { address: (person) => `${openaiConversation(person)}/items`, holds: "own" },
