@@ -29,38 +29,49 @@ const shared: BuildOptions = {
   banner: { js: 'import { createRequire as __createRequire } from "node:module"; const require = __createRequire(import.meta.url);' },
 };
 
-/** The service with its commands. Returns what went into it. */
-export async function bundleService({ write }: { write: boolean }): Promise<Metafile> {
-  const { metafile } = await build({
-    ...shared,
-    entryPoints: {
-      "conversation-graph": "scripts/conversation-graph.ts",
-      main: "server/main.ts",
-      "parse-worker": "memory/parsing/parse-worker.ts",
-    },
-    external: EXTERNAL,
-    inject: POLYFILLS,
-    write,
-    metafile: true,
-  });
+/**
+ * A chunk that is made of a CommonJS package exports `default` alone: whoever takes names from its `import()` gets undefined. A file of
+ * ours that imports the package, and is loaded by `import()` itself, gets them.
+ */
+function refuseDynamicCommonJs({ inputs }: Metafile): void {
+  for (const [file, { imports }] of Object.entries(inputs))
+    for (const { kind, path } of imports)
+      if (kind === "dynamic-import" && inputs[path]?.format === "cjs")
+        throw new Error(`${file} loads ${path} by import(), which has no names in the bundle: import it in a file that is loaded so`);
+}
+
+/** Returns what went into it. */
+export async function bundle(options: BuildOptions): Promise<Metafile> {
+  const { metafile } = await build({ ...shared, inject: POLYFILLS, ...options, metafile: true });
+  refuseDynamicCommonJs(metafile);
   return metafile;
 }
 
-/** The library of the package. Returns what went into it. */
-export async function bundleLibrary({ write }: { write: boolean }): Promise<Metafile> {
-  const external = [...EXTERNAL, ...OF_THE_CALLER];
-  const entryPoints = { index: "server/index.ts" };
-  const { metafile } = await build({ ...shared, entryPoints, external, inject: POLYFILLS, write, metafile: true });
-  return metafile;
+/** The service with its commands. */
+export function bundleService({ write }: { write: boolean }): Promise<Metafile> {
+  const entryPoints = {
+    "conversation-graph": "scripts/conversation-graph.ts",
+    main: "server/main.ts",
+    "parse-worker": "memory/parsing/parse-worker.ts",
+  };
+  return bundle({ entryPoints, external: EXTERNAL, write });
 }
 
-/** The packages inside a bundle, by their folders. */
+/** The library of the package. */
+export function bundleLibrary({ write }: { write: boolean }): Promise<Metafile> {
+  return bundle({ entryPoints: { index: "server/index.ts" }, external: [...EXTERNAL, ...OF_THE_CALLER], write });
+}
+
+/** What the page and the reader of the API's description are made of. */
+const OF_THE_PAGE = ["preact", "@preact/signals", "@preact/signals-core", "marked", "highlight.js", "swagger-ui-dist"];
+
+/** The packages inside bundles and in the page, by their folders. */
 export function packagesOf(metafiles: Metafile[]): string[] {
   const folders = metafiles
     .flatMap(({ inputs }) => Object.keys(inputs))
     .map((file) => /^(?:.*node_modules\/)(?:@[^/]+\/)?[^/]+/.exec(file)?.[0])
     .filter((folder) => folder !== undefined);
-  return [...new Set(folders)].sort();
+  return [...new Set([...folders, ...OF_THE_PAGE.map((name) => `node_modules/${name}`)])].sort();
 }
 
 /** The licence texts of these packages, which their licences ask to be handed on. */

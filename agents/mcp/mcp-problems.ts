@@ -1,5 +1,5 @@
 import { withCauses } from "../../errors/with-causes.ts";
-import { AddressRefused } from "../web/public-fetch.ts";
+import { AddressRefused } from "../web/public-address.ts";
 import type { McpTimes } from "./mcp-server.ts";
 
 const TIMED_OUT = -32_001;

@@ -6,7 +6,8 @@ import { DOCUMENT_TYPES, UnreadableReason } from "../../memory/parsing/document.
 import { decodeText, readDocument } from "../../memory/parsing/parse-document.ts";
 import { ToolError } from "../run-tool-call.ts";
 import type { AgentTool } from "../tool.ts";
-import { AddressRefused, makePublicFetch, type PublicFetchParts } from "../web/public-fetch.ts";
+import { AddressRefused } from "../web/public-address.ts";
+import type { PublicFetchParts } from "../web/public-fetch.ts";
 
 /** Of a page, unpacked. */
 const MAX_BYTES = 2 * 2 ** 20;
@@ -81,7 +82,7 @@ async function readPage(response: Response, signal: AbortSignal): Promise<string
 
 /** Fetches one page of the internet and gives its text. */
 export const makeWebFetch = (parts: PublicFetchParts = {}): AgentTool => {
-  let opened: ReturnType<typeof makePublicFetch> | undefined;
+  let opened: Promise<typeof fetch> | undefined;
   return {
     name: "web_fetch",
     isHarmless: true,
@@ -92,7 +93,7 @@ export const makeWebFetch = (parts: PublicFetchParts = {}): AgentTool => {
       async ({ url }, config: RunnableConfig) => {
         const address = parseAddress(url);
         const signal = config.signal ?? new AbortController().signal;
-        const fetchPublic = await (opened ??= makePublicFetch(parts));
+        const fetchPublic = await (opened ??= import("../web/public-fetch.ts").then(({ makePublicFetch }) => makePublicFetch(parts)));
         try {
           const response = await fetchPublic(address, {
             signal,

@@ -12,3 +12,11 @@ export function isPublicAddress(address: string): boolean {
   if (parsed.range() !== "unicast" || OF_THE_HOST.has(parsed.toString())) return false;
   return parsed.kind() === "ipv4" || parsed.match(GLOBAL_IPV6);
 }
+
+/** A name or an address that nobody may be sent to. */
+export class AddressRefused extends Error {
+  override readonly name = "AddressRefused";
+  constructor(host: string) {
+    super(`"${host.slice(0, 100)}" does not lead to a public address of the internet.`);
+  }
+}

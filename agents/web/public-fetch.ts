@@ -1,14 +1,7 @@
 import { lookup as lookUp } from "node:dns/promises";
 import { isIP, type LookupFunction } from "node:net";
-import { isPublicAddress } from "./public-address.ts";
-
-/** A name or an address that nobody may be sent to. */
-export class AddressRefused extends Error {
-  override readonly name = "AddressRefused";
-  constructor(host: string) {
-    super(`"${host.slice(0, 100)}" does not lead to a public address of the internet.`);
-  }
-}
+import { Agent, buildConnector, fetch as fetchWith } from "undici";
+import { AddressRefused, isPublicAddress } from "./public-address.ts";
 
 export interface PublicFetchParts {
   /** All addresses of a name. Default: those of the machine's resolver. */
@@ -22,12 +15,10 @@ export interface PublicFetchParts {
  * addresses that were checked, so that neither a redirect nor a name that changes its address leads elsewhere. Rejects with a TypeError
  * whose cause is AddressRefused.
  */
-export async function makePublicFetch({
+export function makePublicFetch({
   resolve = (name) => lookUp(name, { all: true }),
   isAllowed = isPublicAddress,
-}: PublicFetchParts = {}): Promise<typeof fetch> {
-  const { Agent, buildConnector, fetch: fetchWith } = await import("undici");
-
+}: PublicFetchParts = {}): typeof fetch {
   const lookUpChecked: LookupFunction = (name, { all }, callback) => {
     resolve(name).then(
       (addresses) => {

@@ -1,7 +1,7 @@
 import { loadMcpConfig } from "../../agents/mcp/load-mcp-config.ts";
 import { HttpSpec, originOf, type McpServers, type McpTimes } from "../../agents/mcp/mcp-server.ts";
 import { makeMcpServers } from "../../agents/mcp/mcp-servers.ts";
-import { makePublicFetch, type PublicFetchParts } from "../../agents/web/public-fetch.ts";
+import type { PublicFetchParts } from "../../agents/web/public-fetch.ts";
 import { AppError } from "../../errors/app-error.ts";
 import { makeMcpServerStore } from "../../stores/postgres/agents/mcp-server-store.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
@@ -66,8 +66,8 @@ export async function openMcp(config: Config, database: Database, { reach, times
     });
   }
 
-  let reached: ReturnType<typeof makePublicFetch> | undefined;
-  const publicFetch = () => (reached ??= makePublicFetch(reach));
+  let reached: Promise<typeof fetch> | undefined;
+  const publicFetch = () => (reached ??= import("../../agents/web/public-fetch.ts").then(({ makePublicFetch }) => makePublicFetch(reach)));
   const signIns = seal && config.PUBLIC_URL !== undefined ? signInParts(seal, config.PUBLIC_URL, makeMcpGrantStore(database)) : null;
   const servers = makeMcpServers({
     system,

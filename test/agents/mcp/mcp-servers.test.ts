@@ -175,7 +175,7 @@ describe("a server over HTTP", () => {
       ofTenant: async () => [{ name: "inside", spec: HttpSpec.parse({ url: server.url.replace("127.0.0.1", "localhost") }), version: 1 }],
       trustHints: false,
       signIn: null,
-      publicFetch: () => makePublicFetch(),
+      publicFetch: async () => makePublicFetch(),
     });
     opened.push(servers);
     expect((await list(servers)).missing).toEqual([expect.stringMatching(/"localhost" does not lead to a public address/) as unknown]);

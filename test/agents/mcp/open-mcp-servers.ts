@@ -30,7 +30,7 @@ export function open(specs: Record<string, McpServer["spec"]>, times: Partial<Mc
     ofTenant: async () => [],
     trustHints,
     signIn: null,
-    publicFetch: () => makePublicFetch(),
+    publicFetch: async () => makePublicFetch(),
     times: { ...MCP_TIMES, ...times },
   });
   opened.push(servers);
