@@ -3,27 +3,17 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, expect, test } from "@jest/globals";
-import { DOCX, PDF, pdfOf, sampleDocx, wordParagraph } from "../memory/parsing/sample-documents.ts";
-import { ODT, PPTX, sampleOdt, samplePptx, sampleXlsx, sheetRow, XLSX } from "../memory/parsing/sample-office-files.ts";
+import { startModelServer } from "../servers/model-server.ts";
 import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
 import { postJson } from "../support/clients/api-client.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
+import { useOpened } from "../support/use-opened.ts";
 import type { TurnResult } from "../../turn/events.ts";
-
-const documents: readonly (readonly [string, string | Buffer])[] = [
-  ["text/plain", "words"],
-  ["text/markdown", "# words"],
-  ["text/csv", "words\nwords"],
-  ["text/html", "<p>words</p>"],
-  [PDF, pdfOf("words")],
-  [DOCX, sampleDocx(wordParagraph("words"))],
-  [PPTX, samplePptx([["words", "words"]])],
-  [XLSX, sampleXlsx({ words: sheetRow(1, ["words"]) })],
-  [ODT, sampleOdt("<text:p>words</text:p>")],
-];
+import { settingsOfAllTools, useEverything, useReaders } from "./used-once.ts";
 
 // It reads every type of document, on a busy machine, too.
 let folder: string;
+const model = useOpened(startModelServer);
 afterEach(async () => {
   await killServiceProcesses();
   await rm(folder, { recursive: true, force: true });
@@ -32,18 +22,15 @@ afterEach(async () => {
 test("the service as it is built reads every type of document and has its page, its description and its documentation", async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-built-"));
   const service = await startServiceProcess({ DATA_DIR: folder });
-  const knowledge = makeKnowledgeClient(service.url);
-  expect((await knowledge.put("handbook", { description: "Words" })).status).toBe(201);
-  for (const [type, bytes] of documents) {
-    const body = typeof bytes === "string" ? bytes : new Uint8Array(bytes);
-    expect(await knowledge.upload("handbook", { title: type }, type, body)).toMatchObject({ status: 202 });
-  }
-  const read = (await knowledge.settled("handbook")).map(({ title, status, error }) => ({ title, status, error }));
-  expect(read.sort((one, other) => one.title.localeCompare(other.title))).toEqual(
-    documents.map(([title]) => ({ title, status: "indexed", error: null })).sort((one, other) => one.title.localeCompare(other.title)),
-  );
+  await useReaders(service.url);
   for (const page of ["/", "/docs", "/docs/swagger-ui.css", "/openapi.json"]) expect((await fetch(service.url + page)).status).toBe(200);
   expect(service.output()).not.toMatch(/"level":[456]0|warning/i);
+});
+
+test("the service as it is built has every tool and every protocol, and reaches no server of a tenant on this machine", async () => {
+  folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-built-"));
+  const service = await startServiceProcess({ DATA_DIR: path.join(folder, "data"), ...settingsOfAllTools(model, folder) });
+  await useEverything(service.url, model);
 });
 
 test("the service as it is built answers for a knowledge base by the handler of KB_HANDLERS, unless it is switched off", async () => {

@@ -4,6 +4,7 @@ import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { callApi, postJson } from "../support/clients/api-client.ts";
 import { createRealDatabase } from "../support/databases/databases.ts";
 import { postTurn } from "../support/clients/event-client.ts";
+import { IN_THIS_PROCESS } from "../support/services/serve-library.ts";
 import { openTestService } from "../support/services/service.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
@@ -19,7 +20,7 @@ test("the service is opened, used in every way over HTTP and closed twenty times
   try {
     let early: { listeners: [string, number][]; resources: string[] } | undefined;
     for (let time = 1; time <= TIMES; time++) {
-      const service = await openTestService({ DATABASE_URL, ENABLE_CORE_MEMORY: "true" });
+      const service = await openTestService({ DATABASE_URL, ENABLE_CORE_MEMORY: "true" }, IN_THIS_PROCESS);
       const body = { user_id: "ada", session_id: "s", message: `Message ${time}` };
       const answers = [
         await postJson(`${service.url}/api/v1/chat`, body),

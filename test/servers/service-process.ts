@@ -20,7 +20,7 @@ const started = new Set<ServiceProcess>();
 
 /**
  * Starts the service as it is built, or that of another version, with only the given environment (and PATH), and waits for nothing. Without
- * limits, and on a real Postgres, which lacks the extensions, without memory.
+ * limits, and on a real Postgres, which lacks the extensions, without memory. With PORT 0 it has its `url` once it listens.
  */
 export function spawnService(environment: Record<string, string>, main = MAIN) {
   const child = spawn(process.execPath, [...FLAGS, main], {
@@ -36,7 +36,9 @@ export function spawnService(environment: Record<string, string>, main = MAIN) {
   let printed = "";
   for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", (text: string) => (printed += text));
   const service = {
-    url: `http://127.0.0.1:${environment["PORT"]}`,
+    get url(): string {
+      return /listening on (http:[^\s"]+)/.exec(printed)?.[1] ?? `http://127.0.0.1:${environment["PORT"]}`;
+    },
     pid: child.pid ?? 0,
     output: (): string => printed,
     kill: (signal: NodeJS.Signals) => void child.kill(signal),
@@ -58,6 +60,9 @@ export async function startServiceProcess(environment: Record<string, string>, m
   if (!isListening()) throw new Error(`the service ended with ${await service.exited} at its start: ${service.output()}`);
   return service;
 }
+
+/** Leaves it to whoever started it to end it. */
+export const keepServiceProcess = (service: ServiceProcess): void => void started.delete(service);
 
 /** Ends what this test file started and has not ended itself; for `afterEach`. */
 export async function killServiceProcesses(): Promise<void> {

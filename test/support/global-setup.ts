@@ -1,10 +1,11 @@
 import { mkdtemp } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import { stop } from "esbuild";
 import { openEmbeddedPostgres } from "../../stores/postgres/database/open-embedded-postgres.ts";
 import { migrate } from "../../stores/postgres/database/migrate.ts";
 import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
-import { bundleService } from "../../scripts/bundle.ts";
+import { bundleLibrary, bundleService } from "../../scripts/bundle.ts";
 import { DATA_FOLDER_PREFIX } from "../servers/data-folder.ts";
 import { removeOrphans } from "../servers/orphans.ts";
 import { TEMPLATE_DATABASE, withDatabase } from "../servers/database-url.ts";
@@ -34,7 +35,7 @@ async function createSnapshot(dataDir: string): Promise<string> {
 }
 
 /**
- * Makes what all test files share, once: the service as it is built, a real Postgres (or the one of TEST_DATABASE_URL) with a migrated
+ * Makes what all test files share, once: the service and the library as they are built, a real Postgres (or the one of TEST_DATABASE_URL) with a migrated
  * template database, and a folder with a migrated embedded one. Test files learn of the databases from the environment.
  */
 export default async function globalSetup(): Promise<void> {
@@ -43,9 +44,11 @@ export default async function globalSetup(): Promise<void> {
   const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-test-"));
   const given = process.env["TEST_DATABASE_URL"];
   const isBuilt = process.env["npm_lifecycle_event"] === "test"; // `npm test` builds before it begins
-  const [postgres] = await Promise.all([given ? undefined : startPostgresServer(), isBuilt ? undefined : bundleService({ write: true })]);
+  const build = (): Promise<unknown> => Promise.all([bundleService({ write: true }), bundleLibrary({ write: true })]);
+  const [postgres] = await Promise.all([given ? undefined : startPostgresServer(), isBuilt ? undefined : build()]);
   globalThis.testServers = { postgres, folder };
   const serverUrl = given ?? postgres?.url ?? "";
+  await stop(); // it keeps a gigabyte
   // One after the other: PGlite starts without letting go of the event loop, on a busy machine for longer than a query may take.
   await createTemplate(serverUrl);
   process.env["TEST_SERVER_URL"] = serverUrl;

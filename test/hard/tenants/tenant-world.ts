@@ -5,6 +5,7 @@ import type { TurnResult } from "../../../turn/events.ts";
 import { callApi, listMessages, postJson, putJson, type ApiResponse } from "../../support/clients/api-client.ts";
 import { openPostgresAndMilvus } from "../../support/databases/postgres-and-milvus.ts";
 import { conversationApi } from "../../support/services/service-with-episodes.ts";
+import { IN_THIS_PROCESS } from "../../support/services/serve-library.ts";
 import { openTestService } from "../../support/services/service.ts";
 import { pictureWithNote } from "../../support/samples/sample-pictures.ts";
 import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
@@ -134,19 +135,22 @@ async function readEntities(database: Database, address: string): Promise<{ owne
 
 export async function openTenantStage() {
   const servers = await openPostgresAndMilvus();
-  const service = await openTestService({
-    ...servers.environment,
-    API_KEYS: apiKeysOf([...TENANTS, ...STRANGERS]),
-    JWT_SECRET,
-    JWT_TENANT_CLAIM: "tenant",
-    SECRETS_KEY: "a key of more than thirty-two characters",
-    ENABLE_EPISODIC_MEMORY: "true",
-    ENABLE_CORE_MEMORY: "true",
-    HISTORY_WINDOW: "0",
-    SUMMARY_MIN_MESSAGES: "2",
-    SUMMARY_UPDATE_DELTA: "1",
-    MEMORY_READ_TIMEOUT_MS: "30000",
-  });
+  const service = await openTestService(
+    {
+      ...servers.environment,
+      API_KEYS: apiKeysOf([...TENANTS, ...STRANGERS]),
+      JWT_SECRET,
+      JWT_TENANT_CLAIM: "tenant",
+      SECRETS_KEY: "a key of more than thirty-two characters",
+      ENABLE_EPISODIC_MEMORY: "true",
+      ENABLE_CORE_MEMORY: "true",
+      HISTORY_WINDOW: "0",
+      SUMMARY_MIN_MESSAGES: "2",
+      SUMMARY_UPDATE_DELTA: "1",
+      MEMORY_READ_TIMEOUT_MS: "30000",
+    },
+    IN_THIS_PROCESS,
+  );
   const { database, store, milvus } = servers;
   const text = "select id from knowledge_chunks where document_id = $1 order by position limit 1";
   const passageOf = async (documentId: string): Promise<string> =>

@@ -1,8 +1,9 @@
+import path from "node:path";
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { callApi, putJson } from "../../support/clients/api-client.ts";
 import { calls, useAgentService } from "./agent-service.ts";
 
-const { opened, follow, makeAgent, chats, ask } = useAgentService({ SKILLS_DIR: "examples/skills" });
+const { opened, follow, makeAgent, chats, ask } = useAgentService({ SKILLS_DIR: path.resolve("examples/skills") });
 const OF_SYSTEM = ["answer-from-the-handbook", "plan-a-trip", "summarise-a-meeting"];
 
 interface ListedSkill {

@@ -3,6 +3,7 @@ import { addressOf, routesOfService, type AppRoute } from "../../support/clients
 import { callApi, postJson, putJson } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { bearer } from "../../servers/token-issuer.ts";
+import { IN_THIS_PROCESS } from "../../support/services/serve-library.ts";
 import { useTestService } from "../../support/services/service.ts";
 
 const READ = bearer("key-that-reads");
@@ -16,7 +17,7 @@ const OPERATOR = ["/api/v1/settings", "/api/v1/models/test"];
 const ID = "00000000-0000-7000-8000-000000000000";
 
 describe("scopes of keys", () => {
-  const service = useTestService({ API_KEYS: "key-that-reads:acme:read,key-that-writes:acme,key-of-admin:acme:admin" });
+  const service = useTestService({ API_KEYS: "key-that-reads:acme:read,key-that-writes:acme,key-of-admin:acme:admin" }, IN_THIS_PROCESS);
   let routes: AppRoute[];
   beforeAll(async () => {
     routes = (await routesOfService(service.url)).filter(({ path }) => !OPEN.includes(path));

@@ -5,6 +5,7 @@ import { callApi, listConversations, listMessages, postJson, putJson } from "../
 import { postTurn } from "../../support/clients/event-client.ts";
 import { conversationItemId, responseId } from "../../../server/openai/responses/response-ids.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { IN_THIS_PROCESS } from "../../support/services/serve-library.ts";
 import { useTestService } from "../../support/services/service.ts";
 import { bearer, type Claims, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 
@@ -38,7 +39,7 @@ const OF_EVERYBODY = [
 describe("a token that names its user", () => {
   const ADA = tokenOf("ada");
   const EVE = tokenOf("eve");
-  const service = useTestService({ JWT_SECRET, API_KEYS: "key-of-default:default", ENABLE_CORE_MEMORY: "true" });
+  const service = useTestService({ JWT_SECRET, API_KEYS: "key-of-default:default", ENABLE_CORE_MEMORY: "true" }, IN_THIS_PROCESS);
   let routes: AppRoute[];
   let turn: TurnResult & { turnId: string };
   beforeAll(async () => {

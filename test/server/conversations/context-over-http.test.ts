@@ -139,9 +139,6 @@ describe("MODEL_PROFILES", () => {
   ])("that %s is refused at the start, and says so", async (_, text, message) => {
     const file = join(tmpdir(), `${uuidv7()}.json`);
     if (text !== null) await writeFile(file, text);
-    await expect(openTestService({ MODEL_PROFILES: file })).rejects.toMatchObject({
-      code: "invalid_configuration",
-      message: expect.stringMatching(message),
-    });
+    await expect(openTestService({ MODEL_PROFILES: file })).rejects.toThrow(message);
   });
 });

@@ -1,13 +1,14 @@
 import { describe, expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
 import { connectTo, type RawConnection } from "../../support/clients/raw-connection.ts";
+import { IN_THIS_PROCESS } from "../../support/services/serve-library.ts";
 import { useTestService } from "../../support/services/service.ts";
 
 const MEGABYTE = 1024 * 1024;
 const PIECE = "x".repeat(MEGABYTE);
 
 describe("a body that is too large", () => {
-  const service = useTestService();
+  const service = useTestService({}, IN_THIS_PROCESS); // whose memory is measured
 
   async function begin(route: string, type: string, length: string): Promise<RawConnection> {
     const connection = await connectTo(service.url);

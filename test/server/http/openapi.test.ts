@@ -9,6 +9,7 @@ import { OPERATIONS } from "../../../server/http/openapi/operations.ts";
 import { callApi } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { routesOfService } from "../../support/clients/app-routes.ts";
+import { IN_THIS_PROCESS } from "../../support/services/serve-library.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 
 interface Description {
@@ -25,7 +26,7 @@ describe("the description of the API", () => {
   let description: Description;
 
   beforeAll(async () => {
-    service = await openTestService({ API_KEYS: `${KEY}:acme`, MAX_MESSAGE_CHARS: "1234" });
+    service = await openTestService({ API_KEYS: `${KEY}:acme`, MAX_MESSAGE_CHARS: "1234" }, IN_THIS_PROCESS);
     description = (await callApi<Description>(`${service.url}/openapi.json`)).json;
   });
   afterAll(() => service.close());

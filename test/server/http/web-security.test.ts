@@ -4,6 +4,7 @@ import { addressOf, routesOfService } from "../../support/clients/app-routes.ts"
 import { callApi } from "../../support/clients/api-client.ts";
 import { postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { IN_THIS_PROCESS } from "../../support/services/serve-library.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 
 const PAGE = "https://chat.example.org";
@@ -21,7 +22,7 @@ let keyed: TestService;
 let keyedForPages: TestService;
 beforeAll(async () => {
   [open, keyed, keyedForPages] = await Promise.all([
-    openTestService({ ALLOWED_HOSTS: "chat.home.arpa, 192.0.2.7", TRUST_PROXY: "loopback" }),
+    openTestService({ ALLOWED_HOSTS: "chat.home.arpa, 192.0.2.7", TRUST_PROXY: "loopback" }, IN_THIS_PROCESS),
     openTestService(KEYS),
     openTestService({ ...KEYS, CORS_ORIGINS: `${PAGE}, ${OTHER_PAGE}` }),
   ]);

@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, jest, test } from "@jest/globals";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
+import { IN_THIS_PROCESS } from "../../support/services/serve-library.ts";
 import { openTestService, type TestService } from "../../support/services/service.ts";
 
 const ALL_BUT_THE_CLOCK = [
@@ -24,7 +25,7 @@ describe("requests a minute", () => {
   }
 
   test("of a user over the limit are refused with 429, the limit, its variable and when to come again; others are not", async () => {
-    service = await openTestService({ RATE_LIMIT_PER_MINUTE: "3" });
+    service = await openTestService({ RATE_LIMIT_PER_MINUTE: "3" }, IN_THIS_PROCESS);
     jest.useFakeTimers({ now: Date.now(), doNotFake: [...ALL_BUT_THE_CLOCK] });
     const first = await list("ada");
     expect(["limit", "remaining"].map((name) => first.headers.get(`ratelimit-${name}`))).toEqual(["3", "2"]);

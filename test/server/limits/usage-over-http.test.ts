@@ -200,9 +200,6 @@ describe("what models were asked for", () => {
   });
 
   test("COST_PER_DAY is refused at the start when a model has no price", async () => {
-    await expect(open({ COST_PER_DAY: "1", MEMORY_MODEL: "unpriced" })).rejects.toMatchObject({
-      code: "invalid_configuration",
-      message: expect.stringMatching(/COST_PER_DAY: needs the prices of unpriced; /),
-    });
+    await expect(open({ COST_PER_DAY: "1", MEMORY_MODEL: "unpriced" })).rejects.toThrow(/COST_PER_DAY: needs the prices of unpriced; /);
   });
 });

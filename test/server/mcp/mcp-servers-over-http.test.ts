@@ -131,9 +131,10 @@ describe("an agent with MCP servers", () => {
 });
 
 describe("MCP servers of tenants", () => {
-  const environment = { MCP_CONFIG, SECRETS_KEY, JWT_SECRET, API_KEYS: "key-of-acme:acme,key-that-reads:acme:read,key-of-other:other" };
+  const API_KEYS = "key-of-acme:acme,key-that-reads:acme:read,key-of-other:other";
+  const environment = { MCP_CONFIG, ODD_SECRET: OF_SYSTEM, SECRETS_KEY, JWT_SECRET, API_KEYS };
   const database = useTestPostgres();
-  const service = useTestService({ ...environment, API_KEYS: environment.API_KEYS });
+  const service = useTestService(environment);
   const acme = () => serversAt(service.url, bearer("key-of-acme"));
 
   test.each([

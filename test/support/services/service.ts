@@ -1,25 +1,30 @@
-import { pino } from "pino";
-import { parseConfig } from "../../../server/start/config.ts";
-import type { AgentExtras } from "../../../server/start/open-agents.ts";
-import type { McpOptions } from "../../../server/start/open-mcp.ts";
-import { serve } from "../../../server/start/open-service.ts";
-import type { ConnectionLimits } from "../../../server/http/listen.ts";
 import { createRealDatabase } from "../databases/databases.ts";
-import { NO_LIMITS } from "../../servers/service-process.ts";
+import { keepServiceProcess, NO_LIMITS, startServiceProcess } from "../../servers/service-process.ts";
 import { useOpened } from "../use-opened.ts";
+import { serveLibrary, type LibraryOptions } from "./serve-library.ts";
 
 export type TestService = Awaited<ReturnType<typeof openTestService>>;
 
+async function serveProcess(environment: Record<string, string>): Promise<{ url: string; close(): Promise<void> }> {
+  const service = await startServiceProcess(environment);
+  keepServiceProcess(service);
+  return {
+    url: service.url,
+    async close() {
+      service.kill("SIGTERM");
+      await service.exited;
+    },
+  };
+}
+
 /**
- * The whole service in this process on a free port, over a new database of the real Postgres unless `environment` names one. Quiet,
- * without limits, and with a grace of one second, so that a test that leaves a turn running does not wait for it.
+ * The service as it is built, in a process of its own on a free port, over a new database of the real Postgres unless `environment` names
+ * one. Without limits, and with a grace of one second, so that a test that leaves a turn running does not wait for it. With options, which
+ * no setting can give, it is the library of the package in this process.
  */
-export async function openTestService(
-  environment: Record<string, string> = {},
-  options: { heartbeatMs?: number; connectionLimits?: Partial<ConnectionLimits>; extras?: AgentExtras; mcp?: McpOptions } = {},
-) {
+export async function openTestService(environment: Record<string, string> = {}, options?: LibraryOptions) {
   const real = environment["DATABASE_URL"] || environment["DATA_DIR"] ? undefined : await createRealDatabase();
-  const config = parseConfig({
+  const settings = {
     PORT: "0",
     SHUTDOWN_GRACE_MS: "1000",
     ENABLE_EPISODIC_MEMORY: "false",
@@ -27,8 +32,8 @@ export async function openTestService(
     ...NO_LIMITS,
     ...(real ? { DATABASE_URL: real.url } : {}),
     ...environment,
-  });
-  const service = await serve(config, pino({ level: "silent" }), options);
+  };
+  const service = await (options ? serveLibrary(settings, options) : serveProcess(settings));
   return {
     ...service,
     async get(path: string, headers: Record<string, string> = {}) {
