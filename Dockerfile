@@ -14,7 +14,7 @@ FROM node:24.21.0-bookworm-slim
 WORKDIR /app
 ENV NODE_ENV=production HOST=0.0.0.0 PORT=8000 DATA_DIR=/data
 RUN mkdir /data && chown node:node /data
-COPY --from=build /app/package.json ./
+COPY --from=build /app/package.json /app/LICENSE ./
 COPY --from=build /app/dist ./dist
 COPY --from=build /app/stores/postgres/migrations ./stores/postgres/migrations
 # Everything else is inside the bundle.

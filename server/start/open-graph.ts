@@ -11,7 +11,7 @@ import { makeSight } from "../../models/facts/sight.ts";
 import type { KnowledgeHandlers } from "../../nodes/generate-kb.ts";
 import { combineObservers, NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { makeUsageMeter, type UsageMeter } from "../limits/usage-meter.ts";
-import { type AgentExtras, type Agents, openAgents } from "./open-agents.ts";
+import { type Agents, openAgents } from "./open-agents.ts";
 import type { Config } from "./config.ts";
 import { openHandlers } from "./load-handlers.ts";
 import { type Memory, openMemory } from "./open-memory.ts";
@@ -20,6 +20,7 @@ import { openMeasures, openModelFacts, openPromptLimits } from "./open-model-fac
 import { createModels, type Models, OFFLINE } from "./open-models.ts";
 import { openTellQuestion } from "../turns/tell-question.ts";
 import { openStores, type Stores } from "./open-stores.ts";
+import type { AgentExtras } from "./service.ts";
 
 export interface OpenGraph {
   graph: ConversationGraph;

@@ -18,11 +18,10 @@ import { checkModelServer, checkPostgres, type HealthChecks, withTimeout } from 
 import { openObserving } from "../observe/open-observing.ts";
 import { parseChatRequest } from "../turns/chat-request.ts";
 import { makeTurns } from "../turns/open-turn.ts";
-import type { AgentExtras } from "./open-agents.ts";
 import type { Config } from "./config.ts";
 import type { McpOptions } from "./open-mcp.ts";
 import { failureFacts } from "./failure-facts.ts";
-import type { Service } from "./service.ts";
+import type { AgentExtras, Service } from "./service.ts";
 import { writeServiceUrl } from "./service-url.ts";
 import { openGraph, type OpenGraph } from "./open-graph.ts";
 import { usesEmbeddingServer, usesModelServer } from "./open-models.ts";

@@ -49,10 +49,12 @@ describe("the image", () => {
 
   test("holds what was built, what that needs, and nothing else", () => {
     expect(readdirSync(image.stage().root).sort()).toEqual(["app", "data"]);
-    expect(readdirSync(image.place("/app")).sort()).toEqual(["dist", "node_modules", "package.json", "stores"]);
+    expect(readdirSync(image.place("/app")).sort()).toEqual(["LICENSE", "dist", "node_modules", "package.json", "stores"]);
     expect(readdirSync(image.place("/data"))).toEqual([]);
     const files = globSync("**/*.*", { cwd: image.place("/app") });
-    expect(files).toEqual(expect.arrayContaining(["dist/main.js.map", "stores/postgres/migrations/0001_conversations.sql"]));
+    expect(files).toEqual(
+      expect.arrayContaining(["dist/main.js.map", "dist/THIRD-PARTY-LICENSES.txt", "stores/postgres/migrations/0001_conversations.sql"]),
+    );
     expect(files.filter((file) => /\.(test|env|log)\b|(?<!\.d)\.ts$/.test(file))).toEqual([]);
     expect(readdirSync(image.place("/app/node_modules"))).toEqual(["@electric-sql"]);
   });

@@ -1,5 +1,5 @@
 import { execFile, type ChildProcess } from "node:child_process";
-import { copyFileSync, existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, existsSync, globSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
@@ -9,7 +9,10 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { pack, type Packed } from "./pack.ts";
 import { plainEnvironment, serve } from "./plain-environment.ts";
 import { freePort } from "../servers/free-port.ts";
+import { startModelServer } from "../servers/model-server.ts";
+import { killServiceProcesses, startServiceProcess } from "../servers/service-process.ts";
 import { waitUntil } from "../support/wait-until.ts";
+import { settingsOfAllTools, useEverything } from "./used-once.ts";
 
 const run = promisify(execFile);
 const root = fileURLToPath(new URL("../../", import.meta.url));
@@ -124,8 +127,10 @@ describe("the package, installed in an empty project", () => {
     async (resolution) => {
       for (const name of ["one-turn.ts", "across-sessions.ts"]) copyFileSync(`${root}examples/${name}`, path.join(project, name));
       writeFileSync(path.join(project, "all.ts"), 'export * from "conversation-graph";\n');
-      const ofNode = { types: ["node"], typeRoots: [path.join(root, "node_modules/@types")] };
-      const compilerOptions = { ...resolution, ...ofNode, target: "es2023", strict: true, skipLibCheck: false, noEmit: true };
+      // What a project for Node has, and nothing else of @types that the package did not bring.
+      for (const name of ["@types/node", "undici-types"])
+        cpSync(path.join(root, "node_modules", name), path.join(project, "node_modules", name), { recursive: true });
+      const compilerOptions = { ...resolution, types: ["node"], target: "es2023", strict: true, skipLibCheck: false, noEmit: true };
       const misuse =
         'import { startTurn } from "conversation-graph";\nstartTurn({} as never, { userId: "a", sessionId: "b", message: 3 });\n';
       writeFileSync(path.join(project, "misuse.ts"), misuse);
@@ -149,6 +154,29 @@ describe("the package, installed in an empty project", () => {
     const { stdout, stderr } = await inProject(nodeOf(version), ...types, `${name}.ts`);
     expect(stdout).toContain(says);
     expect(stderr).toBe("");
+  });
+
+  test.each(["main.js", "index.js"])("has every tool, every protocol and every reader in %s", async (file) => {
+    const script = `
+      import { createServer } from "node:http";
+      import { openService } from "conversation-graph";
+      const { PORT, ...settings } = JSON.parse(process.env.SETTINGS);
+      createServer((await openService(settings)).app).listen(Number(PORT), "127.0.0.1", () => console.log("listening on http://127.0.0.1:" + PORT));`;
+    writeFileSync(path.join(project, "serve.js"), script);
+    const main = file === "main.js" ? "node_modules/conversation-graph/dist/main.js" : "serve.js";
+    const model = await startModelServer();
+    const settings = {
+      PORT: String(await freePort()),
+      DATA_DIR: path.join(folder, `data-of-${file}`),
+      ...settingsOfAllTools(model, folder),
+    };
+    try {
+      const { url } = await startServiceProcess({ ...settings, SETTINGS: JSON.stringify(settings) }, path.join(project, main));
+      await useEverything(url, model);
+    } finally {
+      await killServiceProcesses();
+      await model.close();
+    }
   });
 
   test("npx conversation-graph tells its version and its commands, and what is wrong with others", async () => {

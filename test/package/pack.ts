@@ -13,8 +13,7 @@ export type Packed = { filename: string; size: number; files: { path: string }[]
 /** `npm pack` with its scripts on a copy of the sources that has files of an earlier build. */
 export async function pack(folder: string, env: Record<string, string>): Promise<Packed> {
   const sources = path.join(folder, "sources");
-  for (const file of [...(await listContext(root)), "README.md", "LICENSE", ".env.example"])
-    cpSync(path.join(root, file), path.join(sources, file));
+  for (const file of [...(await listContext(root)), "README.md", ".env.example"]) cpSync(path.join(root, file), path.join(sources, file));
   symlinkSync(path.join(root, "node_modules"), path.join(sources, "node_modules"));
   const earlier = ["dist/renamed-since.js", "dist/chunks/renamed-since.js", "dist/types/graph/renamed-since.d.ts"];
   for (const file of earlier) {

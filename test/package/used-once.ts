@@ -6,7 +6,7 @@ import { DOCUMENT_TYPES } from "../../memory/parsing/document.ts";
 import { DOCX, PDF, pdfOf, sampleDocx, wordParagraph } from "../memory/parsing/sample-documents.ts";
 import { ODT, PPTX, sampleOdt, samplePptx, sampleXlsx, sheetRow, XLSX } from "../memory/parsing/sample-office-files.ts";
 import type { ModelServer } from "../servers/model-server.ts";
-import { callApi, postJson, putJson } from "../support/clients/api-client.ts";
+import { callApi, putJson } from "../support/clients/api-client.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
 import { askingClient, callOf } from "../support/services/asking-agent.ts";
 
@@ -51,7 +51,6 @@ export function settingsOfAllTools(model: Pick<ModelServer, "url">, folder: stri
     OPENAI_BASE_URL: model.url,
     CHAT_MODEL: "test-chat",
     EMBEDDING_MODEL: "built-in",
-    ENABLE_KNOWLEDGE_ROUTING: "false",
     WEB_FETCH: "true",
     MCP_CONFIG,
     SECRETS_KEY,
@@ -129,7 +128,9 @@ const PROTOCOLS: [name: string, route: string, body: object, says: RegExp, heade
 async function useProtocols(url: string, model: ModelServer): Promise<void> {
   model.answer({ tokens: ["Hi."] });
   for (const [name, route, body, says, headers] of PROTOCOLS) {
-    const { status, text } = await postJson(url + route, body, headers);
+    const sent = { "content-type": "application/json", ...headers };
+    const response = await fetch(url + route, { method: "POST", headers: sent, body: JSON.stringify(body) });
+    const { status, text } = { status: response.status, text: await response.text() };
     expect({ name, status, text }).toEqual({ name, status: 200, text: expect.stringMatching(says) });
   }
 }
