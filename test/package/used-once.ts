@@ -6,7 +6,7 @@ import { DOCUMENT_TYPES } from "../../memory/parsing/document.ts";
 import { DOCX, PDF, pdfOf, sampleDocx, wordParagraph } from "../memory/parsing/sample-documents.ts";
 import { ODT, PPTX, sampleOdt, samplePptx, sampleXlsx, sheetRow, XLSX } from "../memory/parsing/sample-office-files.ts";
 import type { ModelServer } from "../servers/model-server.ts";
-import { callApi, putJson } from "../support/clients/api-client.ts";
+import { putJson } from "../support/clients/api-client.ts";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
 import { askingClient, callOf } from "../support/services/asking-agent.ts";
 
@@ -102,12 +102,15 @@ async function useTools(url: string, model: ModelServer): Promise<void> {
   );
 }
 
-/** A server of a tenant on this machine is refused when its name is looked up. */
-async function useTenantsServers(url: string): Promise<void> {
+/** A server of a tenant on this machine is refused when its name is looked up: its tools are missing. */
+async function useTenantsServers(url: string, model: ModelServer): Promise<void> {
+  const asking = askingClient({ url, model });
   expect((await putJson(`${url}/api/v1/mcp-servers/inside`, { url: "http://localhost:8000/mcp" })).status).toBe(201);
-  await callApi(`${url}/api/v1/mcp-servers/inside`);
-  const { json } = await callApi<{ problem: string | null }>(`${url}/api/v1/mcp-servers/inside`);
-  expect(json.problem).toMatch(/"localhost" does not lead to a public address/);
+  await asking.makeAgent("guest", { tools: ["mcp__inside__*"] });
+  asking.follow("Without.");
+  const { events } = await asking.ask("guest");
+  const notices = events.flatMap(({ data }) => (data.status === "notice" ? [data.content.message] : []));
+  expect(notices).toEqual([expect.stringMatching(/"localhost" does not lead to a public address/)]);
 }
 
 const USER = { user_id: "ada" };
@@ -116,11 +119,11 @@ const PARTS = [{ id: "m1", role: "user", parts: [{ type: "text", text: "Hello." 
 const MCP = { accept: "application/json, text/event-stream", "x-user-id": "ada" };
 const PROTOCOLS: [name: string, route: string, body: object, says: RegExp, headers?: Record<string, string>][] = [
   ["the own API", "/api/v1/chat/stream", { ...USER, session_id: "s", message: "Hello." }, /"status":"done"/],
-  ["completions", "/v1/chat/completions", { model: "test-chat", messages: SAID }, /"chat.completion"/],
-  ["responses", "/v1/responses", { model: "test-chat", input: "Hello." }, /"completed"/],
+  ["completions", "/v1/chat/completions", { model: "conversation-graph", messages: SAID }, /"chat.completion"/],
+  ["responses", "/v1/responses", { model: "conversation-graph", input: "Hello." }, /"completed"/],
   ["embeddings", "/v1/embeddings", { model: "any", input: "words" }, /"embedding"/],
   ["the AI SDK", "/api/v1/chat/ui-messages", { ...USER, id: "chat", messages: PARTS }, /"text-delta"/],
-  ["LangGraph", "/runs/wait", { assistant_id: "conversation", input: { messages: SAID }, metadata: USER }, /"messages"/],
+  ["LangGraph", "/langgraph/runs/wait", { assistant_id: "assistant", input: { messages: SAID }, metadata: USER }, /"messages"/],
   ["MCP", "/mcp", { jsonrpc: "2.0", id: 1, method: "tools/list" }, /core_memory_get/, MCP],
 ];
 
@@ -140,5 +143,5 @@ export async function useEverything(url: string, model: ModelServer): Promise<vo
   await useReaders(url);
   await useTools(url, model);
   await useProtocols(url, model);
-  await useTenantsServers(url);
+  await useTenantsServers(url, model);
 }
