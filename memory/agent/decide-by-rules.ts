@@ -30,7 +30,7 @@ export function makeDecideByRules({ budgetMs }: { budgetMs: number }): DecideByR
   return async function decideByRules({ memory, turns, sections, newestIn }) {
     let spentMs = 0;
     for (const [position, turn] of turns.entries()) {
-      if (spentMs > budgetMs) return position;
+      if (position > 0 && spentMs >= budgetMs) return position;
       await letOthersRun();
       const began = processorTime();
       const before = memory.contents();

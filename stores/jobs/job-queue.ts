@@ -176,7 +176,9 @@ export function makeJobQueue(database: Database): JobQueue {
     async touch(claimed) {
       const held = claimed.map(({ id, retryCount }) => ({ id, retryCount }));
       const { settled } = (await boss.touch(QUEUE, held, { db: toBossDatabase(database, "job-touch") })) as Affected;
-      return claimed.filter(({ id }) => settled?.includes(id) ?? true);
+      // pg-boss names jobs, not claims: of two of the same job only the newer one holds.
+      const isNewest = ({ id, retryCount }: ClaimedJob) => !claimed.some((other) => other.id === id && other.retryCount > retryCount);
+      return claimed.filter((claim) => (settled?.includes(claim.id) ?? true) && isNewest(claim));
     },
 
     async watch(onJobs, onError) {

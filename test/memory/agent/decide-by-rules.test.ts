@@ -8,7 +8,7 @@ const LEARNT = { profile: "Name: Ada.", preferences: "Likes tea." };
 
 test.each([
   ["every turn while they have processor time", 10_000, 2, LEARNT],
-  ["one turn, and say so, when that has used their processor time", -1, 1, { profile: "Name: Ada." }],
+  ["one turn, and say so, when that has used their processor time", 0, 1, { profile: "Name: Ada." }],
 ])("the rules read %s", async (_what, budgetMs, count, expected) => {
   const memory = workingMemory({ allowed: sections });
   expect(await makeDecideByRules({ budgetMs })({ memory, turns, sections, newestIn: new Map() })).toBe(count);

@@ -129,6 +129,7 @@ describeOnBothDatabases("the job queue", (open) => {
       await at.fail(lost, { retryAfterSeconds: 0, isLast: true });
       expect(await at.queue.touch([lost])).toEqual([]);
       expect(await at.queue.touch([current])).toEqual([current]);
+      expect(await at.queue.touch([lost, current])).toEqual([current]);
       expect(await at.queue.claim(100)).toEqual([]);
       expect(await at.settle(current)).toBe(true);
     });
