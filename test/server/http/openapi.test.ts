@@ -19,7 +19,6 @@ interface Description {
 }
 
 const KEY = "a-long-enough-key";
-const WITH_KEY = { authorization: `Bearer ${KEY}` };
 
 describe("the description of the API", () => {
   let service: TestService;
