@@ -76,7 +76,7 @@ const DeletedConversation = z.object({ id: z.string(), object: z.literal("conver
 
 export const openaiConversationOperations = operationGroup({
   tag: "OpenAI's protocol",
-  schemas: { ConversationBody, MetadataBody, ConversationObject, ItemsBody, DeletedConversation },
+  schemas: { ConversationBody, MetadataBody, ConversationObject, ConversationItem, ItemsBody, DeletedConversation },
   routes: {
     createConversation: route("POST /v1/conversations", "A conversation, with what was said before in `items`", {
       headers: ["X-User-Id"],
