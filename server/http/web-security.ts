@@ -41,7 +41,16 @@ export function allowOrigins(origins: readonly string[]): RequestHandler[] {
   const allow = cors({
     origin: origins.includes("*") ? "*" : [...origins],
     methods: ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"],
-    exposedHeaders: ["content-location", "etag", "location", "retry-after", "x-pagination-next", "x-request-id", "x-should-retry", "x-turn-id"],
+    exposedHeaders: [
+      "content-location",
+      "etag",
+      "location",
+      "retry-after",
+      "x-pagination-next",
+      "x-request-id",
+      "x-should-retry",
+      "x-turn-id",
+    ],
     maxAge: PREFLIGHT_MAX_AGE_S,
   });
   return [allowPrivateNetwork, allow];

@@ -73,7 +73,7 @@ export function makeCheckpoints({ stores }: Pick<AppParts, "stores">) {
   return {
     placeOf,
     nextOf,
-/** Makes the state behind a checkpoint the newest one: what came behind it is off the path. Throws AppError as `BranchStore.leave`. */
+    /** Makes the state behind a checkpoint the newest one: what came behind it is off the path. Throws AppError as `BranchStore.leave`. */
     async goBack(conversation: OwnedThread, { sessionId }: StoredThread, checkpointId: string): Promise<void> {
       const next = await nextOf(conversation, checkpointId);
       if (next) await branches.leave({ ...conversation, sessionId }, { editOf: next.question.id });
