@@ -210,7 +210,7 @@ describe("answers are what the description says", () => {
     await client.call("getDocsAsset", { params: { file: "start.js" } });
     const { documents } = await ask<{ documents: { id: string }[] }>("listDocuments", { params: { kb: "travel" } });
     await ask("listPassages", { params: { kb: "travel", document: documents[0]?.id ?? "none" } });
-    await ask("readDocumentAgain", { params: { kb: "travel", document: documents[0]?.id ?? "none" } });
+    await ask("readDocumentAgain", { params: { kb: "travel", document: documents[0]?.id ?? "none" } }, 202);
     await ask("deleteDocument", { params: { kb: "travel", document: documents[0]?.id ?? "none" } });
     await ask("deleteKnowledgeBase", { params: { kb: "travel" } });
     await ask("eraseConversation", { params: conversation });
