@@ -24,7 +24,7 @@ const ofUser = [
 const ofService = ["agents", "skills", "mcp-servers", "knowledge", "status", "settings", "limits", "usage", "jobs", "models"];
 
 /** Reads what there is of a user at every address, and pins the newest conversation, until `isOver`. Gives what was answered with 5xx, each once. */
-export async function lookAround({ addresses }: Network, userId: string, isOver: () => boolean): Promise<string[]> {
+export async function lookAround(network: Network, userId: string, isOver: () => boolean): Promise<string[]> {
   const faults = new Set<string>();
   const user = encodeURIComponent(userId);
 
@@ -41,7 +41,7 @@ export async function lookAround({ addresses }: Network, userId: string, isOver:
   }
 
   while (!isOver()) {
-    for (const address of addresses()) {
+    for (const address of network.addresses()) {
       const listed = (await look(address, `conversations?user_id=${user}`)) as Listed | null;
       const newest = listed?.conversations[0]?.id ?? NO_ID;
       await look(address, `conversations/${newest}`, PIN);

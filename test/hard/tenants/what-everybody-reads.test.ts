@@ -8,7 +8,8 @@ import { describeUnless } from "../../support/describe-unless.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { bearer } from "../../servers/token-issuer.ts";
-import { FOREIGN_IDS, HOLDS_NOBODYS, READS, WRITES } from "./tenant-routes.ts";
+import { FOREIGN_IDS, HOLDS_NOBODYS, READS } from "./tenant-routes.ts";
+import { WRITES } from "./tenant-writes.ts";
 import { fingerprints, readOwnedRows } from "./tenant-rows.ts";
 import { keyOf, openTenantStage, type Person, secretsIn, STRANGERS, type TenantDocument, TENANTS, tokenOf } from "./tenant-world.ts";
 

@@ -104,28 +104,6 @@ describe("recall", () => {
     expect((await recall({ ...asked, limit: 1 })).episodes).toHaveLength(1);
   });
 
-  test("gives a short question that was asked again once, so that what was told has a place", async () => {
-    const asked = Array.from({ length: 12 }, (_, time): [string, string] => [
-      time % 2 ? "Where do I live?" : "where do I live",
-      `Answer ${time}.`,
-    ]);
-    await memory.remember(exchanges(["I live in Lisbon near the river.", "Nice."], ...asked), { userId: "again" });
-    const found = await recalled("Where do I live?", { userId: "again" });
-    expect(found).toContain("I live in Lisbon near the river.");
-    expect(found.filter((message) => /where/i.test(message))).toHaveLength(1);
-  });
-
-  test("gives what the user said without an answer that was given to everything", async () => {
-    const rex = "The capital of Lisbon is Rex.";
-    const told = ["I live in Lisbon.", "My dog is called Rex.", "Where do I live?", "What is my dog called?"];
-    await memory.remember(exchanges(...told.map((message): [string, string] => [message, rex])), { userId: "rex" });
-    const { episodes } = await makeOne()({ ...request("Where do I live with my dog?"), userId: "rex", limit: 4 });
-    expect(episodes.map(({ userMessage }) => userMessage)).toEqual(expect.arrayContaining(["I live in Lisbon.", "My dog is called Rex."]));
-    const shown = episodes.flatMap((episode) => [episode, ...episode.neighbours]);
-    expect(new Set(shown.map(({ assistantMessage }) => assistantMessage))).toEqual(new Set([""]));
-    expect(shown.every(({ messageIds }) => messageIds.length === 2)).toBe(true);
-  });
-
   test("searches all conversations of the user, or one when it is named", async () => {
     await memory.remember(exchanges(["The director of my school is Mr Gomes.", "I see."]), { userId: "ada", sessionId: "other" });
     const [varda, gomes] = [expect.stringContaining("Varda"), expect.stringContaining("Gomes")];

@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { DefaultChatTransport, isToolUIPart, readUIMessageStream, type UIMessage } from "ai";
+import { isToolUIPart, readUIMessageStream } from "ai";
 import { callApi, listConversations, messagesOf, putJson } from "../../support/clients/api-client.ts";
+import { makeUiChat, said, textOf, transportTo } from "../../support/clients/ui-chat.ts";
 import { askingClient, callOf, ORDER_TOOLS, ordered } from "../../support/services/asking-agent.ts";
 import { pngUrl } from "../../support/samples/sample-pictures.ts";
 import { useServiceWithModel } from "../../support/services/service-with-model.ts";
@@ -16,55 +17,7 @@ beforeEach(async () => {
   await asking.makeAgent("asks");
 });
 
-const transportTo = (url: string, body: object = { user_id: "ada" }, headers: Record<string, string> = {}) =>
-  new DefaultChatTransport<UIMessage>({ api: `${url}/api/v1/chat/ui-messages`, body, headers });
-let chats = 0;
-const said = (text: string): UIMessage => ({ id: `u-${chats}-${text}`, role: "user", parts: [{ type: "text", text }] });
-
-/** A chat as `useChat` has it: the AI SDK's own transport and its own reading of the stream. */
-function makeChat(body: object = {}, url = opened.url) {
-  const chatId = `chat-${chats++}`;
-  const transport = transportTo(url, { user_id: "ada", ...body });
-  const messages: UIMessage[] = [];
-  async function send(
-    trigger: "submit-message" | "regenerate-message" = "submit-message",
-    { signal, messageId }: { signal?: AbortSignal | undefined; messageId?: string | undefined } = {},
-  ): Promise<UIMessage> {
-    const stream = await transport.sendMessages({ chatId, messages, trigger, messageId, abortSignal: signal });
-    const last = messages.at(-1);
-    let answer: UIMessage | undefined;
-    const states = readUIMessageStream({ stream, ...(last?.role === "assistant" ? { message: last } : {}), terminateOnError: true });
-    for await (const state of states) answer = state;
-    if (!answer) throw new Error("the stream had no message");
-    if (last?.role === "assistant") messages.pop();
-    messages.push(answer);
-    return answer;
-  }
-  return {
-    chatId,
-    transport,
-    messages,
-    send,
-    say(text: string, signal?: AbortSignal): Promise<UIMessage> {
-      messages.push(said(text));
-      return send("submit-message", { signal });
-    },
-    /** As `regenerate` of `useChat` does: the messages from there on are left out. */
-    regenerate(messageId?: string): Promise<UIMessage> {
-      const place = messageId === undefined ? messages.length - 1 : messages.findIndex(({ id }) => id === messageId);
-      messages.splice(messages[place]?.role === "assistant" ? place : place + 1);
-      return send("regenerate-message", { messageId });
-    },
-    /** As `sendMessage` of `useChat` does with the id of a message of the user. */
-    edit(place: number, text: string): Promise<UIMessage> {
-      const messageId = messages[place]?.id ?? "";
-      messages.splice(place, Infinity, { ...said(text), id: messageId });
-      return send("submit-message", { messageId });
-    },
-  };
-}
-
-const textOf = ({ parts }: UIMessage): string => parts.map((part) => (part.type === "text" ? part.text : "")).join("");
+const makeChat = (body: object = {}) => makeUiChat(opened.url, body);
 
 describe("a chat of the AI SDK", () => {
   test("is a conversation: its answer is the stored message, and history is the service's own", async () => {

@@ -20,7 +20,7 @@ async function say(content: string | null, answer: string, checkpointId?: string
 
 /** What `useStream` computes of a history, for a branch that is chosen. */
 async function shown(branch = "") {
-  const history = (await client().threads.getHistory(threadId, { limit: 50 })) as ThreadState<Record<string, unknown>>[];
+  const history = await client().threads.getHistory<Record<string, unknown>>(threadId, { limit: 50 });
   const branchContext = getBranchContext(branch, history);
   const getMessages = (values: object) => (values as StateValues).messages as never;
   const map = getMessagesMetadataMap({ initialValues: null, history, getMessages, branchContext });
@@ -82,7 +82,7 @@ describe("branches of a thread, as useStream reads its history", () => {
     expect([ids.length, new Set(ids).size]).toEqual([4, 4]);
     for (const id of ids) expect((await client().threads.getState(threadId, id)).checkpoint.checkpoint_id).toBe(id);
     const before = { configurable: { checkpoint_id: ids[0] } };
-    const rest = await client().threads.getHistory(threadId, { limit: 50, before: before as never });
+    const rest = await client().threads.getHistory(threadId, { limit: 50, before });
     expect(rest.map(({ checkpoint }) => checkpoint.checkpoint_id)).toEqual(ids.slice(1));
   });
 });

@@ -17,7 +17,7 @@ describe.each(["npm", "PyPI"] as const)("a session of the agents SDK of %s", (re
     running.model.answer(({ messages }) => ({ tokens: [`Answer to ${messages.at(-1)?.content}`] }));
   });
   const client = () => openClient(running.url, { headers: { "X-User-Id": user } });
-  const withoutId = ({ id: _id, ...item }: { id?: string | undefined }): Item => item as Item;
+  const withoutId = (item: { id?: string | undefined }): Item => ({ ...item, id: undefined }) as object as Item;
 
   async function listed(conversation: string) {
     const items: { id: string; role: string; text: string }[] = [];
