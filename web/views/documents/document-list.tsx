@@ -12,7 +12,7 @@ const LOOK_AGAIN_MS = 1_500;
 /** While the service is away. */
 const TRY_AGAIN_MS = 4_000;
 
-type DocumentRowParts = { prefix: string; document: Document } & Record<"onDelete" | "onReadAgain", () => void>;
+type DocumentRowParts = { prefix: string; document: Document } & Record<"onDelete" | "onReadAgain", () => unknown>;
 
 function DocumentRow({ prefix, document, onDelete, onReadAgain }: DocumentRowParts) {
   const t = texts.value.documents;
