@@ -1,5 +1,4 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { ThreadState } from "@langchain/langgraph-sdk";
 import { getBranchContext, getMessagesMetadataMap } from "@langchain/langgraph-sdk/ui";
 import { askingClient, callOf, ORDER_TOOLS } from "../../support/services/asking-agent.ts";
 import { useServiceWithModel } from "../../support/services/service-with-model.ts";
