@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { putJson } from "../support/clients/api-client.ts";
+import { listConversations, listMessages, putJson } from "../support/clients/api-client.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { describePage, startModelService, texts, type TestedPage } from "./tested-page.ts";
 
@@ -43,18 +43,26 @@ describePage("what is chosen for a conversation", startModelService, (on) => {
   test("Temporary begins a conversation of its own, and is told by what is stored, also in another tab", async () => {
     on.model.answer({ tokens: ["Yes."] });
     const tested = await on.open();
-    const remembers = (): unknown[] => on.model.seen.map(({ body }) => body.messages.at(-1)?.content);
+    const kept = async (): Promise<unknown[][]> => {
+      const talks = await Promise.all((await listConversations(on.url, on.user)).map(({ id }) => listMessages(on.url, id)));
+      return talks.map((messages) =>
+        messages.filter(({ role }) => role === "user").map(({ content, metadata }) => [content, metadata["remember"]]),
+      );
+    };
     await say(tested, "Remember this");
     await (await openOptions(tested)).getByLabel(texts.chat.temporary).check();
     await shows(tested, texts.chat.temporary);
     await waitUntil("a fresh thread", async () => (await tested.page.locator("article").count()) === 0);
     await say(tested, "Forget this");
-    await tested.answer.getByText(texts.chat.notRemembered).waitFor();
     await tested.follow(/Remember this/);
     await shows(tested, "");
     await say(tested, "And this");
-    expect(await tested.answer.getByText(texts.chat.notRemembered).count()).toBe(0);
-    expect(remembers()).toEqual(["Remember this", "Forget this", "And this"]);
+    const [forgotten = [], remembered = []] = await kept();
+    expect(forgotten).toEqual([["Forget this", false]]);
+    expect(remembered).toEqual([
+      ["Remember this", undefined],
+      ["And this", undefined],
+    ]);
 
     const other = await on.open();
     await other.follow(/Forget this/);
