@@ -13,11 +13,12 @@ describePage(
       await page.locator(".auth-container input").fill(KEY);
       await page.locator(".auth-container button.authorize").click();
       await page.locator("button.btn-done").click();
-      const route = page.locator("[id$=-listAgents]");
+      const route = page.locator("#operations-turns-listQuestions");
       await route.locator(".opblock-summary-control").click();
       await route.getByRole("button", { name: "Try it out" }).click();
+      await route.locator("[data-param-name=user_id] input").fill("ada");
       await route.getByRole("button", { name: "Execute" }).click();
-      const answered = route.locator(".live-responses-table td.response-col_status").first();
+      const answered = route.locator(".live-responses-table tbody td.response-col_status").first();
       await answered.waitFor();
       expect(await answered.innerText()).toContain("200");
     });
