@@ -128,8 +128,9 @@ describeStores("erasing one exchange or one archived memory", ({ database, erase
       expect(await stores.summaries.findVersion(conversation, 1)).toEqual(before);
       expect(await erase()).toMatchObject({ messages: 2, summaries: 1 });
       expect(await stores.summaries.findVersion(conversation, 1)).toBeNull();
-      expect(await stores.summaries.find(conversation)).toMatchObject({ text: "", version: 2, coveredMessageCount: 0, tokenCount: 0 });
-      const { messages } = await stores.summaries.readBacklog(conversation, 40);
+      expect(await stores.summaries.find(conversation)).toBeNull();
+      const { messages, summary: emptied } = await stores.summaries.readBacklog(conversation, 40);
+      expect(emptied).toMatchObject({ text: "", version: 2, coveredMessageCount: 0, tokenCount: 0 });
       expect(messages.map(({ id }) => id)).toEqual(idsOf(1));
       expect(await jobs("summarise")).toEqual([{ kind: "summarise", ...owner, conversationId: conversation.conversationId }]);
       const old = sampleSummary(messages[0] ?? { createdAt: new Date(), id: messageId }, { readVersion: 1 });
