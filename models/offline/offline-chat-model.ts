@@ -88,11 +88,9 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
     ...typed.flatMap(splitSentences),
   ];
   /** Of equals the last one is quoted. */
+  const quoted = (text: string): Saying => [`You said earlier: "${text}"`, `你之前说过：“${text}”`];
   const quotes: { score: number; says: Saying }[] = [
-    ...said.map((text) => ({
-      score: asks(text) || isContradicted(text, lines) ? 0 : scoreOf(text),
-      says: [`You said earlier: "${text}"`, `你之前说过：“${text}”`] as const,
-    })),
+    ...said.map((text) => ({ score: asks(text) || isContradicted(text, lines) ? 0 : scoreOf(text), says: quoted(text) })),
     ...remembered("attachments").map(({ label, text }) => ({
       score: asks(text) ? 0 : LEAD * scoreOf(text),
       says: [`"${label.slice(1, -1)}" says: "${text}"`, `“${label.slice(1, -1)}”中写道：“${text}”`] as const,
@@ -108,9 +106,13 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
       }),
     ...lines.map((line) => {
       const { isAsked, words } = answersOf(question, line);
-      const says: Saying = [`What I know about you: "${line.text}"`, `关于你，我知道：“${line.text}”`];
-      const isKnown = known.some(({ section, text }) => section === line.section && text === line.text);
-      return { score: isAsked ? Infinity : isKnown ? LEAD * scoreOf(words) : 0, says };
+      const isLine = ({ section, text }: { section: string; text: string }): boolean => section === line.section && text === line.text;
+      if (known.some(isLine)) {
+        const says: Saying = [`What I know about you: "${line.text}"`, `关于你，我知道：“${line.text}”`];
+        return { score: isAsked ? Infinity : LEAD * scoreOf(words), says };
+      }
+      const told = typed.flatMap(splitSentences).findLast((text) => linesAfter(known, [text]).some(isLine)); // what taught it
+      return { score: isAsked ? Infinity : 0, says: quoted(told ?? line.text) };
     }),
   ];
   return quotes.reduce((best, quote) => (quote.score > 0 && quote.score >= best.score ? quote : best), { score: 0, says: NOTHING }).says;

@@ -25,6 +25,9 @@ const FAULTS: [name: string, script: ModelScript, code: string, says: RegExp, ca
   ["drops the connection before a word", { tokens: [], ending: "cut" }, "model_unavailable", /cannot be reached/, 2],
 ];
 
+/** Asking again is no use. */
+const FINAL = ["model_refused", "model_unauthorized", "model_not_found"];
+
 function expectOneError(events: ReceivedEvent[], code: string, says: RegExp): void {
   const terminal = events.filter(({ data }) => data.status === "done" || data.status === "error");
   expect(terminal).toHaveLength(1);
@@ -32,7 +35,7 @@ function expectOneError(events: ReceivedEvent[], code: string, says: RegExp): vo
   expect(contentOf(events, "error")).toEqual({
     code,
     message: expect.stringMatching(says),
-    retryable: !["model_refused", "model_unauthorized"].includes(code),
+    retryable: !FINAL.includes(code),
   });
   expect(JSON.stringify(events)).not.toMatch(RAW);
 }
@@ -67,14 +70,18 @@ describe("a turn whose model", () => {
     },
   );
 
-  test.each(FAULTS)("%s is a plain 503 with the same code for who waits for the whole answer", async (session, script, code, says) => {
-    running.model.answer(script);
-    const refused = await postJson(`${running.url}/api/v1/chat`, ask(`${session}, whole`));
-    expectRefusal(refused, { status: 503, code, says });
-    expect(refused.text).not.toMatch(RAW);
-    expect(refused.headers.get("retry-after")).toBe("1");
-    expect(refused.headers.get("x-turn-id")).toEqual(expect.any(String));
-  });
+  test.each(FAULTS)(
+    "%s is a plain 503, or 422 where another try is no use, with the same code for who waits for the whole answer",
+    async (session, script, code, says) => {
+      running.model.answer(script);
+      const refused = await postJson(`${running.url}/api/v1/chat`, ask(`${session}, whole`));
+      const isFinal = FINAL.includes(code);
+      expectRefusal(refused, { status: isFinal ? 422 : 503, code, says });
+      expect(refused.text).not.toMatch(RAW);
+      expect(refused.headers.get("retry-after")).toBe(isFinal ? null : "1");
+      expect(refused.headers.get("x-turn-id")).toEqual(expect.any(String));
+    },
+  );
 
   test("stops at its limit of tokens has answered completely", async () => {
     running.model.answer({ tokens: TOKENS, ending: "length" });

@@ -171,6 +171,7 @@ describe("answers are what the description says", () => {
     await ask("getModel", { params: { id: "conversation-graph" } });
     const made = await ask<{ id: string }>("createConversation", { body: { metadata: { of: "a test" } } });
     await ask("addItems", { params: made, body: { items: [{ role: "user", content: "I like junipers" }] } });
+    await ask("changeOpenAIConversation", { params: made, body: { metadata: { of: "another test" } } });
     const asked = await ask<{ id: string }>("createResponse", { body: { input: "Which tree?", conversation: made.id } });
     await ask("createResponse", { body: { input: "And now?", previous_response_id: asked.id, stream: true } });
     await ask("createResponse", { body: { input: "And now?", previous_response_id: "resp_none" } }, 400);
@@ -181,7 +182,10 @@ describe("answers are what the description says", () => {
     await ask("cancelResponse", response);
     await ask("deleteResponse", response);
     await ask("getOpenAIConversation", { params: made });
-    await ask("listItems", { params: made });
+    const { data: items } = await ask<{ data: { id: string }[] }>("listItems", { params: made });
+    const last = { params: { ...made, item: items[0]?.id ?? "none" } };
+    await ask("getItem", last);
+    await ask("deleteItem", last);
     await ask("deleteOpenAIConversation", { params: made });
   });
 

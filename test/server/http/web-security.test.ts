@@ -128,7 +128,8 @@ describe("pages of other origins", () => {
     expect([answer.status, allowed(answer)]).toEqual([status, OTHER_PAGE]);
     expect(answer.headers.get("vary")).toContain("Origin");
     const exposed = answer.headers.get("access-control-expose-headers")?.split(",").sort();
-    expect(exposed).toEqual(["content-location", "etag", "location", "retry-after", "x-pagination-next", "x-request-id", "x-turn-id"]);
+    const ours = ["x-pagination-next", "x-request-id", "x-should-retry", "x-turn-id"];
+    expect(exposed).toEqual(["content-location", "etag", "location", "retry-after", ...ours]);
   });
 
   test.each([
