@@ -6,7 +6,7 @@ import { decodeCursor, type PageRequest } from "../../stores/page.ts";
 import { isTooDeep, MAX_LEVELS } from "../../text/nesting.ts";
 import { LONGEST_INSTRUCTIONS } from "../../turn/context.ts";
 
-const MAX_PROBLEMS = 50;
+export const MAX_PROBLEMS = 50;
 const MAX_NAME_CHARACTERS = 200;
 /** Nested ones included; ten times what the largest import needs. */
 export const MAX_VALUES = 500_000;

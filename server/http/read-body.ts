@@ -2,7 +2,7 @@ import express, { type NextFunction, type Request, type RequestHandler, type Res
 import { isUtf8 } from "node:buffer";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../errors/app-error.ts";
-import { HALF_PAIR, MAX_VALUES } from "./parse-request.ts";
+import { HALF_PAIR, MAX_PROBLEMS, MAX_VALUES } from "./parse-request.ts";
 
 /** Their bodies spell surrogates: `\ud83d`. */
 const spellSurrogates = new WeakSet<IncomingMessage>();
@@ -13,26 +13,28 @@ function checkBytes(request: IncomingMessage, _response: ServerResponse, body: B
   if (body.includes("\\ud") || body.includes("\\uD")) spellSurrogates.add(request);
 }
 
-/** The first text or name of a field with half a surrogate pair; null too when there are more values than a request may hold. Not recursive. */
-function findHalfPair(body: unknown): string | null {
+/** The texts and names of fields with half a surrogate pair, up to fifty; none when there are more values than a request may hold. Not recursive. */
+function findHalfPairs(body: unknown): string[] {
+  const found: string[] = [];
   const waiting: { value: unknown; path: string }[] = [{ value: body, path: "" }];
-  for (let next = waiting.pop(); next; next = waiting.pop()) {
+  for (let next = waiting.pop(); next && found.length < MAX_PROBLEMS; next = waiting.pop()) {
     const { value, path } = next;
-    if (typeof value === "string" && !value.isWellFormed()) return path;
+    if (typeof value === "string" && !value.isWellFormed()) found.push(path);
     if (typeof value !== "object" || value === null) continue;
     for (const [name, inner] of Array.isArray(value) ? value.entries() : Object.entries(value)) {
       const place = path === "" ? String(name) : `${path}.${name}`;
-      if (typeof name === "string" && !name.isWellFormed()) return place;
-      if (waiting.push({ value: inner, path: place }) > MAX_VALUES) return null;
+      if (typeof name === "string" && !name.isWellFormed()) found.push(place);
+      if (waiting.push({ value: inner, path: place }) > MAX_VALUES) return [];
     }
   }
-  return null;
+  return found;
 }
 
 /** Postgres stores no half pair. */
 function refuseHalfPairs(request: Request): AppError | undefined {
-  const place = spellSurrogates.has(request) ? findHalfPair(request.body) : null;
-  return place === null ? undefined : AppError.invalid([{ field: place.slice(0, 200).toWellFormed() || "body", problem: HALF_PAIR }]);
+  const places = spellSurrogates.has(request) ? findHalfPairs(request.body).slice(0, MAX_PROBLEMS) : [];
+  const problems = places.map((place) => ({ field: place.slice(0, 200).toWellFormed() || "body", problem: HALF_PAIR }));
+  return problems.length > 0 ? AppError.invalid(problems) : undefined;
 }
 
 /** express.json would ignore such a body. */
