@@ -1,4 +1,4 @@
-import { globSync, readFileSync } from "node:fs";
+import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import everything from "./jest.config.js";
 
@@ -25,7 +25,7 @@ function needsSetup(file, seen = new Set()) {
   const source = readFileSync(file, "utf8");
   if (OF_THE_SETUP.test(source)) return true;
   const imported = [...source.matchAll(/from "(\.[^"]+)"/g)].map(([, name]) => path.join(path.dirname(file), name));
-  return imported.some((name) => /^(test|benchmarks)\//.test(name) && needsSetup(name, seen));
+  return imported.some((name) => /^(test|benchmarks)\//.test(name) && existsSync(name) && needsSetup(name, seen));
 }
 
 const tests = globSync("test/**/*.test.ts").filter((file) => !SLOW.some((slow) => file.startsWith(slow)));

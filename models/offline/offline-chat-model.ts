@@ -63,6 +63,10 @@ const askedIn = (prompt: readonly BaseMessage[]): string => prompt[placeOfQuesti
 const resultsIn = (prompt: readonly BaseMessage[]): BaseMessage[] =>
   prompt.slice(placeOfQuestion(prompt) + 1).filter(({ type }) => type === "tool");
 
+/** Words for what was otherwise before. */
+const TELLS_CHANGE =
+  /\b(?:moved?|moving|changed?|switched|renamed|now|not|longer|wrong|actually|instead|forget)\b|现在|搬|改|换|不再|不是|忘|错/iu;
+
 function findAnswer(prompt: readonly BaseMessage[]): Saying {
   if (prompt.at(-1)?.type === "ai") return ALL;
   const { rest: question, fences: recalled } = readFences(askedIn(prompt));
@@ -80,8 +84,11 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
     ...remembered("user_wishes").map(({ text }) => ({ section: WISHES, text })),
   ];
   const typed = earlier.flatMap(({ type, text }) => (type === "human" ? [text] : []));
-  /** Core memory is late: the window goes before it. */
-  const lines = linesAfter(known, typed);
+  /** Core memory is late: what the window changes goes before it. Who only says a thing may have corrected core memory since. */
+  const lines = linesAfter(
+    known,
+    typed.filter((text) => known.length === 0 || TELLS_CHANGE.test(text)),
+  );
   const said = [
     ...remembered("conversation_summary").flatMap(({ text }) => SUMMARISED.exec(text)?.[1] ?? []),
     ...remembered("earlier_exchanges").flatMap(({ label, text }) => (ASKED.test(label) ? [text] : [])),

@@ -62,7 +62,7 @@ describe("a loop", () => {
 
   test("has what stood before it made anew, for what its own messages leave, when that is not enough", async () => {
     const { messages, tokens } = await fitLoop(loop, 300, 100);
-    const left = 300 - tokensOfMessages(messages.slice(1));
+    const left = Math.max(0, 300 - tokensOfMessages(messages.slice(1)));
     expect(messages[0]?.text).toBe(`made for ${left}`);
     expect(tokens).toBe(tokensOfMessages(messages) + 100);
   });

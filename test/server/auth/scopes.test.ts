@@ -9,7 +9,7 @@ import { useTestService } from "../../support/services/service.ts";
 const READ = bearer("key-that-reads");
 const WRITE = bearer("key-that-writes");
 /** What needs no key: health, and the page with its files, which hold nothing of anybody. */
-const OPEN = ["/healthz", "/readyz", "/api/v1/health", "/", "/assets/:file", "/mcp/signed-in"];
+const OPEN = ["/healthz", "/readyz", "/api/v1/health", "/", "/assets/:file", "/mcp/signed-in", "/docs", "/docs/:file", "/openapi.json"];
 /** Reads and writes by its body: mcp-over-http.test.ts. */
 const MCP = "/mcp";
 /** Of the whole service: for a key of scope admin. */

@@ -41,7 +41,7 @@ describe("the memory agent with a model and an archive", () => {
   });
 
   test("is given what is known and what was said: no summary, no recalled episodes, no incomplete turns", async () => {
-    const imported = await running.bring(user, importedTurns([["My favourite director is Agnès Varda.", "A fine choice."]]));
+    const imported = await running.bring(user, importedTurns([["Agnès Varda is a director whose films I watch.", "A fine choice."]]));
     await running.settle(imported.conversation_id);
     await running.write(user, "goals", "To sail");
     running.answer(() => ({ tokens: ["half an ans"], ending: "cut" }));
@@ -85,7 +85,11 @@ describe("the memory agent with a model and an archive", () => {
   });
 
   test("finds in its archive what a turn would recall, in the same order", async () => {
-    const said = ["I am allergic to peanuts.", "My favourite director is Agnès Varda.", "The director of my choir is called Tom."];
+    const said = [
+      "Peanuts are in many sauces.",
+      "Agnès Varda is a director whose films I watch.",
+      "The director of my choir is called Tom.",
+    ];
     const turns = [...said, "I watched a film by a director from Porto."].map((message) => [message, "Noted."] as const);
     const imported = await running.bring(user, importedTurns(turns));
     await running.settle(imported.conversation_id);

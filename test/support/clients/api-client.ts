@@ -63,10 +63,16 @@ export async function listConversations(url: string, userId: string, headers: Re
   return (await callApi<{ conversations: ListedConversation[] }>(address, { headers })).json.conversations;
 }
 
-/** All that is stored of a conversation, at most 200 messages. */
+/** All that is stored of a conversation, page by page. */
 export async function listMessages(url: string, conversationId: string, headers: Record<string, string> = {}): Promise<ListedMessage[]> {
   const address = `${url}/api/v1/conversations/${conversationId}/messages?limit=200`;
-  return (await callApi<{ messages: ListedMessage[] }>(address, { headers })).json.messages;
+  const all: ListedMessage[] = [];
+  for (let after = ""; ;) {
+    const { json } = await callApi<{ messages?: ListedMessage[]; next?: string | null }>(address + after, { headers });
+    all.push(...(json.messages ?? []));
+    if (!json.next) return all;
+    after = `&after=${json.next}`;
+  }
 }
 
 export async function messagesOf(url: string, userId: string, sessionId: string): Promise<ListedMessage[]> {
