@@ -12,10 +12,11 @@ export default {
   globalTeardown: "<rootDir>/test/support/global-teardown.ts",
   // Only a test that hangs reaches it: on a busy machine tests take ten times as long as on a quiet one.
   testTimeout: 300_000,
-  // With --coverage, as in .ci/run: what the tests run of the nodes, file by file. Less than 90 % fails.
+  // With --coverage, as in .ci/run: what Jest's own processes run of the nodes, file by file. Jest does not see what services of dist/ run:
+  // docs/decisions/0100-tests-over-http-start-what-is-built.md
   collectCoverageFrom: ["nodes/**/*.ts"],
   coverageReporters: ["text"],
-  coverageThreshold: { global: { statements: 90, branches: 90, functions: 90, lines: 90 } },
+  coverageThreshold: { global: { statements: 65, branches: 58, functions: 68, lines: 66 } },
   testSequencer: "<rootDir>/test/support/slowest-first.js",
   // On two cores: more than half of the time tests wait for servers, processes and retries.
   maxWorkers: 4,

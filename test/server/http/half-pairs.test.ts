@@ -1,6 +1,7 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { postJson } from "../../support/clients/api-client.ts";
 import { addressOf, type AppRoute, routesOfService } from "../../support/clients/app-routes.ts";
+import { IN_THIS_PROCESS } from "../../support/services/serve-library.ts";
 import { useTestService } from "../../support/services/service.ts";
 
 const UUID = "00000000-0000-7000-8000-000000000000";
@@ -13,7 +14,7 @@ const BODIES: [where: string, body: string, field: string][] = [
 ];
 
 describe("half of a surrogate pair", () => {
-  const service = useTestService({ ENABLE_CORE_MEMORY: "true" });
+  const service = useTestService({ ENABLE_CORE_MEMORY: "true" }, IN_THIS_PROCESS);
   let routes: AppRoute[];
   beforeAll(async () => void (routes = (await routesOfService(service.url)).filter(({ method }) => TAKES_BODY.has(method))));
 
