@@ -133,8 +133,8 @@ describe("a turn of another process on the same Postgres", () => {
 
   test("goes on when the process that waits for its end stops, which says so", async () => {
     here.model.answer({ tokens: WORDS, betweenMs: 300 });
-    const { turnId, ended } = await startThere();
     const stopping = await openTestService({ DATABASE_URL: database.url, OPENAI_BASE_URL: here.model.url });
+    const { turnId, ended } = await startThere();
     const followed = streamTurn(stopping.url, turnId, { lastEventId: "3.10" });
     await expect(getTurn(stopping.url, turnId)).resolves.toMatchObject({ json: { state: "running" } });
     await stopping.close();
