@@ -66,26 +66,27 @@ export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob>
         const next = await unread.next(owner, MAX_MESSAGES);
         if ((!next || next.isBehind) && (await followPaths(owner))) continue;
         if (!next) return;
-        const batch = takeBatch(next, readingTokens);
-        if (!batch) return;
-        const { turns } = batch;
+        const exchanges = toExchanges(next.messages);
+        const fitting = exchangesThatFit(exchanges, readingTokens);
+        const turns = fitting.flatMap(toTurns);
+        const messageIds = turns.map(({ messageId }) => messageId);
         const known = await coreMemory.loadLines(owner);
         const memory = makeToolRunner({
           conversationId: next.conversationId,
           sections: known,
           allowed: sections,
-          leftOut: batch.read.again ? await coreMemory.leftOutByPeople(owner, batch.read.again) : new Set(),
+          leftOut: next.again ? await coreMemory.leftOutByPeople(owner, messageIds) : new Set(),
           search: recall && makeSearch(recall, owner, signal),
         });
         const newestIn = new Map(known.map(({ section, saidAt }) => [section, saidAt]));
-        const count = turns.length > 0 && (await decide({ memory, turns, sections, newestIn }, signal));
+        const count = turns.length > 0 ? (await decide({ memory, turns, sections, newestIn }, signal)) || turns.length : 0;
         signal.throwIfAborted();
-        const done = count ? (takeBatch(next, readingTokens, count) ?? batch) : batch;
+        const done = readUpTo(next, exchanges, exchangesOf(fitting, count));
+        if (!done) return;
         const result = memory.result();
         const outcome = await unread.save(owner, done.read, done.through, result);
         if (outcome === "saved") reportOperations(observer, result);
-        const putOff = turns.length - done.turns.length;
-        if (putOff > 0) observer.tell({ happened: "turns_put_off", turns: putOff });
+        if (count < turns.length) observer.tell({ happened: "turns_put_off", turns: turns.length - count });
         if (outcome !== "stale") return;
       }
       throw new AppError("turn_superseded", "The core memory changed each time while the memory agent was deciding.");
@@ -99,30 +100,28 @@ export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob>
   };
 }
 
-interface Batch {
-  turns: TurnToRead[];
-  /** Without what is read later. */
-  read: UnreadConversation;
-  /** Null: turns that are read again move no cursor. */
-  through: Cursor | null;
+/** How many of the exchanges have the first `count` turns. */
+function exchangesOf(exchanges: readonly ReadExchange[], count: number): number {
+  let turns = 0;
+  const end = exchanges.findIndex((exchange) => (turns += toTurns(exchange).length) > count);
+  return end < 0 ? exchanges.length : end;
 }
 
-/** The oldest unread turns that fit, and no more than `most`; null when there is none. */
-function takeBatch(unread: UnreadConversation, readingTokens: number, most = Infinity): Batch | null {
-  const exchanges = toExchanges(unread.messages);
-  let count = 0;
-  const fitting = exchangesThatFit(exchanges, readingTokens);
-  const end = fitting.findIndex((exchange) => (count += toTurns(exchange).length) > most);
-  const taken = end < 0 ? fitting : fitting.slice(0, end);
-  const turns = taken.flatMap(toTurns);
+/** What is read when the first `count` exchanges are: without later ones, and the new cursor; null: turns read again move none. */
+function readUpTo(
+  unread: UnreadConversation,
+  exchanges: readonly ReadExchange[],
+  count: number,
+): { read: UnreadConversation; through: Cursor | null } | null {
+  const later = exchanges.slice(count);
   if (unread.again) {
     // What is gone, or has no answer, counts as read.
-    const later = new Set(exchanges.slice(taken.length).map((exchange) => firstMessageOf(exchange).id));
-    const read = { ...unread, again: unread.again.filter((id) => !later.has(id)), messages: taken.map(({ anchor }) => anchor) };
-    return { turns, read, through: null };
+    const ids = new Set(later.map((exchange) => firstMessageOf(exchange).id));
+    const messages = exchanges.slice(0, count).map(({ anchor }) => anchor);
+    return { read: { ...unread, again: unread.again.filter((id) => !ids.has(id)), messages }, through: null };
   }
-  const last = (taken.length < exchanges.length && taken.at(-1)?.anchor) || unread.messages.at(-1);
-  return last ? { turns, read: unread, through: { createdAt: last.createdAt, id: last.id } } : null;
+  const last = later.length > 0 ? exchanges[count - 1]?.anchor : unread.messages.at(-1);
+  return last ? { read: unread, through: { createdAt: last.createdAt, id: last.id } } : null;
 }
 
 /** A longer message is shortened in the prompt of a reading. */
