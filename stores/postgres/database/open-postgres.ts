@@ -3,7 +3,7 @@ import { Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../../errors/app-error.ts";
 import type { Database, Deadlines, Listener } from "./database.ts";
-import { startEventLoopTimer } from "../../../models/deadlines.ts";
+import { startEventLoopTimer } from "../../../observe/event-loop-timer.ts";
 import { makePooledDatabase } from "./pooled-database.ts";
 
 /** The driver parses input unguarded: bytes of another protocol would end the process. Here they end the connection. */

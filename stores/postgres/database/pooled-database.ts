@@ -1,8 +1,8 @@
 import type pg from "pg";
 import { AppError } from "../../../errors/app-error.ts";
-import { startEventLoopTimer } from "../../../models/deadlines.ts";
+import { startEventLoopTimer } from "../../../observe/event-loop-timer.ts";
 import type { Database, Deadlines, Listener, Queryable, Statement } from "./database.ts";
-import { isStalePlan, ReplyLost, toConnectionError, toStatementError } from "./storage-errors.ts";
+import { ReplyLost, StalePlan, toConnectionError, toStatementError } from "./storage-errors.ts";
 
 /** The server gives up first, so that no abandoned statement is carried out. */
 const SERVER_SHARE = 0.8;
@@ -103,7 +103,7 @@ async function withClient<Result>(
         forgetServerTimeouts(client);
         if (cause instanceof RolledBack) throw cause;
         const error = toStatementError(cause);
-        if (error instanceof ReplyLost) broken ??= error;
+        if (error instanceof ReplyLost || error instanceof StalePlan) broken ??= error;
         throw error;
       }
     },
@@ -121,7 +121,7 @@ async function runAlone<Row>(client: Queryable, statement: Statement): Promise<R
   try {
     return await client.query<Row>(statement);
   } catch (error) {
-    if (error instanceof ReplyLost && isStalePlan(error.cause)) return client.query<Row>({ ...statement, name: "" });
+    if (error instanceof StalePlan) return client.query<Row>({ ...statement, name: "" });
     if (!statement.values && !(error instanceof ReplyLost)) await client.query({ text: ROLLBACK }).catch(() => undefined);
     throw error;
   }

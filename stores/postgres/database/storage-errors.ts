@@ -22,6 +22,13 @@ export class ReplyLost extends AppError {
   }
 }
 
+/** A prepared statement is from before a migration: it was not carried out. Its connection has other such statements. */
+export class StalePlan extends AppError {
+  constructor(cause: unknown) {
+    super("storage_unavailable", "The tables of the database have just changed. Send the request again.", { cause });
+  }
+}
+
 /** PGlite has its own error class, so `instanceof` does not serve. */
 function sqlState(error: unknown): string | undefined {
   if (!(error instanceof Error) || !("severity" in error) || !("code" in error)) return undefined;
@@ -57,15 +64,17 @@ export function toConnectionError(error: unknown): AppError {
   return new AppError("storage_unavailable", sqlState(error)?.startsWith("53") ? FULL : AWAY, { cause: error });
 }
 
-/** A prepared statement is from before a migration: it was not carried out, and has to be prepared anew. */
-export function isStalePlan(error: unknown): boolean {
+function isStalePlan(error: unknown): boolean {
   return sqlState(error) === "0A000" && (error as { routine?: string }).routine === "RevalidateCachedQuery";
 }
 
-/** Of a sent statement: ReplyLost when its outcome is unknown, `storage_unavailable` when the server cannot work, else the error itself. */
+/**
+ * Of a sent statement: ReplyLost when its outcome is unknown, StalePlan, `storage_unavailable` when the server cannot work, else the error
+ * itself.
+ */
 export function toStatementError(error: unknown): unknown {
   const state = sqlState(error);
-  if (isStalePlan(error)) return new ReplyLost(error); // its connection has other such statements
+  if (isStalePlan(error)) return new StalePlan(error);
   if (error instanceof AppError || (state !== undefined && !CONNECTION_OVER.test(state) && !SERVER_TROUBLE.test(state))) return error;
   return state === undefined || CONNECTION_OVER.test(state) ? new ReplyLost(error) : toConnectionError(error);
 }
