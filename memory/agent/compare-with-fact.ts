@@ -37,6 +37,6 @@ export function compareWithFact(line: string, { section, text }: RuleLine): "sam
   const found = wanted.filter((word) => own.has(word));
   const hasNumbers = wanted.every((word) => !/\p{N}/u.test(word) || own.has(word));
   if (found.length === 0 || found.length * 2 < wanted.length || !hasNumbers) return "neither";
-  if (fact?.topic !== "taste") return "same";
+  if (!fact?.intent.no) return "same";
   return NEGATIVE.test(statementOf(line, found)) === (fact.holds === "no") ? "same" : "opposite";
 }

@@ -39,9 +39,7 @@ export function makeDecideByRules({ budgetMs }: { budgetMs: number }): DecideByR
       const decided = decide(false).filter(({ section }) => !isOlder(section));
       const additions = sections.some(isOlder) ? decide(true).filter(({ section }) => isOlder(section)) : [];
       spentMs += processorTime() - began;
-      for (const { section, lines, reason } of [...decided, ...additions]) {
-        if (sections.includes(section)) memory.write({ section, lines, reason }, turn);
-      }
+      for (const written of [...decided, ...additions]) if (sections.includes(written.section)) memory.write(written, turn);
     }
     return turns.length;
   };

@@ -113,8 +113,8 @@ export function makeToolRunner({ conversationId, sections, allowed, leftOut, sea
     },
     /** Writes a section as rules decided it on one message. */
     write(decided: DecidedSection, source: SourceMessage): void {
-      const { section, lines, reason } = decided;
-      const call = { name: "core_memory_update", arguments: { section, content: lines.map(({ text }) => text).join("\n"), reason } };
+      const content = decided.lines.map(({ text }) => text).join("\n");
+      const call = { name: "core_memory_update", arguments: { section: decided.section, content } };
       const checked = check(call);
       if ("refused" in checked) logRefused(call, checked.refused, [source]);
       else drafts.write(decided, source);

@@ -27,7 +27,6 @@ export interface DecidedSection {
   section: string;
   /** Repeated: it was said again. */
   lines: readonly { text: string; isRepeated?: boolean | undefined }[];
-  reason: string;
 }
 
 export interface SectionDraftsParts {
@@ -135,7 +134,7 @@ export function makeSectionDrafts({ conversationId, sections, leftOut }: Section
     },
 
     /** Gives a section the lines that rules decided on one message. */
-    write({ section, lines, reason }: DecidedSection, source: SourceMessage): void {
+    write({ section, lines }: DecidedSection, source: SourceMessage): void {
       const before = draftOf(section).lines;
       const content = withoutLeftOut(before, lines.map(({ text }) => text).join("\n"));
       const { after, added, removed } = diffLines(before, content);
@@ -146,7 +145,8 @@ export function makeSectionDrafts({ conversationId, sections, leftOut }: Section
       }
       if (added.length + removed.length === 0) return;
       const removedBy = new Map(removed.map((line) => [lineKey(line.content), [source.messageId]]));
-      record({ section, content, reason, lines: after, sources: [source], removedBy });
+      const said = [...removed.map((line) => `removed "${line.content}"`), ...added.map((line) => `added "${line.content}"`)];
+      record({ section, content, reason: `The user said so: ${said.join(", ")}`, lines: after, sources: [source], removedBy });
     },
 
     result(): Pick<ReadingResult, "changes" | "repeated"> {

@@ -10,7 +10,7 @@ import { splitSentences } from "../../text/split-sentences.ts";
 import { asks, tellsOfOneself } from "../../text/telling-or-asking.ts";
 import { WISHES } from "../../turn/state.ts";
 import { answersOf, isContradicted, linesAfter } from "./decide-sections.ts";
-import { readMessage } from "./read-message.ts";
+import { readMessage, tellsChange } from "./read-message.ts";
 import { weightOf } from "./hashed-embedder.ts";
 import { type OfferedTool, type OfflineCall, offlineCalls } from "./offline-calls.ts";
 
@@ -63,10 +63,6 @@ const askedIn = (prompt: readonly BaseMessage[]): string => prompt[placeOfQuesti
 const resultsIn = (prompt: readonly BaseMessage[]): BaseMessage[] =>
   prompt.slice(placeOfQuestion(prompt) + 1).filter(({ type }) => type === "tool");
 
-/** Words for what was otherwise before. */
-const TELLS_CHANGE =
-  /\b(?:moved?|moving|changed?|switched|renamed|now|not|longer|wrong|actually|instead|forget)\b|现在|搬|改|换|不再|不是|忘|错/iu;
-
 function findAnswer(prompt: readonly BaseMessage[]): Saying {
   if (prompt.at(-1)?.type === "ai") return ALL;
   const { rest: question, fences: recalled } = readFences(askedIn(prompt));
@@ -85,10 +81,7 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
   ];
   const typed = earlier.flatMap(({ type, text }) => (type === "human" ? [text] : []));
   /** Core memory is late: what the window changes goes before it. Who only says a thing may have corrected core memory since. */
-  const lines = linesAfter(
-    known,
-    typed.filter((text) => known.length === 0 || TELLS_CHANGE.test(text)),
-  );
+  const lines = linesAfter(known, known.length === 0 ? typed : typed.filter(tellsChange));
   const said = [
     ...remembered("conversation_summary").flatMap(({ text }) => SUMMARISED.exec(text)?.[1] ?? []),
     ...remembered("earlier_exchanges").flatMap(({ label, text }) => (ASKED.test(label) ? [text] : [])),

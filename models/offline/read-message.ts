@@ -1,21 +1,15 @@
 import { LINE_BREAK, splitSentences } from "../../text/split-sentences.ts";
 import { WISHES } from "../../turn/state.ts";
-import { type Fact, FORMS, type Intent, TIMES } from "./intents.ts";
-import { readWish } from "./read-wish.ts";
+import { type Fact, FORMS, type Intent, negated, NOTE, OTHERWISE } from "./intents.ts";
 import { isOf, SMALL_WORDS } from "./value-kinds.ts";
 
 const LEADS =
   /^(?:(?:hi|hello|hey|there|and|but|so|well|also|oh|ok|okay|actually|anyway|sorry|no|wait|correction|by the way|just so you know|turns out|i (?:was wrong|changed (?:my mind|jobs)|meant?)|(?:that was )?wrong|yesterday|last (?:week|month|year))(?:[ ,:]+|$))*/i;
-const CHINESE_LEADS = new RegExp(
-  `^(?:你好|您好|大家好|嗨|对了|其实|另外|还有|而且|抱歉|不好意思|但是?|不过|然后|那个|嗯|不对|(?:我?[说搞])?错了|更正一下|我改主意了|我?换(?:了?个)?(?:工作|方案)了?|不是$|把(?=我的)|比起\\p{Script=Han}{1,6}(?=我)|${TIMES})*`,
-  "u",
-);
-const TIME =
-  "(?:last|this) (?:week|month|year|spring|summer|autumn|fall|winter|night)|(?:in|on) (?:january|february|march|april|may|june|july|august|september|october|november|december|\\d{4}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekends)|(?:a|two|three|\\d{1,2}) (?:day|week|month|year)s? ago|(?:for (?:two|three|ten|\\d{1,2}) years|since) ?.{0,20}";
-const END = new RegExp(
-  `(?:, without .{1,30}|,? (?:now|too|as well|again|instead|a lot|very much|so much|these days|lately|recently|at the moment|by the way|for work|as of .{1,20}|with my .{1,30}|any ?more|any longer|${TIME}))$`,
-  "i",
-);
+const CHINESE_LEADS =
+  /^(?:你好|您好|大家好|嗨|对了|其实|另外|还有|而且|抱歉|不好意思|但是?|不过|然后|那个|嗯|不对|(?:我?[说搞])?错了|更正一下|我改主意了|我?换(?:了?个)?(?:工作|方案)了?|不是$|把(?=我的)|比起\p{Script=Han}{1,6}(?=我))*/u;
+/** What stands behind a value. */
+const END =
+  /(?:, without .{1,30}|,? (?:now|too|as well|again|instead|a lot|very much|so much|these days|lately|recently|at the moment|by the way|for work|as of .{1,20}|with my .{1,30}|any ?more|any longer|(?:last|this) (?:week|month|year|spring|summer|autumn|fall|winter|night)|(?:in|on) (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{4}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekends)|(?:a|two|three|\d{1,2}) (?:day|week|month|year)s? ago|(?:for (?:two|three|ten|\d{1,2}) years|since) ?.{0,20})){1,3}$/i;
 
 /** Neither tags nor templates, code, addresses or line breaks. */
 const ORDINARY = /^[\p{L}\p{M}\p{N} '&+.,%°-]{1,120}$/u;
@@ -26,18 +20,13 @@ const COMMANDS =
 const FULL_FORMS: [RegExp, string][] = [
   [/\bi'm\b|\bim\b/gi, "I am"],
   [/(?<=\b(?:i|we))'ve\b/gi, " have"],
-  [/(?<=\bi)'ll\b/gi, " will"],
-  [/(?<=\bi)'d\b/gi, " would"],
+  [/\b(?:am|are|have|have been)(?: \w+)? (work|liv)(?:ing|ed)\b/gi, "$1"],
   [/'s (?=(?:called|named)\b)|(?<=\bname)'s\b/gi, " is "],
   [/\bdon'?t\b/gi, "do not"],
   [/\bstopped (eat|drink)ing\b/gi, "do not $1"],
-  [/\bcan(?:'t|not)\b/gi, "can not"],
   [/是纯?素食(?:主义)?者/gu, "吃素"],
 ];
-
-function inFull(clause: string): string {
-  return FULL_FORMS.reduce((full, [short, long]) => full.replace(short, long), clause);
-}
+const inFull = (clause: string): string => FULL_FORMS.reduce((full, [short, long]) => full.replace(short, long), clause);
 
 const isPlain = (value: string): boolean => /[\p{L}\p{N}]/u.test(value) && ORDINARY.test(value.normalize("NFC")) && !COMMANDS.test(value);
 
@@ -49,6 +38,12 @@ function listed(value: string): string[] {
   return isOne ? [value] : parts.slice(0, 6);
 }
 
+/** "Hi, I'm Ada" gives a name, "I'm Ada" may be anything. */
+const INTRODUCTIONS: [RegExp, string][] = [
+  [/(?<=^(?:Hi|hi|Hello|hello|Hey|hey)\b[^,]*, )I(?:'m| am) (?=\p{Lu}\p{Ll})/u, "my name is "],
+  [/(?<=^(?:你好|您好|嗨)[^，,；;]*[，,；;])我是(?![^，,；;]+[人员生师家长手者座子侨妇](?:[，,；;]|$))/u, "我叫"],
+];
+
 /** None when one of a list can be no value of the intent. `isSmall`: the message has no capitals. */
 export function valuesOf({ isMany, value: kind }: Intent, told: string, isSmall = false): string[] {
   const isName = kind && isSmall && /^\p{Ll}{2,20}(?: \p{Ll}{2,20})?$/u.test(told) && told.split(" ").length <= (SMALL_WORDS[kind] ?? 0);
@@ -58,34 +53,49 @@ export function valuesOf({ isMany, value: kind }: Intent, told: string, isSmall 
 }
 
 const STATEMENTS = FORMS.filter(({ intent }) => intent.section !== WISHES);
+const WISH_FORMS = FORMS.filter(({ intent }) => intent.section === WISHES);
 
 /** Null: the clause says anything else. `isSmall`: the message has no capitals. `follows`: the clause before was about its writer. */
 export function readStatement(clause: string, { isSmall = false, follows = false } = {}): Fact[] | null {
   const isChinese = /^\P{L}*\p{Script=Han}/u.test(clause);
   const said = inFull(clause.trim().replace(isChinese ? CHINESE_LEADS : LEADS, ""));
   if (said === "") return [];
-  for (const { intent, holds, words } of STATEMENTS) {
-    const { value = "", thing } = (words.exec(said) ?? (follows ? words.exec(`${isChinese ? "我" : "I "}${said}`) : null))?.groups ?? {};
-    const told = [END, END, END].reduce((left, end) => left.replace(end, ""), value.replace(/^了/u, ""));
-    const values = thing === undefined || isOf("own", thing) ? valuesOf(intent, told, isSmall) : [];
-    if (values.length > 0)
-      return values.map((one) => ({ topic: intent.topic, holds, value: one, isChinese, ...(thing && { thing: thing.toLowerCase() }) }));
+  for (const { words, ...form } of STATEMENTS) {
+    const { value = "", thing = "" } =
+      (words.exec(said) ?? (follows ? words.exec(`${isChinese ? "我" : "I "}${said}`) : null))?.groups ?? {};
+    const told = value.replace(/^了/u, "").replace(END, "");
+    const values = thing === "" || isOf("own", thing) ? valuesOf(form.intent, told, isSmall) : [];
+    if (values.length > 0) return values.map((one) => ({ ...form, value: one, isChinese, thing: thing.toLowerCase() }));
   }
   return null;
 }
 
-const GREETING = /^(?:hi|hello|hey|你好|您好|嗨)/i;
-/** "Hi, I'm Ada" gives a name, "I'm Ada" may be anything. */
-const introduced = (greeting: string, clause: string): string =>
-  GREETING.test(greeting)
-    ? clause.replace(/^I(?:'m| am) (?=\p{Lu}\p{Ll})/u, "my name is ").replace(/^我是(?!.+[人员生师家长手者座子侨妇]$)/u, "我叫")
-    : clause;
+const LASTING = /\b(?:from now on|in (?:the )?future|always|every time)\b|以后|从现在起|今后|每次|总是|一直|始终|一律/giu;
+const COURTESY =
+  /\b(?:please|remember(?: to)?|(?:to )?me)\b|[,:]|请|麻烦|记住|记得|(?<!不)都?要|都|就|[你您]|(?:给|跟|和|对)我|(?<=[答复])我(?:的?问题)?|[，：]/giu;
+const OVER =
+  /^(?:you )?(?:no longer (?:need|have) to|(?:do not|don't) (?:need|have) to|stop(?= \w+ing)) (.+?)(?: any ?more| any longer)?$|^(?:不用|不必|不需要|不要)再?(.+?)了?$/iu;
+
+/** How the user wants to be answered from now on. Null: the sentence, without its last mark, is no such wish. One for a single answer is none. */
+function readWish(sentence: string): Fact | null {
+  const lasting = sentence.replace(LASTING, " ");
+  const isChinese = /\p{Script=Han}/u.test(lasting);
+  const words = lasting.replace(COURTESY, " ").trim();
+  const said = words.replace(/\s+/g, isChinese ? "" : " ");
+  const over = OVER.exec(said);
+  if (!over && lasting === sentence) return null;
+  const wanted = (over?.[1] ?? over?.[2] ?? said).replace(/^(answer|reply|respond|writ|speak|talk)ing/i, "$1");
+  for (const { intent, words: form } of WISH_FORMS) {
+    const value = form.exec(wanted)?.groups?.["value"];
+    if (value !== undefined && intent.value && isOf(intent.value, value))
+      return { intent, holds: over ? "over" : "yes", value: intent.isMany ? value.toLowerCase() : value, isChinese, thing: "" };
+  }
+  return null;
+}
 
 /** With `instead`, what one of the lines says is another value. */
 export type Change = { fact: Fact } | { forget: string } | { instead: string; of: string };
 
-/** In characters. */
-const LONGEST = 300;
 /** Marks of quotations, code, lists, transcripts and verses. */
 const NOT_TYPED = /["“”„«»「」『』‘<>{}[\]|`*_#/\\~=:：•…()（）^$@🙄🙃—–]|\.\.|--| - |(?:^|\s)'|^[-\d]|^.{0,12}：/u;
 /** Words that show quoted, reported, hypothetical or joking text. */
@@ -108,13 +118,6 @@ const REMEMBER =
 const FORGET =
   /^(?:please )?(?:forget|delete|erase|(?:do not|don't) remember)(?: about| what i said about)?(?: that)? (?=(?:i|i'm|my|we|our|where|what|everything)\b)|^(?:请|麻烦)?(?:帮我|你)?(?:忘掉|忘了|忘记|删掉|删除|不要再?记住?)(?=我|关于我|所有|全部)|^请?把(?=我的.{1,20}(?:忘掉|忘了|删掉|删了)$)/iu;
 
-function readNote(said: string): Change[] {
-  const isChinese = said.startsWith("我");
-  const value = said.replaceAll("，", " ");
-  if (!isPlain(value) || (isChinese ? said.length < 5 : said.split(" ").length < 4)) return [];
-  return [{ fact: { topic: "note", holds: "yes", value, isChinese } }];
-}
-
 /** Null: the message is not about its writer. */
 function readSentence(sentence: string, isSmall: boolean): Change[] | null {
   const asks = ASKS.test(sentence);
@@ -123,43 +126,44 @@ function readSentence(sentence: string, isSmall: boolean): Change[] | null {
   if (wish) return [{ fact: wish }];
   if (!asks && FORGET.test(plain)) return [{ forget: plain.replace(FORGET, "") }];
   const remember = !asks && REMEMBER.test(plain);
-  const said = remember ? plain.replace(REMEMBER, "") : plain;
+  const said = INTRODUCTIONS.reduce((left, [am, named]) => left.replace(am, named), remember ? plain.replace(REMEMBER, "") : plain);
   const clauses = said.split(/^[a-z]/iu.test(said) ? ENGLISH_CLAUSE : CHINESE_CLAUSE).filter((clause) => clause.trim() !== "");
   const stated = asks ? clauses.slice(0, ASKS_FOR_MORE.test(clauses.at(-1) ?? "") ? -1 : 0) : clauses;
   const facts: Fact[] = [];
-  const end = stated.findIndex((clause, index) => {
+  let end = 0;
+  for (const clause of stated) {
     const [last, not] = [facts.at(-1), NOT.exec(clause)?.[1]];
-    const read =
-      last && not !== undefined
-        ? [{ ...last, holds: last.topic === "taste" ? ("no" as const) : ("over" as const), value: not }]
-        : readStatement(introduced(stated[index - 1] ?? "", clause), {
-            isSmall,
-            follows: facts.length > 0 || /^我/u.test(stated[index - 1] ?? ""),
-          });
-    facts.push(...(read ?? []));
-    return read === null;
-  });
-  if (remember && end >= 0) return readNote(said);
+    const takenBack = last && not !== undefined ? [{ ...last, holds: negated(last), isChange: true, value: not }] : null;
+    const read = takenBack ?? readStatement(clause, { isSmall, follows: facts.length > 0 || /^我/u.test(stated[end - 1] ?? "") });
+    if (read === null) break;
+    facts.push(...read);
+    end++;
+  }
+  if (remember && end < stated.length) {
+    const [value, isChinese] = [said.replaceAll("，", " "), said.startsWith("我")];
+    const isNote = isPlain(value) && (isChinese ? value.length > 4 : value.split(" ").length > 3);
+    return isNote ? [{ fact: { intent: NOTE, holds: "yes", value, isChinese, thing: "" } }] : [];
+  }
   const plainly = said.replace(LEADS, "").replace(CHINESE_LEADS, "");
   const { instead, of } = (facts.length === 0 && !asks && (NOT_BUT.exec(plainly) ?? BUT_NOT.exec(plainly))?.groups) || {};
   if (instead !== undefined && of !== undefined) return [{ instead, of: of.trim() }];
-  const rest = [...stated.slice(end < 0 ? stated.length : end), ...clauses.slice(stated.length)];
-  return FOREIGN.test(rest.join(" ")) ? null : facts.map((fact) => ({ fact }));
+  return FOREIGN.test(clauses.slice(end).join(" ")) ? null : facts.map((fact) => ({ fact }));
 }
 
 /** Only behind these a colon is the user's own. */
 const OPENER =
-  /^(?:请?记住|(?:我?[说搞])?错了|更正一?下?|不对|(?:please )?(?:remember|note)|(?:(?:sorry|oh|no|ok),? )?(?:sorry|correction|actually|(?:(?:i|that|it) was )?wrong|i changed my mind))[:：]/iu;
+  /(?<=^(?:请?记住|(?:我?[说搞])?错了|更正一?下?|不对|(?:please )?(?:remember|note)|(?:(?:sorry|oh|no|ok),? )?(?:sorry|correction|actually|(?:(?:i|that|it) was )?wrong|i changed my mind)))[:：]/iu;
 
 /** What a message changes, if it is plainly its writer's own: one short line without marks of a text from elsewhere. */
 export function readMessage(message: string): Change[] {
-  if (message.length > LONGEST) return [];
-  const text = message
-    .trim()
-    .replaceAll("’", "'")
-    .replace(OPENER, (opener) => `${opener.slice(0, -1)},`);
+  if (message.length > 300) return [];
+  const text = message.trim().replaceAll("’", "'").replace(OPENER, ",");
   if (LINE_BREAK.test(text) || NOT_TYPED.test(text) || !text.isWellFormed()) return [];
   const isSmall = !/\p{Lu}/u.test(text.replaceAll(/\bI\b/g, ""));
   const changes = splitSentences(text).map((sentence) => readSentence(sentence, isSmall));
   return changes.every((change) => change !== null) ? changes.flat() : [];
 }
+
+/** Whether a message says that something is otherwise than before. */
+export const tellsChange = (message: string): boolean =>
+  OTHERWISE.test(message) || readMessage(message).some((change) => !("fact" in change) || change.fact.isChange);

@@ -15,6 +15,16 @@ test.each([
   expect(memory.contents()).toEqual(expected);
 });
 
+test("what the rules write has a reason that names the lines they took out and put in", async () => {
+  const memory = workingMemory({ allowed: sections });
+  const moved = [turnToRead("I live in Lisbon."), turnToRead("I moved to Porto.", 2)];
+  await decideByRules({ memory, turns: moved, sections, newestIn: new Map() });
+  expect(memory.result().changes.map(({ reason }) => reason)).toEqual([
+    'The user said so: added "Lives in Lisbon."',
+    'The user said so: removed "Lives in Lisbon.", added "Lives in Porto."',
+  ]);
+});
+
 test("the rules do not count the time in which others had the processor", async () => {
   const memory = workingMemory({ allowed: sections });
   const starved = {

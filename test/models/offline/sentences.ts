@@ -1,4 +1,5 @@
 import { decideSections } from "../../../models/offline/decide-sections.ts";
+import { splitLines } from "../../../text/split-sentences.ts";
 
 /** " | " stands between two lines; a kind "change | profile: Lives in Rome." says what is known before, and "-" takes a line away. */
 type Row = [kind: string, message: string, changes?: string];
@@ -75,6 +76,8 @@ const ROWS: Row[] = [
     "preferences: Dislikes science fiction. | preferences: Likes documentaries. | -preferences: Likes science fiction.",
   ],
   ["change | preferences: Likes tea.", "I don't like tea any more.", "preferences: Dislikes tea. | -preferences: Likes tea."],
+  ["change | profile: Works as a nurse.", "I no longer work as a nurse.", "-profile: Works as a nurse."],
+  ["change | goals: Chose plan B.", "I don't want plan B any more.", "-goals: Chose plan B."],
   ["change", "I no longer like horror films", "preferences: Dislikes horror films."],
   ["change | preferences: Dislikes tea.", "I don't hate tea any more.", "-preferences: Dislikes tea."],
   ["change | preferences: Likes tea.", "I no longer hate coffee."],
@@ -154,10 +157,11 @@ export function decideOffline(
   sections: Record<string, string>,
   message: string,
   options: { onlyAdd?: boolean; sectionLimit?: number } = {},
-): { section: string; content: string; reason: string }[] {
+): { section: string; content: string }[] {
+  const distinct = (content: string): string => [...new Set(splitLines(content))].filter((line) => line.trim() !== "").join("\n");
   return decideSections(sections, message, { sectionLimit: 2_000, ...options })
-    .map(({ section, lines, reason }) => ({ section, content: lines.map(({ text }) => text).join("\n"), reason }))
-    .filter(({ reason }) => /"/.test(reason));
+    .map(({ section, lines }) => ({ section, content: lines.map(({ text }) => text).join("\n") }))
+    .filter(({ section, content }) => content !== distinct(sections[section] ?? ""));
 }
 
 /** "profile: Lives in Rome." lines as the sections of core memory. */

@@ -40,7 +40,7 @@ const decide: DecideMemory = ({ memory, turns }) => {
   for (const said of turns) {
     const known = (memory.contents()["goals"] ?? "").split("\n").filter(Boolean);
     const fact = factOf(said.userMessage);
-    if (!known.includes(fact)) memory.write({ section: "goals", lines: [...known, fact].map((text) => ({ text })), reason: "said" }, said);
+    if (!known.includes(fact)) memory.write({ section: "goals", lines: [...known, fact].map((text) => ({ text })) }, said);
   }
   return Promise.resolve();
 };
