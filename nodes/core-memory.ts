@@ -1,5 +1,5 @@
 import { toAppError } from "../errors/app-error.ts";
-import type { ConversationState, ConversationUpdate, CoreSection } from "../turn/state.ts";
+import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import type { TurnRuntime } from "../turn/context.ts";
 import { abortable, startDeadline } from "../models/deadlines.ts";
 import type { CoreMemoryStore } from "../stores/postgres/memory/core-memory-store.ts";
@@ -52,9 +52,4 @@ export function makeFollowingCoreMemory(load: Node, followPaths: FollowPaths): {
       return load(state, runtime);
     },
   };
-}
-
-/** The sections for the prompt; none when an erase happened between the reads of `history` and `core_memory`, which run in parallel. */
-export function usableCoreMemory(state: Pick<ConversationState, "coreMemory" | "coreMemoryErasure" | "lastErasure">): CoreSection[] {
-  return state.coreMemoryErasure === state.lastErasure ? state.coreMemory : [];
 }

@@ -8,7 +8,7 @@ import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
 import { abortable, type AnswerTimeouts, startAnswerDeadlines } from "../models/deadlines.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
-import { answerUpdate } from "./generate-rag.ts";
+import { answerUpdate } from "./answer-update.ts";
 import { withLease } from "./turn-lease.ts";
 import type { Node } from "./node.ts";
 import { receiptPassages } from "./prompt/assemble-prompt.ts";

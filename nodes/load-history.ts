@@ -5,10 +5,10 @@ import type { PromptMessage } from "../stores/postgres/conversations/message-sto
 import type { LoadedWindow, NewestMessages, WindowStore } from "../stores/postgres/conversations/window-store.ts";
 import type { PictureStore } from "../stores/postgres/conversations/picture-store.ts";
 import type { EpisodeStore } from "../stores/postgres/memory/episode-store.ts";
-import type { StoredSummary } from "../stores/postgres/memory/summary-store.ts";
 import type { Picture } from "../turn/picture.ts";
-import type { ConversationState, ConversationSummary, ConversationUpdate, WindowMessage } from "../turn/state.ts";
+import type { ConversationState, ConversationUpdate, WindowMessage } from "../turn/state.ts";
 import type { Node } from "./node.ts";
+import { toConversationSummary } from "./prompt/to-conversation-summary.ts";
 
 export interface LoadHistoryParts {
   windows: WindowStore;
@@ -46,11 +46,6 @@ const MOST_BYTES = 20 * 1024 * 1024;
 function withPictures(messages: readonly PromptMessage[]): string[] {
   const asked = messages.filter(({ role }) => role === "user").slice(-TURNS_WITH_PICTURES);
   return asked.filter(({ pictureCount }) => pictureCount > 0).map(({ id }) => id);
-}
-
-export function toConversationSummary({ text, version, coveredMessageCount, coveredThrough, parts }: StoredSummary): ConversationSummary {
-  const { createdAt, id } = coveredThrough;
-  return { text, version, coveredMessageCount, coveredThrough: { createdAt: createdAt.toISOString(), messageId: id }, parts };
 }
 
 /** Loads what a turn knows of its conversation. */

@@ -1,7 +1,8 @@
 import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { AppError } from "../errors/app-error.ts";
-import { ANYBODY, SCOPES } from "../server/auth/caller.ts";
+import { ANYBODY } from "../server/auth/caller.ts";
+import { SCOPES } from "../server/auth/api-keys.ts";
 import { type Config, parseConfig, readEnvironment } from "../server/start/config.ts";
 import { reachable, SERVICE_URL_FILE } from "../server/start/service-url.ts";
 import { isFolderInUse } from "../stores/postgres/database/data-folder-lock.ts";

@@ -1,6 +1,6 @@
 import { setImmediate as letOthersRun, setTimeout as sleep } from "node:timers/promises";
 import type { EraseEpisodesJob, EraseJob, VacuumJob } from "../../stores/jobs/job.ts";
-import type { EntriesToSweep } from "../../stores/postgres/erase/deferred-erase.ts";
+import type { EntriesToSweep } from "../../stores/postgres/conversations/erase-markers.ts";
 import type { ErasureStore } from "../../stores/postgres/erase/erasure-store.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
 import type { JobQueue } from "../../stores/jobs/job-queue.ts";

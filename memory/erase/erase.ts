@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { OwnedConversation, Owner, OwnerScope } from "../../stores/owner.ts";
 import type { Erased } from "../../stores/postgres/erase/erase-exchange.ts";
-import type { EntriesToSweep } from "../../stores/postgres/erase/deferred-erase.ts";
+import type { EntriesToSweep } from "../../stores/postgres/conversations/erase-markers.ts";
 import type { ErasedRows, EraseStore } from "../../stores/postgres/erase/erase-store.ts";
 import type { ErasureProgress } from "../../stores/postgres/erase/erasure-store.ts";
 import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";

@@ -1,6 +1,6 @@
 import type { Owner } from "../../stores/owner.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
-import { ERASED_TENANT } from "../../stores/postgres/erase/deferred-erase.ts";
+import { ERASED_TENANT } from "../../stores/postgres/conversations/erase-markers.ts";
 import { makeIndexOpener } from "../../stores/search/open-episode-index.ts";
 import { ownerKey } from "../../stores/search/index-keys.ts";
 import type { SearchStore } from "../../stores/search/search-index.ts";

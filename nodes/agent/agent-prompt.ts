@@ -8,7 +8,7 @@ import type { StepOfQuestion, StepStore } from "../../stores/postgres/agents/ste
 import type { Agent } from "../../turn/agent.ts";
 import type { Notice } from "../../turn/events.ts";
 import type { ConversationState } from "../../turn/state.ts";
-import { promptOf, type PromptSettings, type TurnPrompt } from "../generate-rag.ts";
+import { promptOf, type PromptSettings, type TurnPrompt } from "../prompt/turn-prompt.ts";
 import { retryWhileUnreachable } from "../turn-lease.ts";
 import { makeAskAgent, type RunSubagent } from "./ask-agent.ts";
 import { toolTokens } from "./fit-loop.ts";

@@ -4,7 +4,7 @@ import { startDeadline } from "../../models/deadlines.ts";
 import { emit, type TurnRuntime } from "../../turn/context.ts";
 import type { ConversationState } from "../../turn/state.ts";
 import { uncoveredMessages } from "../../turn/uncovered-messages.ts";
-import { toConversationSummary } from "../load-history.ts";
+import { toConversationSummary } from "./to-conversation-summary.ts";
 import { compressed } from "./ask-within-limit.ts";
 import type { AssembledPrompt } from "./assemble-prompt.ts";
 

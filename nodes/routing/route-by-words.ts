@@ -17,11 +17,6 @@ const ACRONYM = /^\p{Lu}{2,4}$/u;
 /** A shorter prefix is often an abbreviation or a word such as "it". */
 const SHORTEST_NAME = 3;
 
-/** Whether the turn only looks into the one base there is: without a passage that fits it is a turn without documents. */
-export function looksOnly({ routeDecision: decision }: { routeDecision?: RouteDecision }): boolean {
-  return decision?.method === "default" && decision.kb_prefix !== GENERAL;
-}
-
 /** The worker is the caller's agent type, else that of the base. */
 export function makeDecision(
   kb_prefix: string,

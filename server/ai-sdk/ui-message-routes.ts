@@ -6,7 +6,7 @@ import type { AppParts } from "../http/app-parts.ts";
 import { abortSignalOnClose, openEventStream } from "../http/event-stream.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { callerId, parseRequest } from "../http/parse-request.ts";
-import { findUser } from "../openai/user-and-session.ts";
+import { findUser } from "../turns/named-user.ts";
 import { assertKnown } from "../turns/assert-known.ts";
 import { MODEL_ERRORS, START_ERRORS } from "../turns/chat-routes.ts";
 import { parseChatRequest } from "../turns/chat-request.ts";

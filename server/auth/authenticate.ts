@@ -2,7 +2,8 @@ import type { RequestHandler } from "express";
 import { AppError } from "../../errors/app-error.ts";
 import { ANYBODY, type Caller } from "./caller.ts";
 import { makeFailedKeys } from "./failed-keys.ts";
-import { type ApiKey, digest, makeFindKey } from "./api-keys.ts";
+import type { ApiKey } from "./api-keys.ts";
+import { digest, makeFindKey } from "./find-key.ts";
 import type { VerifyToken } from "./verify-token.ts";
 
 /** How callers identify themselves. Without either everybody is let in. */

@@ -2,12 +2,7 @@ import type { Request, RequestHandler, Response } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { callerId, parseRequest } from "../http/parse-request.ts";
-
-/** What a caller may do; each scope includes those before it. */
-export const SCOPES = ["read", "write", "admin"] as const;
-export type Scope = (typeof SCOPES)[number];
-
-export const TENANT_ID = /^[\w.-]{1,64}$/;
+import type { Scope } from "./api-keys.ts";
 
 export interface Caller {
   tenantId: string;

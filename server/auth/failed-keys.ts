@@ -1,7 +1,7 @@
 import { isIPv6 } from "node:net";
 import { RateLimiterMemory } from "rate-limiter-flexible";
 import { AppError } from "../../errors/app-error.ts";
-import { countOne } from "../limits/rate-limits.ts";
+import { countOne } from "../http/count-one.ts";
 
 const MINUTE = 60;
 /** Of one address a minute: more than a client with an old key sends, far fewer than guessing needs. */

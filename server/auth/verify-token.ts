@@ -1,7 +1,8 @@
 import { createSecretKey, type KeyObject } from "node:crypto";
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from "jose";
 import { AppError } from "../../errors/app-error.ts";
-import { type Caller, type Scope, SCOPES, TENANT_ID } from "./caller.ts";
+import type { Caller } from "./caller.ts";
+import { type Scope, SCOPES, TENANT_ID } from "./api-keys.ts";
 import { callerId } from "../http/parse-request.ts";
 import type { Config } from "../start/config.ts";
 

@@ -1,7 +1,7 @@
 import type { Router } from "express";
 import { z } from "zod";
 import type { StoredBranch } from "../../stores/postgres/conversations/branch-store.ts";
-import { ERASED, sendEraseReceipt } from "../memory/erase-routes.ts";
+import { ERASED, sendEraseReceipt } from "../memory/erase-receipt.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { callerId, parseRequest, parseUuid, uuidField } from "../http/parse-request.ts";

@@ -5,7 +5,7 @@ import type { ConversationStore, ListedConversation } from "../../stores/postgre
 import type { OwnedConversation } from "../../stores/owner.ts";
 import { firstWords } from "../../text/first-words.ts";
 import { callerOf, tenantOf, withCallersUser } from "../auth/caller.ts";
-import { ERASED, sendEraseReceipt } from "../memory/erase-routes.ts";
+import { ERASED, sendEraseReceipt } from "../memory/erase-receipt.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { callerId, givenMetadata, pageQuery, parseRequest, parseUuid, storableText, toPageRequest } from "../http/parse-request.ts";
 import { jsonBody, makeRouter, operationGroup, route, time, next } from "../http/openapi/operation.ts";

@@ -7,7 +7,7 @@ import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
 import type { IdentityParts } from "../auth/authenticate.ts";
 import type { UsageMeter } from "../limits/usage-meter.ts";
 import type { Limits } from "../limits/open-limits.ts";
-import type { HealthChecks } from "../observe/health-routes.ts";
+import type { HealthChecks } from "../observe/health.ts";
 import type { Observing } from "../observe/open-observing.ts";
 import type { Agents } from "../start/open-agents.ts";
 import type { Config } from "../start/config.ts";

@@ -9,7 +9,7 @@ import { ANYBODY, callerOf, tenantOf } from "../auth/caller.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { time } from "../http/openapi/operation.ts";
 import { callerId, parseRequest, parseUuid } from "../http/parse-request.ts";
-import { namedUser } from "../openai/user-and-session.ts";
+import { namedUser } from "../turns/named-user.ts";
 import { GRAPH_ID } from "./assistants.ts";
 import type { OwnedThread } from "./checkpoints.ts";
 import { Interrupt, toInterrupt } from "./thread-state.ts";

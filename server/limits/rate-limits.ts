@@ -3,6 +3,7 @@ import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
 import { AppError } from "../../errors/app-error.ts";
 import { ownerKey } from "../../stores/search/index-keys.ts";
 import { callerOf } from "../auth/caller.ts";
+import { countOne } from "../http/count-one.ts";
 
 const MINUTE = 60;
 /** In one minute; more users of a tenant are not counted, which bounds memory. */
@@ -88,14 +89,4 @@ export function countRequests(rates: RateLimits): Router {
 
 export function userInBody({ body }: Request): unknown {
   return (body as { user_id?: unknown } | undefined)?.user_id;
-}
-
-/** Also above the limit. */
-export async function countOne(limiter: RateLimiterMemory, key: string): Promise<{ counted: RateLimiterRes; isOver: boolean }> {
-  try {
-    return { counted: await limiter.consume(key), isOver: false };
-  } catch (refused) {
-    if (refused instanceof RateLimiterRes) return { counted: refused, isOver: true };
-    throw refused;
-  }
 }

@@ -8,7 +8,7 @@ import { abortSignalOnClose } from "../http/event-stream.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { parseRequest, TOO_DEEP } from "../http/parse-request.ts";
 import { readJson, requireJson } from "../http/read-body.ts";
-import { claimedUser, findUser } from "../openai/user-and-session.ts";
+import { claimedUser, findUser } from "../turns/named-user.ts";
 
 const MAX_BODY_BYTES = 256 * 1024;
 

@@ -1,40 +1,15 @@
 import { bulkhead } from "cockatiel";
-import type { Response, Router } from "express";
+import type { Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { EraseReceipt } from "../../memory/erase/erase.ts";
 import { callerOf, requireWholeTenant, tenantOf, userInPath } from "../auth/caller.ts";
 import { auditUser } from "./audit-user.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { parseUuid, callerId } from "../http/parse-request.ts";
-import { makeRouter, operationGroup, route, jsonAnswer, type Sent } from "../http/openapi/operation.ts";
+import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { counts, EraseAnswer, ERASED, countsOf, sendEraseReceipt } from "./erase-receipt.ts";
 
 const user = { id: callerId };
-
-const counts = z.object({
-  messages: z.int(),
-  summaries: z.int(),
-  episodes: z.int(),
-  core_memory_sections: z.int(),
-  memory_operations: z.int(),
-  jobs: z.int(),
-});
-
-const EraseAnswer = z.object({
-  erased: counts,
-  forks: z
-    .array(z.uuid())
-    .optional()
-    .describe("Forks that shared some of what was erased, and are without it now. Left out when there are none."),
-  pending: z
-    .array(z.enum(["messages", "episodes"]))
-    .optional()
-    .describe(
-      "What a job still has to take out; nobody can find it any more. `messages`: the erase is a large one. `episodes`: the index is not clear, as in a large erase, or because it could not be reached or is switched off in this process.",
-    ),
-  left: z.object({ messages: z.int() }).optional().describe("Of a large erase, what is still to be taken out."),
-  erasure_id: z.uuid().optional().describe("Of a large erase that is not done: its progress is read by this id."),
-});
 
 const ErasureAnswer = z.object({
   id: z.uuid(),
@@ -47,16 +22,6 @@ const AuditAnswer = z.object({
   places: z.array(z.object({ place: z.string().describe("A table, or a collection of the index."), count: z.int() })),
   not_searched: z.array(z.string()).describe("Indexes in a Milvus that is not configured."),
 });
-
-export const ERASED = {
-  200: jsonAnswer(EraseAnswer, "How much of each kind was erased."),
-  202: jsonAnswer(
-    EraseAnswer,
-    "Erased for everybody who asks, and a job takes out what is left: a large erase goes in batches, and the index may not be reachable. Of a large " +
-      "erase `Location` and `erasure_id` say where its progress can be read. The same request again tells it, too, and erases what has come since.",
-    ["Location"],
-  ),
-};
 
 export const eraseOperations = operationGroup({
   tag: "memory",
@@ -117,21 +82,5 @@ export function eraseRoutes({ config, stores, memory }: AppParts): Router {
       if (!receipt) throw new AppError("not_found", `This user has no episode ${episodeId}.`);
       sendEraseReceipt(response, receipt);
     },
-  });
-}
-
-const countsOf = ({ messages, summaries, episodes, coreMemorySections, memoryOperations, jobs }: EraseReceipt) => {
-  return { messages, summaries, episodes, core_memory_sections: coreMemorySections, memory_operations: memoryOperations, jobs };
-};
-
-/** Answers 202 while a job still has to purge rows or clear the index. */
-export function sendEraseReceipt(response: Response<Sent<z.output<typeof EraseAnswer>>>, receipt: EraseReceipt): void {
-  const { isPending, left, forks } = receipt;
-  if (left) response.location(`/api/v1/erasures/${left.erasureId}`);
-  response.status(isPending ? 202 : 200).json({
-    erased: countsOf(receipt),
-    ...(forks.length > 0 ? { forks } : {}),
-    ...(isPending ? { pending: [...(left && left.messages > 0 ? ["messages" as const] : []), "episodes" as const] } : {}),
-    ...(left ? { left: { messages: left.messages }, erasure_id: left.erasureId } : {}),
   });
 }

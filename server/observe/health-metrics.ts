@@ -1,5 +1,5 @@
 import type { Registry } from "prom-client";
-import { allDependencies, DEPENDENCY_STATES, type DependencyState, freeBytesOf, type HealthChecks, statesOf } from "./health-routes.ts";
+import { allDependencies, DEPENDENCY_STATES, type DependencyState, freeBytesOf, type HealthChecks, statesOf } from "./health.ts";
 import { metricsIn } from "./service-metrics.ts";
 
 export interface HealthNow {

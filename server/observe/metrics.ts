@@ -3,7 +3,7 @@ import { z } from "zod";
 import type { Router } from "express";
 import type { Logger } from "pino";
 import { type HealthNow, healthMetrics, readHealth, UNKNOWN_HEALTH } from "./health-metrics.ts";
-import type { HealthChecks } from "./health-routes.ts";
+import type { HealthChecks } from "./health.ts";
 import { jobMetrics, type QueueState } from "./job-metrics.ts";
 import { admissionMetrics, ratingMetrics, requestMetrics, turnMetrics } from "./service-metrics.ts";
 import { callMetrics } from "./call-metrics.ts";

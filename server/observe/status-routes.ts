@@ -6,7 +6,7 @@ import { McpServerState } from "../mcp/mcp-server-routes.ts";
 import { MOST_BYTES_OF_MESSAGE } from "../turns/message-parts.ts";
 import { RecentTurn } from "../turns/recent-turns.ts";
 import { callerOf } from "../auth/caller.ts";
-import { allDependencies, DependencyStates, statesOf } from "./health-routes.ts";
+import { allDependencies, DependencyStates, statesOf } from "./health.ts";
 import { jobTenantOf, jobCounts } from "../memory/job-routes.ts";
 import type { AppParts } from "../http/app-parts.ts";
 import { UnfitModels } from "./unfit-models.ts";

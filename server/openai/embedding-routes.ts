@@ -8,7 +8,7 @@ import { abortSignalOnClose } from "../http/event-stream.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { parseRequest, storableText } from "../http/parse-request.ts";
 import { readJson, requireJson } from "../http/read-body.ts";
-import { claimedUser } from "./user-and-session.ts";
+import { claimedUser } from "../turns/named-user.ts";
 
 /** As OpenAI has it. */
 const MAX_TEXTS = 2_048;

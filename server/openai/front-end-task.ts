@@ -1,5 +1,5 @@
 import type { Request } from "express";
-import { givenValue } from "./user-and-session.ts";
+import { givenValue } from "../turns/named-user.ts";
 import { type CompletionMessage, type CompletionRequest, isSystem, wantedStructure } from "./completion-request.ts";
 
 /** What chat front ends ask of a model for themselves, with Open WebUI's names of it: backend/open_webui/constants.py. */

@@ -14,7 +14,7 @@ import { makeIdleDetector } from "../http/idle-detector.ts";
 import { makeReadLargeJson } from "../http/read-body.ts";
 import { closeServer, CONNECTION_LIMITS, type ConnectionLimits, listen, portOf } from "../http/listen.ts";
 import { openLimits } from "../limits/open-limits.ts";
-import { checkModelServer, checkPostgres, type HealthChecks, withTimeout } from "../observe/health-routes.ts";
+import { checkModelServer, checkPostgres, type HealthChecks, withTimeout } from "../observe/health.ts";
 import { openObserving } from "../observe/open-observing.ts";
 import { parseChatRequest } from "../turns/chat-request.ts";
 import { makeTurns } from "../turns/open-turn.ts";

@@ -7,9 +7,7 @@ import { type EarlierAttempt, KeyTaken, type TurnKey } from "../../turn/context.
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
 import type { TurnRegistry } from "./turn-registry.ts";
 import { localSource, refusedSource, remoteSource, storedOutcome, storedSource, type TurnSource } from "./turn-source.ts";
-
-/** Printable ASCII without the space. */
-export const KEY = /^[\x21-\x7E]{1,200}$/;
+import { IDEMPOTENCY_KEY } from "../http/openapi/headers.ts";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("base64url");
 
@@ -17,7 +15,7 @@ const sha256 = (text: string): string => createHash("sha256").update(text).diges
 export function hashIdempotencyKey(request: Request): string | null {
   const key = request.get("idempotency-key");
   if (key === undefined) return null;
-  if (KEY.test(key)) return sha256(key);
+  if (IDEMPOTENCY_KEY.test(key)) return sha256(key);
   throw AppError.invalid([
     { field: "Idempotency-Key", problem: "must have 1 to 200 visible ASCII characters, without spaces; a UUID will do" },
   ]);

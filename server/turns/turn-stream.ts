@@ -4,6 +4,7 @@ import { LAST_STATUS, TurnEvent } from "../../turn/events.ts";
 import { abortSignalOnClose, openEventStream } from "../http/event-stream.ts";
 import type { TurnSource } from "./turn-source.ts";
 import { AppError } from "../../errors/app-error.ts";
+import { EVENT_ID } from "../http/openapi/headers.ts";
 
 export const turnStream = {
   what: "Server-sent events: each `data:` line is one JSON object of this schema, each event has an `id:`. The last one is exactly one `done`, `error` or `waiting`.",
@@ -55,14 +56,12 @@ export interface EventPosition {
 
 export const BEGINNING: EventPosition = { number: 0, characters: 0 };
 
-export const FORM = /^(\d{1,9})\.(\d{1,9})(?:\.([0-9a-f]{8}))?$/;
-
 const lastDigits = (turnId: string): string => turnId.slice(-8);
 
 /** Throws AppError `invalid_request`. */
 export function parseLastEventId(header: string | undefined): EventPosition {
   if (header === undefined || header === "") return BEGINNING;
-  const [, number, characters, turn] = FORM.exec(header) ?? [];
+  const [, number, characters, turn] = EVENT_ID.exec(header) ?? [];
   if (number !== undefined && characters !== undefined) return { number: Number(number), characters: Number(characters), turn };
   throw AppError.invalid([
     { field: "Last-Event-ID", problem: `"${header.slice(0, 80)}" is no id of an event; send the last "id" of the stream, unchanged` },

@@ -2,7 +2,8 @@ import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messa
 import { messagesStateReducer } from "@langchain/langgraph";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { answerUpdate, promptLimitNotice } from "../../nodes/generate-rag.ts";
+import { promptLimitNotice } from "../../nodes/prompt/turn-prompt.ts";
+import { answerUpdate } from "../../nodes/answer-update.ts";
 import type { ConversationState, WindowMessage } from "../../turn/state.ts";
 import { sampleWindow } from "../support/samples/sample-window.ts";
 

@@ -1,5 +1,3 @@
-import { CITED } from "../state/thread/sources.ts";
-
 function toButton(number: string, label: string): HTMLElement {
   const button = document.createElement("button");
   button.type = "button";
@@ -36,3 +34,6 @@ export function linkCitations(block: HTMLElement, labels: ReadonlyMap<number, st
     if (parts) text.replaceWith(parts);
   }
 }
+
+/** [1], [1, 2], 【1】 and what a Chinese keyboard writes between numbers. */
+export const CITED = /[[【［]\s*(\d{1,3}(?:\s*[,，、;；]\s*\d{1,3})*)\s*[\]】］]/gu;

@@ -1,7 +1,10 @@
 import { z } from "zod";
-import { FORM as EVENT_ID } from "../../turns/turn-stream.ts";
-import { KEY as IDEMPOTENCY_KEY } from "../../turns/idempotent-turns.ts";
 import { callerId } from "../parse-request.ts";
+
+/** Number of an event, characters of the answer before it, and the last eight digits of its turn. */
+export const EVENT_ID = /^(\d{1,9})\.(\d{1,9})(?:\.([0-9a-f]{8}))?$/;
+/** Printable ASCII without the space. */
+export const IDEMPOTENCY_KEY = /^[\x21-\x7E]{1,200}$/;
 
 export const REQUEST_HEADERS = {
   "Idempotency-Key": {

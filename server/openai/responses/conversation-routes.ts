@@ -13,7 +13,7 @@ import { givenMetadata, parseRequest, wholeNumberField } from "../../http/parse-
 import { readJson, requireJson } from "../../http/read-body.ts";
 import { assertNotTooLong } from "../../turns/chat-request.ts";
 import { MAX_BODY_BYTES } from "../openai-routes.ts";
-import { claimedUser, findUser, namedUser } from "../user-and-session.ts";
+import { claimedUser, findUser, namedUser } from "../../turns/named-user.ts";
 import { makeAddItems } from "./add-items.ts";
 import { findConversation } from "./find-place.ts";
 import { conversationItemId, messageItemId, uuidIn } from "./response-ids.ts";

@@ -6,7 +6,8 @@ import type { Caller } from "../../auth/caller.ts";
 import type { Stores } from "../../start/open-stores.ts";
 import type { Departure } from "../align-history.ts";
 import type { CompletionRequest } from "../completion-request.ts";
-import { derivedSession, findUser, namedSession, namedUser, type Session } from "../user-and-session.ts";
+import { derivedSession, namedSession, type Session } from "../user-and-session.ts";
+import { findUser, namedUser } from "../../turns/named-user.ts";
 import { conversationItemId, uuidIn } from "./response-ids.ts";
 import type { ResponseBody } from "./response-request.ts";
 

@@ -8,7 +8,7 @@ import { ownedValues } from "../database/sql-parts.ts";
 import { branchNotFound } from "../conversations/branch-store.ts";
 import { lockConversation } from "../conversations/locks.ts";
 import { eraseDerivedMemory } from "./erase-derived-memory.ts";
-import { addMarkersAndSweeps, type EntriesToSweep } from "./deferred-erase.ts";
+import { addMarkersAndSweeps, type EntriesToSweep } from "../conversations/erase-markers.ts";
 import type { Erased } from "./erase-exchange.ts";
 import { eraseFromForks } from "./erase-from-forks.ts";
 

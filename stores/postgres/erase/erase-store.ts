@@ -3,16 +3,15 @@ import { type JobQueue, type JobTransaction, makeJobQueue } from "../../jobs/job
 import type { OwnedConversation, Owner } from "../../owner.ts";
 import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
+import { isLargeErase, softDeleteConversations } from "./deferred-erase.ts";
 import {
   addMarkers,
   addMarkersAndSweeps,
   type EntriesToSweep,
   ERASE_BATCH_ROWS,
   type Erasure,
-  isLargeErase,
   recordErasure,
-  softDeleteConversations,
-} from "./deferred-erase.ts";
+} from "../conversations/erase-markers.ts";
 import { eraseDecisions } from "../agents/decision-store.ts";
 import { eraseBranch } from "./erase-branch.ts";
 import { eraseConversations } from "./erase-conversations.ts";

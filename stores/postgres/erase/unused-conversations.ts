@@ -1,6 +1,6 @@
 import type { OwnedConversation } from "../../owner.ts";
 import type { Queryable } from "../database/database.ts";
-import { ERASED_TENANT } from "./deferred-erase.ts";
+import { ERASED_TENANT } from "../conversations/erase-markers.ts";
 
 /** Pinned ones are never unused. */
 const isUnusedSql = (days: string): string => `updated_at < clock_timestamp() - ${days} * interval '1 day' and not pinned`;

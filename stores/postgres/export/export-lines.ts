@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { setImmediate as nextRound } from "node:timers/promises";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { withStatementTimeout } from "../database/database-decorators.ts";
-import { ERASED_TENANT } from "../erase/deferred-erase.ts";
+import { ERASED_TENANT } from "../conversations/erase-markers.ts";
 import {
   EXPORT_FORMAT,
   type ExportedTable,

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { addChunkSweeps, type DocumentPlace, type DocumentStatus } from "./document-store.ts";
-import { ERASED_TENANT } from "../erase/deferred-erase.ts";
+import { ERASED_TENANT } from "../conversations/erase-markers.ts";
 
 export interface ChunkToStore {
   position: number;

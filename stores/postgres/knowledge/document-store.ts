@@ -4,7 +4,7 @@ import { type JobQueue, type JobTransaction, makeJobQueue } from "../../jobs/job
 import { type Page, type PageRequest, toPage } from "../../page.ts";
 import { knowledgeKey } from "../../search/index-keys.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
-import { addMarkersAndSweeps } from "../erase/deferred-erase.ts";
+import { addMarkersAndSweeps } from "../conversations/erase-markers.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
 import { isBeforeCursor, pageValues } from "../database/sql-parts.ts";
 

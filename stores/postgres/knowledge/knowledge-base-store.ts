@@ -5,7 +5,7 @@ import { knowledgeKey } from "../../search/index-keys.ts";
 import { AgentType } from "../../../turn/state.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { makeTenantLists } from "../database/tenant-lists.ts";
-import { addMarkers, ERASE_BATCH_ROWS, ERASED_TENANT, recordErasure } from "../erase/deferred-erase.ts";
+import { addMarkers, ERASE_BATCH_ROWS, ERASED_TENANT, recordErasure } from "../conversations/erase-markers.ts";
 
 /** The knowledge bases of tenants, which turns are routed to and documents belong to. */
 export interface KnowledgeBaseStore extends KnowledgeCatalog {

@@ -14,7 +14,7 @@ import {
 } from "../conversations/exchanges.ts";
 import { saidBy } from "../conversations/said-by.ts";
 import { LOCK_CONVERSATION, lockConversation } from "../conversations/locks.ts";
-import { ERASED_TENANT } from "../erase/deferred-erase.ts";
+import { ERASED_TENANT } from "../conversations/erase-markers.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
 import { readGathered } from "../database/gathered-reads.ts";
 import { MIN_UUID, OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";

@@ -5,7 +5,7 @@ import { type Database, type Queryable, queryRow } from "../database/database.ts
 import { onPathSql } from "../conversations/branch-path.ts";
 import { isAnchorSql, type MessageRow, messageRowsSql, type ReadMessage, toReadMessage } from "../conversations/exchanges.ts";
 import { lockConversation, lockOwner, ownerLock } from "../conversations/locks.ts";
-import { addMarkersAndSweeps } from "../erase/deferred-erase.ts";
+import { addMarkersAndSweeps } from "../conversations/erase-markers.ts";
 import { ownerKey } from "../../search/index-keys.ts";
 import { archiveMemories, correctMemories, type MemoryCorrection, type MemoryToArchive } from "./archive-store.ts";
 import { addOperations, type MemoryOperation } from "./operation-store.ts";

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { lockOwner } from "../../../stores/postgres/conversations/locks.ts";
-import { addMarkers } from "../../../stores/postgres/erase/deferred-erase.ts";
+import { addMarkers } from "../../../stores/postgres/conversations/erase-markers.ts";
 import { forgetWhoUsed, makeUsageStore, type UsedCalls } from "../../../stores/postgres/usage-store.ts";
 import { ownerKey } from "../../../stores/search/index-keys.ts";
 import { useTestPostgres } from "../../support/databases/databases.ts";

@@ -1,4 +1,5 @@
 import type { Receipt, RouteDecision } from "../../api/types.ts";
+import { CITED } from "../../markdown/link-citations.ts";
 
 /** A passage that an answer may cite by its number. */
 export interface Source {
@@ -49,9 +50,6 @@ export function citedSources(text: string, sources: readonly Source[]): readonly
   const found = sources.filter(({ number }) => numbers.has(number));
   return found.length > 0 ? found : sources;
 }
-
-/** [1], [1, 2], 【1】 and what a Chinese keyboard writes between numbers. */
-export const CITED = /[[【［]\s*(\d{1,3}(?:\s*[,，、;；]\s*\d{1,3})*)\s*[\]】］]/gu;
 
 /** An answer for the clipboard. */
 export function withSources(text: string, sources: readonly Source[], title: string): string {

@@ -3,7 +3,7 @@ import { v7 as uuidv7 } from "uuid";
 import { findResidualData } from "../../../../memory/erase/find-residual-data.ts";
 import { makeEraseJob } from "../../../../memory/erase/erase-jobs.ts";
 import { makeJobQueue } from "../../../../stores/jobs/job-queue.ts";
-import type { EntriesToSweep } from "../../../../stores/postgres/erase/deferred-erase.ts";
+import type { EntriesToSweep } from "../../../../stores/postgres/conversations/erase-markers.ts";
 import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts";
 import { makeErasureStore } from "../../../../stores/postgres/erase/erasure-store.ts";
 import { makeDocumentStore } from "../../../../stores/postgres/knowledge/document-store.ts";

@@ -1,0 +1,16 @@
+import { createHash, timingSafeEqual } from "node:crypto";
+import type { Caller } from "./caller.ts";
+import type { ApiKey } from "./api-keys.ts";
+
+export const digest = (key: string): Buffer => createHash("sha256").update(key).digest();
+
+/** Finds the caller of a key's hash. Every hash is compared, so that the time taken reveals nothing. */
+export function makeFindKey(apiKeys: readonly ApiKey[]): (given: Buffer) => Caller | undefined {
+  const known = apiKeys.map(({ key, tenantId, scope }) => {
+    const caller: Caller = { tenantId, userId: null, scope, everyTenant: scope === "admin" };
+    return { hash: digest(key), caller };
+  });
+  return function findKey(given) {
+    return known.filter(({ hash }) => timingSafeEqual(hash, given))[0]?.caller;
+  };
+}
