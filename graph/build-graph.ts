@@ -1,7 +1,7 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { agentLoop } from "../nodes/agent/agent-loop.ts";
 import { instrumented, type Node } from "../nodes/node.ts";
-import { looksOnly } from "../turn/looks-only.ts";
+import { looksOnly } from "../turn/route-decision.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import { hasTools } from "../turn/agent.ts";
 import { TurnContext, type TurnRuntime } from "../turn/context.ts";

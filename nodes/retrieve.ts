@@ -7,7 +7,7 @@ import type { Recall, RecalledEpisode } from "../memory/recall/recall-episodes.t
 import type { RewriteQuestion } from "../memory/recall/rewrite-question.ts";
 import { abortable, startDeadline } from "../models/deadlines.ts";
 import type { Node } from "./node.ts";
-import { looksOnly } from "../turn/looks-only.ts";
+import { looksOnly } from "../turn/route-decision.ts";
 
 export interface RetrieveParts {
   recall: Recall;

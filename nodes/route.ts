@@ -12,7 +12,8 @@ import type { Node } from "./node.ts";
 import { makeRouteByEmbedding, type EmbeddingRoute, type RouteEmbedder } from "./routing/route-by-embedding.ts";
 import { type AgentRoute, routeToAgent } from "./routing/route-to-agent.ts";
 import { AMONG_AGENTS, AMONG_BASES, makeRouteByModel } from "./routing/route-by-model.ts";
-import { GENERAL, makeDecision, routeBySharedWords, routeByWords } from "./routing/route-by-words.ts";
+import { makeDecision, routeBySharedWords, routeByWords } from "./routing/route-by-words.ts";
+import { GENERAL } from "../turn/route-decision.ts";
 
 /** A route by meaning as sure as this needs no model. */
 const CLEAR = 0.8;

@@ -1,6 +1,7 @@
 import { AppError } from "../errors/app-error.ts";
 import type { KnowledgeHandlers } from "../nodes/generate-kb.ts";
-import type { AgentExtras, Service } from "./start/service.ts";
+import type { Service } from "./start/service.ts";
+import type { AgentExtras } from "./start/open-agents.ts";
 
 /** The public API of the package. Importing it opens nothing and reads no environment. */
 export * from "../graph/index.ts";

@@ -4,7 +4,7 @@ import type { Sight } from "../../models/facts/sight.ts";
 import { type AssembledPrompt, assemblePrompt } from "./assemble-prompt.ts";
 import type { ContextShares } from "../../turn/context-shares.ts";
 import { type Instructions, instructionsNotice } from "./instructions.ts";
-import { looksOnly } from "../../turn/looks-only.ts";
+import { looksOnly } from "../../turn/route-decision.ts";
 
 function oldestMessages(count: number): string {
   return count === 1 ? "the oldest recent message is left out" : `the oldest ${count} recent messages are left out`;

@@ -6,7 +6,10 @@ import { AppError, type Problem } from "../../errors/app-error.ts";
 import { fittingPage } from "../../stores/page.ts";
 import { Agent, AGENT_NAME, AgentSpec, ASSISTANT } from "../../turn/agent.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Agents } from "../start/open-agents.ts";
+import type { Models } from "../start/open-models.ts";
+import type { Mcp } from "../start/open-mcp.ts";
 import { jsonAnswer, jsonBody, makeRouter, next, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { DryRunQuery, isDryRun, parseRequest, wholeNumberField } from "../http/parse-request.ts";
 
@@ -85,7 +88,17 @@ function ownNameOf(request: Request): string {
 
 const noSuchAgent = (name: string): AppError => new AppError("not_found", `There is no agent "${name}".`);
 
-export function agentRoutes({ stores, agents, models, mcp }: AppParts): Router {
+export function agentRoutes({
+  stores,
+  agents,
+  models,
+  mcp,
+}: {
+  stores: Pick<Stores, "agents" | "knowledgeBases" | "skills">;
+  agents: Agents;
+  models: Models;
+  mcp: Mcp;
+}): Router {
   async function listAll(tenantId: string): Promise<Listed[]> {
     const own = await stores.agents.list(tenantId);
     const names = new Set(own.map(({ name }) => name));

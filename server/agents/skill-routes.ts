@@ -4,7 +4,8 @@ import { MAX_SKILL_BYTES, parseSkill, SKILL_NAME } from "../../agents/skills/ski
 import { AppError } from "../../errors/app-error.ts";
 import { AgentTier } from "../../turn/agent.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Agents } from "../start/open-agents.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { DryRunQuery, isDryRun, parseRequest, storableText } from "../http/parse-request.ts";
 import { readJson, requireJson } from "../http/read-body.ts";
@@ -60,7 +61,7 @@ function nameOf(request: Request): string {
 
 const noSuchSkill = (name: string): AppError => new AppError("not_found", `There is no skill "${name}".`);
 
-export function skillRoutes({ stores, agents: { systemSkills } }: AppParts): Router {
+export function skillRoutes({ stores, agents: { systemSkills } }: { stores: Pick<Stores, "skills">; agents: Agents }): Router {
   const ofSystem = (name: string) => systemSkills.find((skill) => skill.name === name);
 
   async function listAll(tenantId: string): Promise<z.infer<typeof ListedSkill>[]> {

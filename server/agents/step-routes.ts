@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { callerOf } from "../auth/caller.ts";
 import { findConversation } from "../conversations/conversation-routes.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { makeRouter, next, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { parseRequest, parseUuid, wholeNumberField } from "../http/parse-request.ts";
 import { toTurnStep, TurnStep } from "./turn-step.ts";
@@ -42,7 +42,7 @@ export const stepOperations = operationGroup({
   },
 });
 
-export function stepRoutes({ stores }: AppParts): Router {
+export function stepRoutes({ stores }: { stores: Pick<Stores, "conversations" | "steps" | "turns"> }): Router {
   return makeRouter(stepOperations, {
     async listSteps(request, response) {
       const id = parseUuid("turn id", request.params["id"]);

@@ -2,7 +2,8 @@ import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { callerOf, tenantOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Agents } from "../start/open-agents.ts";
 import { abortSignalOnClose, openEventStream } from "../http/event-stream.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { callerId, parseRequest } from "../http/parse-request.ts";
@@ -11,7 +12,7 @@ import { assertKnown } from "../turns/assert-known.ts";
 import { MODEL_ERRORS, START_ERRORS } from "../turns/chat-routes.ts";
 import { parseChatRequest } from "../turns/chat-request.ts";
 import { readPictures } from "../turns/message-parts.ts";
-import { findTurn, sourceOf } from "../turns/turn-routes.ts";
+import { findTurn, sourceOf, type TurnParts } from "../turns/find-turn.ts";
 import { localSource, type TurnSource } from "../turns/turn-source.ts";
 import { makeUiParts } from "./ui-message-parts.ts";
 import { makeFindPlace } from "./message-place.ts";
@@ -70,7 +71,7 @@ async function sendUiMessages(response: Response, source: TurnSource, heartbeatM
 }
 
 /** The AI SDK's UI message streams, on turns. */
-export function uiMessageRoutes(parts: AppParts): Router {
+export function uiMessageRoutes(parts: TurnParts & { stores: Stores; agents: Agents; heartbeatMs: number }): Router {
   const { config, stores, agents, turns, heartbeatMs } = parts;
   const findPlace = makeFindPlace(stores);
 

@@ -2,7 +2,8 @@ import type { Router } from "express";
 import { z } from "zod";
 import type { StoredBranch } from "../../stores/postgres/conversations/branch-store.ts";
 import { ERASED, sendEraseReceipt } from "../memory/erase-receipt.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { callerId, parseRequest, parseUuid, uuidField } from "../http/parse-request.ts";
 import { findConversation } from "./conversation-routes.ts";
@@ -90,7 +91,7 @@ export const toBranch = ({ id, parentId, forkMessageId, origin, label, messageCo
   active: isActive,
 });
 
-export function branchRoutes({ stores, memory }: AppParts): Router {
+export function branchRoutes({ stores, memory }: { stores: Pick<Stores, "branches" | "conversations" | "forks">; memory: Memory }): Router {
   const { branches, conversations } = stores;
   return makeRouter(branchOperations, {
     async listBranches(request, response) {

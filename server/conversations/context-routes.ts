@@ -4,7 +4,11 @@ import { NEAR_LIMIT, SATURATED, shareOf } from "../../models/facts/prompt-budget
 import { readConversationUsage } from "../../stores/postgres/conversations/conversation-usage.ts";
 import { Cost, PromptTokens } from "../../turn/state.ts";
 import { callerOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Config } from "../start/config.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Agents } from "../start/open-agents.ts";
+import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
+import type { PreviewPrompt } from "../../graph/preview-prompt.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { modelNames } from "../start/open-models.ts";
 import { assertKnown } from "../turns/assert-known.ts";
@@ -51,7 +55,19 @@ export const contextOperations = operationGroup({
   },
 });
 
-export function contextRoutes({ config, stores, agents, promptLimits, previewPrompt }: AppParts): Router {
+export function contextRoutes({
+  config,
+  stores,
+  agents,
+  promptLimits,
+  previewPrompt,
+}: {
+  config: Config;
+  stores: Pick<Stores, "conversations" | "database" | "knowledgeBases">;
+  agents: Agents;
+  promptLimits: PromptLimits;
+  previewPrompt: PreviewPrompt;
+}): Router {
   return makeRouter(contextOperations, {
     async getContext(request, response) {
       const { message, agent, kb_prefix } = parseRequest(ContextQuery, request.query);

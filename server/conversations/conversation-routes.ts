@@ -6,7 +6,8 @@ import type { OwnedConversation } from "../../stores/owner.ts";
 import { firstWords } from "../../text/first-words.ts";
 import { callerOf, tenantOf, withCallersUser } from "../auth/caller.ts";
 import { ERASED, sendEraseReceipt } from "../memory/erase-receipt.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
 import { callerId, givenMetadata, pageQuery, parseRequest, parseUuid, storableText, toPageRequest } from "../http/parse-request.ts";
 import { jsonBody, makeRouter, operationGroup, route, time, next } from "../http/openapi/operation.ts";
 
@@ -115,7 +116,7 @@ export function toConversation(listed: ListedConversation) {
   };
 }
 
-export function conversationRoutes({ stores, memory }: AppParts): Router {
+export function conversationRoutes({ stores, memory }: { stores: Pick<Stores, "conversations">; memory: Memory }): Router {
   const { conversations } = stores;
   return makeRouter(conversationOperations, {
     async listConversations(request, response) {

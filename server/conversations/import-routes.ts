@@ -3,7 +3,10 @@ import { z } from "zod";
 import type { ImportProgress } from "../../stores/postgres/conversations/import-store.ts";
 import type { MessageToImport } from "../../stores/postgres/conversations/plan-import.ts";
 import { AppError, type Problem, toAppError } from "../../errors/app-error.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Config } from "../start/config.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
+import type { Limits } from "../limits/open-limits.ts";
 import { readJson, requireJson } from "../http/read-body.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
 import { openEventStream } from "../http/event-stream.ts";
@@ -156,7 +159,19 @@ async function streamProgress(
   stream.end();
 }
 
-export function importRoutes({ config, stores, memory, limits, heartbeatMs }: AppParts): Router {
+export function importRoutes({
+  config,
+  stores,
+  memory,
+  limits,
+  heartbeatMs,
+}: {
+  config: Config;
+  stores: Pick<Stores, "imports">;
+  memory: Memory;
+  limits: Limits;
+  heartbeatMs: number;
+}): Router {
   return makeRouter(importOperations, {
     importMessages: [
       requireJson,

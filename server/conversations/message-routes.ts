@@ -8,7 +8,9 @@ import { PICTURE_TYPES } from "../../turn/measure-picture.ts";
 import { encodeCursor } from "../../stores/page.ts";
 import { toTurnStep, TurnStep } from "../agents/turn-step.ts";
 import { callerOf, tenantOf, userInPath } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
+import type { Observing } from "../observe/open-observing.ts";
 import { file, jsonBody, makeRouter, next, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { callerId, pageQuery, parseRequest, parseUuid, storableText, toPageRequest, uuidField } from "../http/parse-request.ts";
 import { findConversation } from "./conversation-routes.ts";
@@ -148,7 +150,15 @@ const KEPT_SECONDS = 3_600;
 
 const messageNotFound = (id: string): AppError => new AppError("not_found", `There is no message ${id}.`);
 
-export function messageRoutes({ stores, memory, observing }: AppParts): Router {
+export function messageRoutes({
+  stores,
+  memory,
+  observing,
+}: {
+  stores: Pick<Stores, "branches" | "conversations" | "messages" | "pictures" | "steps">;
+  memory: Memory;
+  observing: Observing;
+}): Router {
   const find = memory.episodes && makeFindMessages({ index: memory.episodes.memory.index, messages: stores.messages });
   const { branches, conversations, messages, steps } = stores;
   return makeRouter(messageOperations, {

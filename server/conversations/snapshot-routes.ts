@@ -2,7 +2,7 @@ import type { Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { Snapshot as StoredSnapshot } from "../../stores/postgres/conversations/snapshot-store.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { parseRequest, parseUuid, storableText } from "../http/parse-request.ts";
 import { BranchList, toBranch } from "./branch-routes.ts";
@@ -60,7 +60,7 @@ const toSnapshot = ({ id, branchId, messageId, label, createdAt }: StoredSnapsho
   return { id, branch_id: branchId, message_id: messageId, label, created_at: createdAt };
 };
 
-export function snapshotRoutes({ stores }: AppParts): Router {
+export function snapshotRoutes({ stores }: { stores: Pick<Stores, "branches" | "conversations" | "snapshots"> }): Router {
   const { branches, conversations, snapshots } = stores;
   return makeRouter(snapshotOperations, {
     async addSnapshot(request, response) {

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { StoredSummary } from "../../stores/postgres/memory/summary-store.ts";
 import { SummaryParts } from "../../turn/summary-parts.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { CompactConversation } from "../../memory/summary/summarise-conversation.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import { jsonBody, makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { parseRequest, wholeNumberField } from "../http/parse-request.ts";
@@ -74,7 +75,13 @@ function toShown({ text, version, coveredMessageCount, coveredThrough, parts, up
 const versionNotKept = (version: number): AppError =>
   new AppError("not_found", `Version ${version} of this conversation's summary is not kept. Only the latest versions are.`);
 
-export function summaryRoutes({ stores: { conversations, summaries }, compact }: AppParts): Router {
+export function summaryRoutes({
+  stores: { conversations, summaries },
+  compact,
+}: {
+  stores: Pick<Stores, "conversations" | "summaries">;
+  compact: CompactConversation | null;
+}): Router {
   return makeRouter(summaryOperations, {
     async getSummary(request, response) {
       const { version } = parseRequest(SummaryQuery, request.query);

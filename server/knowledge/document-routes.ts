@@ -4,7 +4,8 @@ import { AppError } from "../../errors/app-error.ts";
 import { assertLooksReadable } from "../../memory/parsing/parse-document.ts";
 import type { StoredPassage } from "../../stores/postgres/knowledge/chunk-store.ts";
 import type { DocumentPlace, DocumentToAdd, StoredDocument } from "../../stores/postgres/knowledge/document-store.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
 import { limitBody, readJson } from "../http/read-body.ts";
 import { requireWholeTenant } from "../auth/caller.ts";
 import {
@@ -168,7 +169,13 @@ const searchIsOff = (): AppError =>
 const noSuchDocument = (documentId: string, { prefix }: DocumentPlace): AppError =>
   new AppError("not_found", `There is no document ${documentId} in the knowledge base "${prefix}".`);
 
-export function documentRoutes({ stores, memory }: AppParts): Router {
+export function documentRoutes({
+  stores,
+  memory,
+}: {
+  stores: Pick<Stores, "chunks" | "documents" | "knowledgeBases">;
+  memory: Memory;
+}): Router {
   const { knowledgeBases, documents, chunks } = stores;
   return makeRouter(documentOperations, {
     async listDocuments(request, response) {

@@ -4,11 +4,11 @@ import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBaseStore } from "../../stores/postgres/knowledge/knowledge-base-store.ts";
 import type { KnowledgeBase as StoredBase } from "../../stores/knowledge-catalog.ts";
 import { AgentType } from "../../turn/state.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { readJson, requireJson } from "../http/read-body.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
 import { instructionsText, parseRequest, storableText } from "../http/parse-request.ts";
-import { GENERAL } from "../../nodes/routing/route-by-words.ts";
+import { GENERAL } from "../../turn/route-decision.ts";
 import { makeRouter, operationGroup, route, jsonBody, jsonAnswer } from "../http/openapi/operation.ts";
 
 export const PREFIX = /^[a-z0-9][a-z0-9_-]{0,63}$/;
@@ -93,7 +93,7 @@ const toBase = ({ prefix, description, titles = [], keywords, worker, instructio
 
 const MAX_BASE_BYTES = 400 * 1024;
 
-export function knowledgeRoutes({ stores: { knowledgeBases } }: AppParts): Router {
+export function knowledgeRoutes({ stores: { knowledgeBases } }: { stores: Pick<Stores, "knowledgeBases"> }): Router {
   return makeRouter(knowledgeOperations, {
     async listKnowledgeBases(_request, response) {
       response.json({ knowledge: (await knowledgeBases.list(tenantOf(response))).map(toBase) });

@@ -1,7 +1,7 @@
 import type { Response } from "express";
 import { toAppError } from "../../errors/app-error.ts";
 import { callerOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+
 import type { LangGraphParts } from "./langgraph-parts.ts";
 import type { OpenedRun } from "./open-run.ts";
 import type { StreamMode } from "./run-frames.ts";
@@ -13,10 +13,7 @@ import { conversationOf } from "./threads.ts";
 type JoinedRun = Pick<OpenedRun, "runId" | "threadId" | "source" | "frames">;
 
 /** Answers with runs: as streams, or with their last state. `readValues`: the state of a run that this process has not watched. */
-export function makeAnswerRun(
-  { heartbeatMs }: Pick<AppParts, "heartbeatMs">,
-  { threads, states }: Pick<LangGraphParts, "threads" | "states">,
-) {
+export function makeAnswerRun({ heartbeatMs }: { heartbeatMs: number }, { threads, states }: Pick<LangGraphParts, "threads" | "states">) {
   async function readValues(response: Response, threadId: string | null): Promise<ThreadValues> {
     const thread = threadId === null ? null : await threads.find(callerOf(response), threadId);
     return thread ? (await states.read(conversationOf(response, thread))).values : {};

@@ -4,7 +4,8 @@ import { AppError } from "../../errors/app-error.ts";
 import type { OwnedConversation } from "../../stores/owner.ts";
 import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
 import type { Picture } from "../../turn/picture.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Config } from "../start/config.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { MOST_BYTES_OF_MESSAGE, readPictures } from "../turns/message-parts.ts";
 import type { Checkpoints, NextTurn } from "./checkpoints.ts";
 import { makeStoredMessages } from "./stored-messages.ts";
@@ -35,7 +36,11 @@ export function newQuestion(input: unknown, mostPictures: number): Pick<Asked, "
 }
 
 /** Finds out what a run of a thread is about. */
-export function makeAskInThread({ config, stores, checkpoints }: Pick<AppParts, "config" | "stores"> & { checkpoints: Checkpoints }) {
+export function makeAskInThread({
+  config,
+  stores,
+  checkpoints,
+}: { config: Config; stores: Pick<Stores, "messages" | "pictures" | "steps" | "turns"> } & { checkpoints: Checkpoints }) {
   const readStored = makeStoredMessages({ stores });
 
   /** Those before a question of a path, or all of the active one, each with what its turn did. */

@@ -1,7 +1,8 @@
 import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { tenantOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { ConversationGraph } from "../../graph/build-graph.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { givenMetadata, parseRequest, storableText } from "../http/parse-request.ts";
 import { Assistant, GRAPH_ID } from "./assistants.ts";
@@ -100,7 +101,10 @@ function holds(value: Record<string, unknown>, asked: Record<string, unknown> | 
   return Object.entries(asked ?? {}).every(([name, wanted]) => JSON.stringify(value[name]) === JSON.stringify(wanted));
 }
 
-export function assistantRoutes({ stores, graph }: AppParts, { assistants }: LangGraphParts): Router {
+export function assistantRoutes(
+  { stores, graph }: { stores: Pick<Stores, "agents">; graph: ConversationGraph },
+  { assistants }: LangGraphParts,
+): Router {
   const schemas = {
     graph_id: GRAPH_ID,
     input_schema: schemaOf(Input),

@@ -2,7 +2,8 @@ import { v5 as uuidv5 } from "uuid";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { ASSISTANT } from "../../turn/agent.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Agents } from "../start/open-agents.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { time } from "../http/openapi/operation.ts";
 
 /** The one graph. As an assistant it leaves the choice of the agent to the service. */
@@ -52,7 +53,7 @@ const GRAPH = toAssistant(GRAPH_ID, "Leaves the choice of the agent to the servi
 export type Assistants = ReturnType<typeof makeAssistants>;
 
 /** The agents of a tenant, in the words of LangGraph's protocol. */
-export function makeAssistants({ agents, stores }: Pick<AppParts, "agents" | "stores">) {
+export function makeAssistants({ agents, stores }: { agents: Agents; stores: Pick<Stores, "agents"> }) {
   /** By name. */
   async function list(tenantId: string): Promise<Assistant[]> {
     const [all, own] = await Promise.all([agents.catalog.list(tenantId), stores.agents.list(tenantId)]);

@@ -3,7 +3,7 @@ import type { OwnedConversation } from "../../stores/owner.ts";
 import type { MessagePlace } from "../../stores/postgres/conversations/branch-store.ts";
 import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
 import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
 
 export const noSuchCheckpoint = (id: string): AppError =>
   new AppError("not_found", `There is no checkpoint ${id} in this thread. The id of a checkpoint is that of a turn.`);
@@ -30,7 +30,7 @@ export type OwnedThread = OwnedConversation & { threadId: string };
 export const isBeginning = ({ threadId }: OwnedThread, checkpointId: string): boolean => checkpointId === threadId;
 
 /** Checkpoints of threads: places behind turns, and the beginning, whose id is the thread's. */
-export function makeCheckpoints({ stores }: Pick<AppParts, "stores">) {
+export function makeCheckpoints({ stores }: { stores: Pick<Stores, "branches" | "messages" | "turns"> }) {
   const { messages, branches, turns } = stores;
 
   /** Throws AppError `not_found`. */

@@ -1,3 +1,10 @@
+import type { ConversationGraph } from "../../graph/build-graph.ts";
+import type { ReadLargeJson } from "../http/read-body.ts";
+import type { Limits } from "../limits/open-limits.ts";
+import type { Agents } from "../start/open-agents.ts";
+import type { Memory } from "../start/open-memory.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { TurnParts } from "../turns/find-turn.ts";
 import type { Assistants } from "./assistants.ts";
 import type { Checkpoints } from "./checkpoints.ts";
 import type { makeOpenRun } from "./open-run.ts";
@@ -11,4 +18,15 @@ export interface LangGraphParts {
   checkpoints: Checkpoints;
   states: ReturnType<typeof makeThreadStates>;
   openRun: ReturnType<typeof makeOpenRun>;
+}
+
+/** What its routes are made of besides. */
+export interface LangGraphRouteParts extends TurnParts {
+  graph: ConversationGraph;
+  stores: Stores;
+  memory: Memory;
+  agents: Agents;
+  limits: Limits;
+  readLargeJson: ReadLargeJson;
+  heartbeatMs: number;
 }

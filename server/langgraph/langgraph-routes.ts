@@ -1,6 +1,6 @@
 import { Router } from "express";
 import { z } from "zod";
-import type { AppParts } from "../http/app-parts.ts";
+import type { LangGraphRouteParts } from "./langgraph-parts.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { requireJson } from "../http/read-body.ts";
 import { readTurnJson } from "../openai/openai-routes.ts";
@@ -46,7 +46,7 @@ function userNamed({ body }: { body?: unknown }): unknown {
 }
 
 /** LangGraph's own protocol on our conversations and turns. */
-export function langGraphRoutes(parts: AppParts): Router {
+export function langGraphRoutes(parts: LangGraphRouteParts): Router {
   const threads = makeThreads(parts);
   const assistants = makeAssistants(parts);
   const checkpoints = makeCheckpoints(parts);

@@ -5,7 +5,10 @@ import { AppError } from "../../errors/app-error.ts";
 import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
 import { isAnsweredBy, type Question, STEP_ANSWERS } from "../../turn/question.ts";
 import { callerOf, tenantOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Config } from "../start/config.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Agents } from "../start/open-agents.ts";
+import type { Turns } from "../turns/open-turn.ts";
 import { parseRequest, storableText } from "../http/parse-request.ts";
 import type { Reply } from "../turns/answer-question.ts";
 import { assertKnown } from "../turns/assert-known.ts";
@@ -63,7 +66,11 @@ const CallResults = z.object({ results: z.array(z.object({ call_id: storableText
 
 const NEXT_STEP: (typeof STEP_ANSWERS)[number] = "step";
 
-interface OpenRunParts extends Pick<AppParts, "config" | "stores" | "agents" | "turns"> {
+interface OpenRunParts {
+  config: Config;
+  stores: Pick<Stores, "knowledgeBases" | "messages" | "pictures" | "questions" | "steps" | "turns">;
+  agents: Agents;
+  turns: Turns;
   threads: Threads;
   assistants: Assistants;
   checkpoints: Checkpoints;

@@ -3,14 +3,13 @@ import { z } from "zod";
 import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
 import type { OwnerScope } from "../../stores/owner.ts";
 import { callerOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { parseRequest, parseUuid, wholeNumberField } from "../http/parse-request.ts";
 import { MODEL_ERRORS, START_ERRORS } from "../turns/chat-routes.ts";
-import { cancelTurn, type FoundTurn, findTurn, sourceOf } from "../turns/turn-routes.ts";
+import { cancelTurn, type FoundTurn, findTurn, sourceOf } from "../turns/find-turn.ts";
 import { makeAnswerRun } from "./answer-run.ts";
 import type { RegisteredTurn } from "../turns/turn-registry.ts";
-import type { LangGraphParts } from "./langgraph-parts.ts";
+import type { LangGraphParts, LangGraphRouteParts } from "./langgraph-parts.ts";
 import { isServedMode, STREAM_MODES, type StreamMode } from "./run-frames.ts";
 import { modesOf, RunBody } from "./run-request.ts";
 import { pickFields, querySelection } from "./select-fields.ts";
@@ -130,7 +129,7 @@ const isOfSession = (entry: RegisteredTurn | null, { userId, sessionId }: Stored
   entry?.owner.userId === userId && entry.owner.sessionId === sessionId;
 
 /** Runs of threads. */
-export function runRoutes(parts: AppParts, { threads, states, checkpoints, openRun }: LangGraphParts): Router {
+export function runRoutes(parts: LangGraphRouteParts, { threads, states, checkpoints, openRun }: LangGraphParts): Router {
   const { heartbeatMs, turns, memory } = parts;
   const runs = makeRuns(parts);
   const { sendOpened, answerOpened, answerJoined } = makeAnswerRun(parts, { threads, states });

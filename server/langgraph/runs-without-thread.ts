@@ -1,12 +1,11 @@
 import type { Response, Router } from "express";
 import { z } from "zod";
 import { callerOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { parseRequest, parseUuid } from "../http/parse-request.ts";
-import { type FoundTurn, findTurn, sourceOf } from "../turns/turn-routes.ts";
+import { type FoundTurn, findTurn, sourceOf } from "../turns/find-turn.ts";
 import { makeAnswerRun } from "./answer-run.ts";
-import type { LangGraphParts } from "./langgraph-parts.ts";
+import type { LangGraphParts, LangGraphRouteParts } from "./langgraph-parts.ts";
 import { modesOf, RunBody } from "./run-request.ts";
 import { EndOfRun, isSet, JoinQuery, joinedModes, runErrors, runStream } from "./run-routes.ts";
 import { parseFrameId, sendRunStream } from "./run-stream.ts";
@@ -39,7 +38,7 @@ export const threadlessRunOperations = operationGroup({
 });
 
 /** Runs without a thread. */
-export function threadlessRunRoutes(parts: AppParts, { threads, states, openRun }: LangGraphParts): Router {
+export function threadlessRunRoutes(parts: LangGraphRouteParts, { threads, states, openRun }: LangGraphParts): Router {
   const { heartbeatMs, turns } = parts;
   const { readValues, sendOpened, answerOpened } = makeAnswerRun(parts, { threads, states });
 

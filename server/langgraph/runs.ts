@@ -1,9 +1,11 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Turns } from "../turns/open-turn.ts";
 import { time } from "../http/openapi/operation.ts";
 import { storedOutcome } from "../turns/turn-source.ts";
-import { type FoundTurn, turnState } from "../turns/turn-routes.ts";
+import type { FoundTurn } from "../turns/find-turn.ts";
+import { turnState } from "../turns/turn-routes.ts";
 import { askedOfRun } from "./asked-of-run.ts";
 import { assistantId, GRAPH_ID } from "./assistants.ts";
 import type { OwnedThread } from "./checkpoints.ts";
@@ -60,7 +62,7 @@ export const noSuchRun = (id: string): AppError => new AppError("not_found", `Th
 const MOST_LOOKED_AT = 1_000;
 
 /** The runs of a thread. */
-export function makeRuns({ stores, turns }: Pick<AppParts, "stores" | "turns">) {
+export function makeRuns({ stores, turns }: { stores: Pick<Stores, "turns">; turns: Turns }) {
   /** Nothing of them is stored before they begin; the newest first. */
   function waitingInLine(conversation: OwnedThread, sessionId: string): Run[] {
     const entries = turns.registry.waitingInLine({ ...conversation, sessionId });

@@ -4,7 +4,9 @@ import { MemoryStore } from "../../memory/store/memory-store.ts";
 import { fittingPage } from "../../stores/page.ts";
 import { isTooDeep } from "../../text/nesting.ts";
 import { callerOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Config } from "../start/config.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
 import { jsonBody, makeRouter, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { parseRequest, storableText, TOO_DEEP } from "../http/parse-request.ts";
 import { holding, limit, offset } from "./assistant-routes.ts";
@@ -106,7 +108,15 @@ function labelsOf(joined: string): string[] {
 }
 
 /** Core memory and archived memories as a store of LangGraph. */
-export function storeRoutes({ config, stores, memory }: AppParts): Router {
+export function storeRoutes({
+  config,
+  stores,
+  memory,
+}: {
+  config: Config;
+  stores: Pick<Stores, "coreMemory" | "database" | "imports">;
+  memory: Memory;
+}): Router {
   const storeFor = (response: Response): MemoryStore =>
     new MemoryStore({
       database: stores.database,

@@ -2,7 +2,7 @@ import type { StoredMessage } from "../../stores/postgres/conversations/message-
 import type { StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
 import type { OwnedConversation } from "../../stores/owner.ts";
 import { withoutThoughts } from "../../text/split-thoughts.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { callsMessage, outputMessage, toCall } from "./run-acts.ts";
 import { type MessageDict, storedMessageDict } from "./thread-values.ts";
 
@@ -31,7 +31,7 @@ export function stepMessages(
 }
 
 /** Stored messages as LangChain has them, each with what its turn did before it, or after a question that waits for its answer. */
-export function makeStoredMessages({ stores }: Pick<AppParts, "stores">) {
+export function makeStoredMessages({ stores }: { stores: Pick<Stores, "steps"> }) {
   return async function read(conversation: OwnedConversation, messages: readonly StoredMessage[]): Promise<MessageDict[][]> {
     const newest = [...new Set(messages.flatMap((message) => turnOf(message) ?? []))].toReversed();
     const byTurn = Map.groupBy(await stores.steps.ofTurns(conversation, newest), ({ turnId }) => turnId);

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { fittingPage, jsonBytes, MOST_PAGE_BYTES } from "../../stores/page.ts";
 import type { ListedMessage } from "../../stores/postgres/conversations/message-store.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { type Checkpoints, isBeginning, noSuchCheckpoint, type OwnedThread } from "./checkpoints.ts";
 import { makeStoredMessages, turnOf } from "./stored-messages.ts";
 import { MOST_STATES, type StatePlace, type ThreadState, toState } from "./thread-state.ts";
@@ -86,7 +86,10 @@ function placesOf({ threadId }: OwnedThread, { all, shown, isWhole, endsWithQues
 }
 
 /** States of threads, read from conversations and turns. */
-export function makeThreadStates({ stores, checkpoints }: Pick<AppParts, "stores"> & { checkpoints: Checkpoints }) {
+export function makeThreadStates({
+  stores,
+  checkpoints,
+}: { stores: Pick<Stores, "branches" | "coreMemory" | "messages" | "steps" | "summaries" | "turns"> } & { checkpoints: Checkpoints }) {
   const { branches, messages, turns, summaries, coreMemory } = stores;
   const readStored = makeStoredMessages({ stores });
 

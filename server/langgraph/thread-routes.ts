@@ -4,7 +4,7 @@ import { AppError } from "../../errors/app-error.ts";
 import { jsonBytes, MOST_PAGE_BYTES } from "../../stores/page.ts";
 import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
 import { callerOf, tenantOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Memory } from "../start/open-memory.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { givenMetadata, parseRequest } from "../http/parse-request.ts";
 import { holding, limit, offset } from "./assistant-routes.ts";
@@ -126,7 +126,7 @@ export async function showThread(states: LangGraphParts["states"], response: Res
 }
 
 /** Threads and their states. */
-export function threadRoutes({ memory }: AppParts, { threads, states }: LangGraphParts): Router {
+export function threadRoutes({ memory }: { memory: Memory }, { threads, states }: LangGraphParts): Router {
   return makeRouter(threadOperations, {
     async createThread(request, response) {
       const { thread_id: id, metadata, if_exists: ifExists, supersteps, ...others } = parseRequest(NewThread, request.body);

@@ -6,7 +6,7 @@ import { sessionOfChosen } from "../../stores/postgres/conversations/conversatio
 import { makeThreadStore, type StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { ANYBODY, callerOf, tenantOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { time } from "../http/openapi/operation.ts";
 import { callerId, parseRequest, parseUuid } from "../http/parse-request.ts";
 import { namedUser } from "../turns/named-user.ts";
@@ -80,7 +80,7 @@ export const noSuchThread = (id: string): AppError => new AppError("not_found", 
 
 export type Threads = ReturnType<typeof makeThreads>;
 
-export function makeThreads({ stores }: Pick<AppParts, "stores">) {
+export function makeThreads({ stores }: { stores: Pick<Stores, "conversations" | "database" | "forks" | "messages"> }) {
   const store = makeThreadStore(stores.database);
   return {
     ...store,

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { isTooDeep } from "../../text/nesting.ts";
 import { callerOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Limits } from "../limits/open-limits.ts";
+import type { MemoryServerParts } from "./memory-server.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { parseRequest, TOO_DEEP } from "../http/parse-request.ts";
@@ -43,7 +44,7 @@ export const mcpOperations = operationGroup({
 });
 
 /** For every scope: the tools on offer are those that the caller's scope allows. */
-export function mcpRoutes(parts: AppParts): Router {
+export function mcpRoutes(parts: MemoryServerParts & { limits: Limits }): Router {
   return makeRouter(mcpOperations, {
     callMcp: [
       requireJson,

@@ -5,7 +5,7 @@ import { HttpSpec, mayBeKey, MCP_SERVER_NAME, NAME_PROBLEM, STORED_SERVER_NAME }
 import { isPublicAddress } from "../../agents/web/public-address.ts";
 import { AppError } from "../../errors/app-error.ts";
 import { requireWholeTenant, tenantOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Mcp } from "../start/open-mcp.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { DryRunQuery, isDryRun, parseRequest } from "../http/parse-request.ts";
 
@@ -73,7 +73,7 @@ function shownAddress(url: string): string {
   return origin + path.join("/") + (search === "" ? "" : "?…");
 }
 
-export function mcpServerRoutes({ mcp }: AppParts): Router {
+export function mcpServerRoutes({ mcp }: { mcp: Mcp }): Router {
   async function listAll(tenantId: string): Promise<z.infer<typeof ListedMcpServer>[]> {
     const [states, own] = await Promise.all([mcp.servers.states(tenantId), mcp.listOf(tenantId)]);
     return states.map((state) => {

@@ -11,12 +11,20 @@ import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { firstWords } from "../../text/first-words.ts";
 import { toConversation } from "../conversations/conversation-routes.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Config } from "../start/config.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
+import type { Logger } from "pino";
 import { storableText, toPageRequest } from "../http/parse-request.ts";
 import { SectionBody } from "../memory/core-memory-routes.ts";
 import { errorFacts } from "../observe/logger.ts";
 
-export type MemoryServerParts = Pick<AppParts, "config" | "stores" | "memory" | "log">;
+export type MemoryServerParts = {
+  config: Config;
+  stores: Pick<Stores, "conversations" | "coreMemory" | "imports" | "knowledgeBases" | "summaries">;
+  memory: Memory;
+  log: Logger;
+};
 
 const INSTRUCTIONS =
   "This is the long-term memory of one user, shared by all assistants of this user. Recall before you answer what may have been talked " +

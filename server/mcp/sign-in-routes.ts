@@ -1,7 +1,7 @@
 import type { Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Mcp } from "../start/open-mcp.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { parseRequest } from "../http/parse-request.ts";
 
@@ -22,7 +22,7 @@ export const signInOperations = operationGroup({
   },
 });
 
-export function signInRoutes({ mcp }: Pick<AppParts, "mcp">): Router {
+export function signInRoutes({ mcp }: { mcp: Mcp }): Router {
   return makeRouter(signInOperations, {
     async finishSignIn(request, response) {
       const { state, code } = parseRequest(SignInQuery, request.query);

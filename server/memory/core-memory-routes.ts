@@ -5,7 +5,8 @@ import { SECTION_CHARACTERS, SECTION_NAME } from "../../memory/agent/tool-schema
 import type { StoredSection } from "../../stores/postgres/memory/write-sections.ts";
 import { EpisodeType } from "../../turn/state.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
 import { pageQuery, parseRequest, storableText, toPageRequest, uuidField, wholeNumberField, callerId } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, jsonAnswer, jsonBody, time, next } from "../http/openapi/operation.ts";
 
@@ -150,7 +151,7 @@ function sendSection(response: Response<z.output<typeof SectionAnswer>>, { secti
 }
 
 /** A user's core memory, its history and the log of its changes. */
-export function coreMemoryRoutes({ stores, memory }: AppParts): Router {
+export function coreMemoryRoutes({ stores, memory }: { stores: Pick<Stores, "coreMemory" | "operations">; memory: Memory }): Router {
   const { coreMemory } = stores;
   const { sections } = memory;
   const ownerOf = (request: Request, response: Response) => ({ tenantId: tenantOf(response), userId: userInPath(request, response) });

@@ -3,7 +3,9 @@ import { NIL } from "uuid";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Config } from "../start/config.ts";
+import type { Memory } from "../start/open-memory.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { parseRequest, parseUuid, storableText, wholeNumberField, callerId } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, type Sent, time } from "../http/openapi/operation.ts";
 import type { RecallRequest } from "../../memory/recall/recall-episodes.ts";
@@ -105,7 +107,7 @@ function toExchange({ id, userMessage, assistantMessage, createdAt, messageIds, 
   };
 }
 
-export function episodeRoutes({ config, memory, stores }: AppParts): Router {
+export function episodeRoutes({ config, memory, stores }: { config: Config; memory: Memory; stores: Pick<Stores, "windows"> }): Router {
   const recall = memory.episodes?.memory.recall;
   const window = { exceptMessageId: NIL, atLeast: config.HISTORY_WINDOW, maxTokens: 0, useSummary: config.ENABLE_SUMMARY };
 

@@ -4,7 +4,9 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { callerOf, requireWholeTenant, tenantOf, userInPath } from "../auth/caller.ts";
 import { auditUser } from "./audit-user.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Config } from "../start/config.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Memory } from "../start/open-memory.ts";
 import { parseUuid, callerId } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { counts, EraseAnswer, ERASED, countsOf, sendEraseReceipt } from "./erase-receipt.ts";
@@ -54,7 +56,7 @@ export const eraseOperations = operationGroup({
   },
 });
 
-export function eraseRoutes({ config, stores, memory }: AppParts): Router {
+export function eraseRoutes({ config, stores, memory }: { config: Config; stores: Pick<Stores, "database">; memory: Memory }): Router {
   const { erase } = memory;
   const inTurn = bulkhead(1, Number.MAX_SAFE_INTEGER);
   return makeRouter(eraseOperations, {

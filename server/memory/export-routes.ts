@@ -8,7 +8,7 @@ import type { Router } from "express";
 import type { Queryable } from "../../stores/postgres/database/database.ts";
 import { exportLines, inSnapshot } from "../../stores/postgres/export/export-lines.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { writeWithBackpressure } from "../http/event-stream.ts";
 import { makeRouter, operationGroup, route, file } from "../http/openapi/operation.ts";
 import { callerId } from "../http/parse-request.ts";
@@ -39,7 +39,7 @@ async function openUnnamedFile(): Promise<FileHandle> {
 }
 
 /** An export goes to a file first: a slow client holds no connection, and a failure is an error instead of half an answer. */
-export function exportRoutes({ stores }: AppParts): Router {
+export function exportRoutes({ stores }: { stores: Pick<Stores, "database"> }): Router {
   const inTurn = bulkhead(AT_A_TIME, Number.MAX_SAFE_INTEGER);
   return makeRouter(exportOperations, {
     async exportUser(request, response) {

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { waitUntilSettled } from "../../memory/jobs/wait-until-settled.ts";
 import { JOB_KINDS, type JobKind } from "../../stores/jobs/job.ts";
 import { assertWholeTenant, callerOf, requireWholeTenant } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import { pageQuery, parseRequest, uuidField, wholeNumberField } from "../http/parse-request.ts";
 import { conversationOfCaller, findConversation } from "../conversations/conversation-routes.ts";
@@ -96,7 +96,7 @@ export function jobTenantOf(response: Response): string | null {
 }
 
 /** Background jobs of a conversation, and of the caller's tenant, or of all tenants for a key of scope admin. */
-export function jobRoutes({ stores }: AppParts): Router {
+export function jobRoutes({ stores }: { stores: Pick<Stores, "conversations" | "jobs"> }): Router {
   const { jobs: jobOverview, conversations } = stores;
   async function retryOf(kind: JobKind | undefined, owned: OwnedConversation): Promise<number> {
     const { tenantId, userId, conversationId } = owned;

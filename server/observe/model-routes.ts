@@ -5,7 +5,11 @@ import { FactSource, ModelPrices } from "../../models/facts/model-facts.ts";
 import { AppError } from "../../errors/app-error.ts";
 import { firstChoice } from "../../models/model-choice.ts";
 import { requireOperator } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
+import type { Observing } from "./open-observing.ts";
+import type { Config } from "../start/config.ts";
+import type { Models } from "../start/open-models.ts";
+import type { Memory } from "../start/open-memory.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { parseRequest } from "../http/parse-request.ts";
@@ -58,7 +62,10 @@ export const modelOperations = operationGroup({
 });
 
 /** The model of a name, and for which use; null: there is none. */
-function findTried({ config, models }: AppParts, name: string | undefined): Pick<TestModelParts, "name" | "model" | "purpose"> | null {
+function findTried(
+  { config, models }: { config: Config; models: Models },
+  name: string | undefined,
+): Pick<TestModelParts, "name" | "model" | "purpose"> | null {
   const { choose, listed } = models;
   const use = name === undefined ? "chat" : useOf(config, name);
   if (name === undefined || use === "chat" || listed.includes(name))
@@ -68,7 +75,10 @@ function findTried({ config, models }: AppParts, name: string | undefined): Pick
 }
 
 /** The embedder, when the server of this model embeds, too; else why it is not tried. */
-function findEmbedding({ config, models, memory }: AppParts, model: BaseChatModel | null): TestModelParts["embedding"] {
+function findEmbedding(
+  { config, models, memory }: { config: Config; models: Models; memory: Memory },
+  model: BaseChatModel | null,
+): TestModelParts["embedding"] {
   const served = servedEmbedding(config, models);
   if (!served) return "Embeddings are built in.";
   if (!memory.episodes) return "Episodic memory is off.";
@@ -76,7 +86,13 @@ function findEmbedding({ config, models, memory }: AppParts, model: BaseChatMode
   return { embedder: memory.episodes.memory.embedder, served };
 }
 
-export function modelRoutes(parts: AppParts): Router {
+export function modelRoutes(parts: {
+  config: Config;
+  facts: ModelFactsSource;
+  models: Models;
+  memory: Memory;
+  observing: Observing;
+}): Router {
   const { config, facts, models, observing } = parts;
   const { dialects, listed, timeouts } = models;
   return makeRouter(modelOperations, {

@@ -4,7 +4,8 @@ import type { Router } from "express";
 import { z } from "zod";
 import { packageFile } from "../../errors/package-file.ts";
 import { callerOf, requireOperator, withCallersUser } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Config } from "../start/config.ts";
+import type { Limits } from "../limits/open-limits.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { callerId, parseRequest } from "../http/parse-request.ts";
 import { Limit } from "../limits/list-limits.ts";
@@ -42,7 +43,7 @@ export const settingsOperations = operationGroup({
 
 const { version } = JSON.parse(readFileSync(fileURLToPath(packageFile("package.json")), "utf8")) as { version: string };
 
-export function settingsRoutes({ config, limits }: AppParts): Router {
+export function settingsRoutes({ config, limits }: { config: Config; limits: Limits }): Router {
   return makeRouter(settingsOperations, {
     listSettings: [
       requireOperator,

@@ -8,7 +8,14 @@ import { RecentTurn } from "../turns/recent-turns.ts";
 import { callerOf } from "../auth/caller.ts";
 import { allDependencies, DependencyStates, statesOf } from "./health.ts";
 import { jobTenantOf, jobCounts } from "../memory/job-routes.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Models } from "../start/open-models.ts";
+import type { Memory } from "../start/open-memory.ts";
+import type { Turns } from "../turns/open-turn.ts";
+import type { Mcp } from "../start/open-mcp.ts";
+import type { HealthChecks } from "./health.ts";
+import type { Observing } from "./open-observing.ts";
+import type { Config } from "../start/config.ts";
 import { UnfitModels } from "./unfit-models.ts";
 import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 
@@ -46,7 +53,25 @@ export const statusOperations = operationGroup({
   },
 });
 
-export function statusRoutes({ stores, models, memory, turns, mcp, health, observing, config }: AppParts): Router {
+export function statusRoutes({
+  stores,
+  models,
+  memory,
+  turns,
+  mcp,
+  health,
+  observing,
+  config,
+}: {
+  stores: Pick<Stores, "jobs">;
+  models: Models;
+  memory: Memory;
+  turns: Turns;
+  mcp: Mcp;
+  health: HealthChecks;
+  observing: Observing;
+  config: Config;
+}): Router {
   return makeRouter(statusOperations, {
     async getStatus(_request, response) {
       const caller = callerOf(response);

@@ -5,7 +5,7 @@ import type { ModelPurpose } from "../../observe/observer.ts";
 import type { CallTotals, UsageKey, UsageOfKey } from "../../stores/postgres/usage-store.ts";
 import { Cost } from "../../turn/state.ts";
 import { tenantOf, withCallersUser } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { makeRouter, next, operationGroup, route } from "../http/openapi/operation.ts";
 import { callerId, pageQuery, parseRequest } from "../http/parse-request.ts";
 
@@ -117,7 +117,7 @@ function decode(by: UsageKey, text: string): string {
 
 const toDay = (milliseconds: number): string => new Date(milliseconds).toISOString().slice(0, 10);
 
-export function usageRoutes({ stores: { usage } }: AppParts): Router {
+export function usageRoutes({ stores: { usage } }: { stores: Pick<Stores, "usage"> }): Router {
   return makeRouter(usageOperations, {
     async listUsage(request, response) {
       const query = parseRequest(UsageQuery, withCallersUser(response, request.query));

@@ -3,7 +3,8 @@ import { toAppError } from "../../errors/app-error.ts";
 import type { Owner } from "../../stores/owner.ts";
 import { readReply } from "../../turn/read-reply.ts";
 import type { GivenAnew } from "../../turn/resumed-turn.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Turns } from "../turns/open-turn.ts";
 import { localSource } from "../turns/turn-source.ts";
 import type { ResumedSource } from "./caller-tools.ts";
 
@@ -24,7 +25,7 @@ const TOO_LATE = new Set(["already_answered", "question_expired", "not_found"]);
  * to: one that was sent before the question came is none. Throws what `Turns.answer` throws.
  */
 export async function answerInWords(
-  { stores, turns }: Pick<AppParts, "stores" | "turns">,
+  { stores, turns }: { stores: Pick<Stores, "questions">; turns: Turns },
   response: Response,
   { owner, sessionId, message, at, givenAnew }: RepliedMessage,
 ): Promise<ResumedSource | null> {

@@ -10,7 +10,9 @@ import { CallerTool, type CallerTools } from "../../turn/caller-tools.ts";
 import type { Notice } from "../../turn/events.ts";
 import { type Picture, wordsWithPictures } from "../../turn/picture.ts";
 import type { GivenAnew } from "../../turn/resumed-turn.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Config } from "../start/config.ts";
+import type { Turns } from "../turns/open-turn.ts";
 import { type GivenPicture, toGivenPicture } from "../turns/message-parts.ts";
 import { localSource, type TurnSource } from "../turns/turn-source.ts";
 import type { CompletionRequest } from "./completion-request.ts";
@@ -101,7 +103,7 @@ function resultsBefore({ messages }: CompletionRequest): ReadonlyMap<string, str
 
 /** Keeps the results that a request brings along with a message, and ends the turn that waits for them: the message is a turn of its own. */
 export async function keepResults(
-  { stores, config }: Pick<AppParts, "stores" | "config">,
+  { stores, config }: { stores: Pick<Stores, "database" | "questions" | "steps">; config: Config },
   owner: Owner,
   completion: CompletionRequest,
 ): Promise<void> {
@@ -145,7 +147,7 @@ export interface ResumedSource {
  * missing, and what `Turns.answer` throws.
  */
 export async function answerCalls(
-  { stores, turns }: Pick<AppParts, "stores" | "turns">,
+  { stores, turns }: { stores: Pick<Stores, "database" | "questions" | "steps">; turns: Turns },
   response: Response,
   {
     owner,

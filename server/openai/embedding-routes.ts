@@ -3,7 +3,9 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { callerOf } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Memory } from "../start/open-memory.ts";
+import type { Limits } from "../limits/open-limits.ts";
+import type { Turns } from "../turns/open-turn.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
 import { parseRequest, storableText } from "../http/parse-request.ts";
@@ -70,7 +72,7 @@ function toBase64(vector: readonly number[]): string {
   return bytes.toString("base64");
 }
 
-export function embeddingRoutes({ memory, limits, turns }: AppParts): Router {
+export function embeddingRoutes({ memory, limits, turns }: { memory: Memory; limits: Limits; turns: Turns }): Router {
   return makeRouter(embeddingOperations, {
     createEmbeddings: [
       requireJson,

@@ -1,6 +1,9 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Agents } from "../start/open-agents.ts";
+import type { Models } from "../start/open-models.ts";
+import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
 import { PREFIX } from "../knowledge/knowledge-routes.ts";
 
 /** The service: it finds documents by itself. */
@@ -26,7 +29,17 @@ export interface OfferedModel {
 }
 
 /** The models of OpenAI's protocol: the service, its knowledge bases and agents, and those of MODELS. */
-export function makeOfferedModels({ stores: { knowledgeBases }, agents: { catalog }, models, facts }: AppParts) {
+export function makeOfferedModels({
+  stores: { knowledgeBases },
+  agents: { catalog },
+  models,
+  facts,
+}: {
+  stores: Pick<Stores, "knowledgeBases">;
+  agents: Agents;
+  models: Models;
+  facts: ModelFactsSource;
+}) {
   const [own] = models.choose({ model: null, agent: null });
 
   function offer(id: string, { kbPrefix = null, agent = null, model = null }: Partial<Omit<OfferedModel, "shown">> = {}): OfferedModel {

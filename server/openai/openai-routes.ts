@@ -3,7 +3,9 @@ import { v7 as uuidv7 } from "uuid";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { combineObservers } from "../../observe/observer.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { OpenAIParts } from "./openai-parts.ts";
+import type { Config } from "../start/config.ts";
+import type { ReadLargeJson } from "../http/read-body.ts";
 import { requireJson } from "../http/read-body.ts";
 import { callerOf } from "../auth/caller.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
@@ -60,7 +62,7 @@ export const MAX_BODY_BYTES = 10 * 1024 * 1024;
 /** And all its pictures. */
 const MAX_BYTES_WITH_PICTURES = 64 * 1024 * 1024;
 
-export const readTurnJson = ({ config, readLargeJson }: Pick<AppParts, "config" | "readLargeJson">): RequestHandler =>
+export const readTurnJson = ({ config, readLargeJson }: { config: Config; readLargeJson: ReadLargeJson }): RequestHandler =>
   readLargeJson({ limitBytes: config.MAX_PICTURES === 0 ? MAX_BODY_BYTES : MAX_BYTES_WITH_PICTURES, ordinaryBytes: MAX_BODY_BYTES });
 
 interface Answering {
@@ -71,7 +73,7 @@ interface Answering {
 
 const seconds = (): number => Math.floor(Date.now() / 1_000);
 
-export function openaiRoutes(parts: AppParts): Router {
+export function openaiRoutes(parts: OpenAIParts): Router {
   const { config, models, turns, limits, meter, observing, heartbeatMs } = parts;
   const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
   const offered = makeOfferedModels(parts);

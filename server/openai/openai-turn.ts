@@ -1,7 +1,9 @@
 import type { Request, Response } from "express";
 import { toAppError } from "../../errors/app-error.ts";
 import { v7 as uuidv7 } from "uuid";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Config } from "../start/config.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Turns } from "../turns/open-turn.ts";
 import { assertNotTooLong, parseChatRequest } from "../turns/chat-request.ts";
 import { readPictures } from "../turns/message-parts.ts";
 import type { TurnSource } from "../turns/turn-source.ts";
@@ -63,7 +65,7 @@ const isInteractive = (request: Request, { store, isDetached = false }: OpenAITu
   store && !isDetached && request.get("x-interactive")?.trim().toLowerCase() !== "false";
 
 /** Begins the turn that a request in OpenAI's protocol asks for. The returned function throws what `Turns.open` throws. */
-export function makeOpenTurn({ config, stores, turns }: Pick<AppParts, "config" | "stores" | "turns">) {
+export function makeOpenTurn({ config, stores, turns }: { config: Config; stores: Stores; turns: Turns }) {
   const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
 
   return async function openTurn(request: Request, response: Response, given: OpenAITurn): Promise<OpenedTurn> {

@@ -15,13 +15,12 @@ import { todoWrite } from "../../agents/tools/todo-write.ts";
 import { makeWebFetch } from "../../agents/tools/web-fetch.ts";
 import { makeFindMessages } from "../../memory/recall/find-messages.ts";
 import { makeSavedMemoryStore } from "../../stores/postgres/memory/saved-memory-store.ts";
-import type { Agent, AgentSpec } from "../../turn/agent.ts";
+import type { Agent, AgentSpec, AgentSpecInput } from "../../turn/agent.ts";
 import type { Config } from "./config.ts";
 import type { Memory } from "./open-memory.ts";
 import type { Models } from "./open-models.ts";
 import type { Mcp } from "./open-mcp.ts";
 import type { Stores } from "./open-stores.ts";
-import type { AgentExtras } from "./service.ts";
 
 export interface Agents {
   catalog: AgentCatalog;
@@ -102,4 +101,14 @@ export async function openAgents(config: Config, { stores, models, memory, mcp, 
     hooks: extras.hooks ?? {},
     known,
   };
+}
+
+/** What a program adds to the agents of its service. */
+export interface AgentExtras {
+  /** Agents of the system tier by name, besides those of AGENTS_DIR. */
+  agents?: Readonly<Record<string, AgentSpecInput>>;
+  /** Tools that agents may name: see `fromLangChainTool`. */
+  tools?: readonly AgentTool[];
+  /** Run around every call of a tool. */
+  hooks?: ToolHooks;
 }

@@ -20,7 +20,7 @@ import { openMeasures, openModelFacts, openPromptLimits } from "./open-model-fac
 import { createModels, type Models, OFFLINE } from "./open-models.ts";
 import { openTellQuestion } from "../turns/tell-question.ts";
 import { openStores, type Stores } from "./open-stores.ts";
-import type { AgentExtras } from "./service.ts";
+import type { AgentExtras } from "./open-agents.ts";
 
 export interface OpenGraph {
   graph: ConversationGraph;

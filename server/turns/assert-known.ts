@@ -1,9 +1,11 @@
 import { findAgent } from "../../agents/agent-catalog.ts";
-import { assertKnowledgeBase, GENERAL } from "../../nodes/routing/route-by-words.ts";
+import { assertKnowledgeBase } from "../../nodes/routing/route-by-words.ts";
+import { GENERAL } from "../../turn/route-decision.ts";
 import { ASSISTANT } from "../../turn/agent.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Agents } from "../start/open-agents.ts";
+import type { Stores } from "../start/open-stores.ts";
 
-type Parts = Pick<AppParts, "agents"> & { stores: Pick<AppParts["stores"], "knowledgeBases"> };
+type Parts = { agents: Agents } & { stores: Pick<Stores, "knowledgeBases"> };
 
 /** Throws AppError `invalid_request`, which lists the known ones, for a knowledge base or an agent that the tenant does not have. */
 export async function assertKnown(

@@ -4,7 +4,11 @@ import { tenantOf, withCallersUser } from "../auth/caller.ts";
 import { assertKnown } from "./assert-known.ts";
 import { ChatBody, parseChatBody } from "./chat-request.ts";
 import { BEGINNING, parseLastEventId, sendTurnStream, turnStream } from "./turn-stream.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Config } from "../start/config.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Agents } from "../start/open-agents.ts";
+import type { Models } from "../start/open-models.ts";
+import type { Turns } from "./open-turn.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
 import type { TurnSource } from "./turn-source.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
@@ -89,7 +93,21 @@ async function untilAccepted(source: TurnSource, response: Response): Promise<st
   }
 }
 
-export function chatRoutes({ config, stores, agents, models, turns, heartbeatMs }: AppParts): Router {
+export function chatRoutes({
+  config,
+  stores,
+  agents,
+  models,
+  turns,
+  heartbeatMs,
+}: {
+  config: Config;
+  stores: Stores;
+  agents: Agents;
+  models: Models;
+  turns: Turns;
+  heartbeatMs: number;
+}): Router {
   /** Throws AppError `invalid_request` that lists the known models. */
   function assertModel(requested: string | null): void {
     if (requested === null || models.listed.includes(requested)) return;

@@ -2,7 +2,7 @@ import type { Router } from "express";
 import { z } from "zod";
 import { AnsweredBy, AnswerValue, Question } from "../../turn/question.ts";
 import { tenantOf, userInPath } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
 import { makeRouter, next, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { callerId, pageQuery, parseRequest, toPageRequest } from "../http/parse-request.ts";
 
@@ -38,7 +38,7 @@ export const decisionOperations = operationGroup({
   },
 });
 
-export function decisionRoutes({ stores: { decisions } }: Pick<AppParts, "stores">): Router {
+export function decisionRoutes({ stores: { decisions } }: { stores: Stores }): Router {
   return makeRouter(decisionOperations, {
     async listDecisions(request, response) {
       const owner = { tenantId: tenantOf(response), userId: userInPath(request, response) };

@@ -3,7 +3,8 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { AnswerValue, Question } from "../../turn/question.ts";
 import { callerOf, tenantOf, userInPath, withCallersUser } from "../auth/caller.ts";
-import type { AppParts } from "../http/app-parts.ts";
+import type { Stores } from "../start/open-stores.ts";
+import type { Turns } from "./open-turn.ts";
 import { jsonAnswer, jsonBody, makeRouter, next, operationGroup, route, time } from "../http/openapi/operation.ts";
 import { callerId, pageQuery, parseRequest, parseUuid, storableText, toPageRequest, uuidField } from "../http/parse-request.ts";
 import { localSource } from "./turn-source.ts";
@@ -75,7 +76,15 @@ export const questionOperations = operationGroup({
   },
 });
 
-export function questionRoutes({ stores: { questions, permissions }, turns, heartbeatMs }: AppParts): Router {
+export function questionRoutes({
+  stores: { questions, permissions },
+  turns,
+  heartbeatMs,
+}: {
+  stores: Pick<Stores, "permissions" | "questions">;
+  turns: Turns;
+  heartbeatMs: number;
+}): Router {
   return makeRouter(questionOperations, {
     async answerQuestion(request, response) {
       const { question_id: questionId, ...reply } = parseRequest(Answer, request.body);

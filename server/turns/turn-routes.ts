@@ -1,20 +1,14 @@
 import { z } from "zod";
 import type { Request, Response, Router } from "express";
 import { parseLastEventId, sendTurnStream, turnStream } from "./turn-stream.ts";
-import { remoteSource, localSource, storedOutcome, storedSource, turnGone, type TurnSource } from "./turn-source.ts";
-import { AppError } from "../../errors/app-error.ts";
-import type { TurnRecord } from "../../stores/postgres/conversations/turn-record-store.ts";
+import { storedOutcome } from "./turn-source.ts";
 import { callerOf } from "../auth/caller.ts";
-import type { RegisteredTurn } from "./turn-registry.ts";
-import type { OwnerScope } from "../../stores/owner.ts";
-import type { AppParts } from "../http/app-parts.ts";
 import { parseUuid } from "../http/parse-request.ts";
 import { makeRouter, operationGroup, route, time, type Sent } from "../http/openapi/operation.ts";
 import { Cut, TurnError, RouteDecision, Receipt, TurnUsage, Layer, Cost, NO_CONTEXT } from "../../turn/state.ts";
-import { endWaiting } from "../../nodes/end-waiting.ts";
-import { makeTurnStore } from "../../stores/postgres/conversations/turn-store.ts";
 import { Question } from "../../turn/question.ts";
 import { Notice, TurnTimings } from "../../turn/events.ts";
+import { sourceOf, cancelTurn, type TurnParts, type FoundTurn, findTurn, assertKept } from "./find-turn.ts";
 
 const Turn = z
   .object({
@@ -44,7 +38,7 @@ const Turn = z
     steps: z.int().nullable(),
   })
   .describe("Fields of its end are null, or empty, before it.");
-type Turn = z.infer<typeof Turn>;
+export type Turn = z.infer<typeof Turn>;
 const CancelledTurn = z.object({ turn_id: z.uuid(), cancelled: z.boolean().describe("False when it had ended already.") });
 
 export const turnOperations = operationGroup({
@@ -66,13 +60,6 @@ export const turnOperations = operationGroup({
     }),
   },
 });
-
-export function turnState({ record, isRunningHere }: FoundTurn): Turn["state"] {
-  const outcome = record && storedOutcome(record);
-  if (outcome) return outcome.error ? "failed" : "done";
-  if (record?.question) return "waiting";
-  return isRunningHere || record?.isHeld ? "running" : "interrupted";
-}
 
 const NO_OUTCOME = {
   completed: null,
@@ -110,33 +97,7 @@ function toTurn(found: FoundTurn): Sent<Turn> {
   };
 }
 
-function assertKept({ id, isRunningHere, record }: FoundTurn): void {
-  if (record?.isGone && !record.isHeld && !isRunningHere) throw turnGone(id);
-}
-
-/** Its events. Throws AppError `turn_gone` when its outcome is no longer kept. */
-export function sourceOf({ stores, turns: { registry } }: TurnParts, found: FoundTurn): TurnSource {
-  assertKept(found);
-  const { id, entry, isRunningHere, record } = found;
-  const isDoneHere = entry?.last?.status === "done";
-  if (entry && (isRunningHere || isDoneHere || !record?.outcome)) return localSource(entry.turn, !entry.isAccepted);
-  if (!record) throw turnGone(id);
-  if (record.isHeld && !record.question) return remoteSource(stores.turns, record, registry.stopping);
-  return storedSource(record);
-}
-
-/** False when it had ended already. */
-export async function cancelTurn({ config, stores }: TurnParts, { id, entry, isRunningHere, record }: FoundTurn): Promise<boolean> {
-  const closed = record?.question ? await stores.questions.cancel(record, id, config.TURN_LEASE_MS) : null;
-  if (closed) {
-    await endWaiting(makeTurnStore(stores.database), closed);
-    return true;
-  }
-  if (isRunningHere) entry?.turn.cancel();
-  return isRunningHere || (record !== null && (await stores.turns.requestCancel(record, id)));
-}
-
-export function turnRoutes(parts: AppParts): Router {
+export function turnRoutes(parts: TurnParts & { heartbeatMs: number }): Router {
   const { heartbeatMs } = parts;
   const { registry } = parts.turns;
   const findAsked = (request: Request, response: Response): Promise<FoundTurn> =>
@@ -163,26 +124,9 @@ export function turnRoutes(parts: AppParts): Router {
   });
 }
 
-type TurnParts = Pick<AppParts, "config" | "stores" | "turns">;
-
-export interface FoundTurn {
-  id: string;
-  entry: RegisteredTurn | null;
-  isRunningHere: boolean;
-  /** Null while it waits in line, or when the database is unreachable while it runs here. */
-  record: TurnRecord | null;
-}
-
-/** Throws AppError `not_found`, also for a turn of others and one that was refused. */
-export async function findTurn({ stores, turns: { registry } }: TurnParts, caller: OwnerScope, given: string): Promise<FoundTurn> {
-  const id = registry.findOwn(caller, given)?.redirectedTo ?? given;
-  const entry = registry.findOwn(caller, id);
-  const isRunningHere = entry !== null && entry.last === null;
-  const record = await stores.turns.find(caller, id).catch((error: unknown) => {
-    if (isRunningHere) return null;
-    throw error;
-  });
-  // It was refused or erased, even if this process still knows it.
-  if (!isRunningHere && !record) throw new AppError("not_found", `There is no turn ${id}.`);
-  return { id, entry, isRunningHere, record };
+export function turnState({ record, isRunningHere }: FoundTurn): Turn["state"] {
+  const outcome = record && storedOutcome(record);
+  if (outcome) return outcome.error ? "failed" : "done";
+  if (record?.question) return "waiting";
+  return isRunningHere || record?.isHeld ? "running" : "interrupted";
 }

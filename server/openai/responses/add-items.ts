@@ -1,6 +1,7 @@
 import type { OwnedConversation } from "../../../stores/owner.ts";
 import type { StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
-import type { AppParts } from "../../http/app-parts.ts";
+import type { Stores } from "../../start/open-stores.ts";
+import type { Memory } from "../../start/open-memory.ts";
 import { storedOutcome } from "../../turns/turn-source.ts";
 import { derivedSession } from "../user-and-session.ts";
 import { KeptEcho } from "./response-object.ts";
@@ -30,7 +31,13 @@ function overlapOf(kept: readonly StoredMessage[], given: readonly GivenItem[]):
  * Adds items to a conversation. What turns have stored of them is there already: the sessions of OpenAI's agents SDK post what their run has
  * said, without ids.
  */
-export function makeAddItems({ stores, memory }: Pick<AppParts, "stores" | "memory">) {
+export function makeAddItems({
+  stores,
+  memory,
+}: {
+  stores: Pick<Stores, "conversations" | "imports" | "messages" | "turns">;
+  memory: Memory;
+}) {
   const { conversations, messages, imports } = stores;
 
   /** The messages of another conversation, when these are all it has: a first run knows no conversation, and got one by its first message. */

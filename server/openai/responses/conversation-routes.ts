@@ -7,7 +7,7 @@ import type { StoredMessage } from "../../../stores/postgres/conversations/messa
 import type { OwnedConversation } from "../../../stores/owner.ts";
 import { callerOf, tenantOf } from "../../auth/caller.ts";
 import { importedText } from "../../conversations/import-routes.ts";
-import type { AppParts } from "../../http/app-parts.ts";
+import type { OpenAIParts } from "../openai-parts.ts";
 import { jsonBody, makeRouter, operationGroup, route, type Sent } from "../../http/openapi/operation.ts";
 import { givenMetadata, parseRequest, wholeNumberField } from "../../http/parse-request.ts";
 import { readJson, requireJson } from "../../http/read-body.ts";
@@ -137,7 +137,7 @@ function toItem({ id: messageId, role, content, completed, metadata }: StoredMes
 
 const toSeconds = (time: Date): number => Math.floor(time.getTime() / 1_000);
 
-export function openaiConversationRoutes(parts: AppParts): Router {
+export function openaiConversationRoutes(parts: Pick<OpenAIParts, "config" | "stores" | "memory" | "limits" | "readLargeJson">): Router {
   const { config, stores, memory, limits } = parts;
   const { conversations, messages, branches } = stores;
   const addItems = makeAddItems(parts);

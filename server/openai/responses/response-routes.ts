@@ -3,13 +3,14 @@ import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
 import { toTurnResult } from "../../../turn/outcome.ts";
 import { callerOf } from "../../auth/caller.ts";
-import type { AppParts } from "../../http/app-parts.ts";
+import type { OpenAIParts } from "../openai-parts.ts";
 import { abortSignalOnClose } from "../../http/event-stream.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../../http/openapi/operation.ts";
 import { parseRequest } from "../../http/parse-request.ts";
 import { requireJson } from "../../http/read-body.ts";
 import { MODEL_ERRORS, START_ERRORS } from "../../turns/chat-routes.ts";
-import { cancelTurn, findTurn, type FoundTurn, sourceOf, turnState } from "../../turns/turn-routes.ts";
+import { cancelTurn, findTurn, type FoundTurn, sourceOf } from "../../turns/find-turn.ts";
+import { turnState } from "../../turns/turn-routes.ts";
 import { storedOutcome } from "../../turns/turn-source.ts";
 import { toCompletionEvents } from "../completion-stream.ts";
 import { makeOfferedModels, SERVICE } from "../offered-models.ts";
@@ -83,7 +84,7 @@ export const responseOperations = operationGroup({
 /** Of a turn that did not begin as a response, or whose request is no longer known. */
 const plainEcho = (): Echo => toEcho({ input: "" }, SERVICE, null);
 
-export function responseRoutes(parts: AppParts): Router {
+export function responseRoutes(parts: OpenAIParts): Router {
   const { stores, limits, memory, heartbeatMs } = parts;
   const { messages } = stores;
   const offered = makeOfferedModels(parts);

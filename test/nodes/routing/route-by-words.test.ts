@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { assertKnowledgeBase, GENERAL, isCourtesy, routeByWords } from "../../../nodes/routing/route-by-words.ts";
+import { assertKnowledgeBase, isCourtesy, routeByWords } from "../../../nodes/routing/route-by-words.ts";
+import { GENERAL } from "../../../turn/route-decision.ts";
 import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
 import type { AgentType } from "../../../turn/state.ts";
 import { readRoutingTable } from "./routing-table.ts";
