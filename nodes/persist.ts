@@ -9,7 +9,7 @@ import type { FinishOutcome, TurnStore } from "../stores/postgres/conversations/
 import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
 import { answerMetadata } from "./answer-metadata.ts";
 import type { Node } from "./node.ts";
-import { jobsAfterTurn, type MemoryLayers } from "../memory/jobs/run-memory-jobs.ts";
+import { jobsAfterTurn, type MemoryLayers } from "../memory/jobs-after-turn.ts";
 
 function toAnswer(state: ConversationState): AnswerToStore | null {
   const { answer, answerMessageId, continued } = state;

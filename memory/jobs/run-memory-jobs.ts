@@ -29,20 +29,16 @@ import { makeIngestDocument, makeIngestWithoutIndex } from "../knowledge/ingest-
 import { makeDivideWithModel } from "../summary/divide-summary.ts";
 import {
   DEFAULT_SUMMARY,
-  isSummaryDue,
   makeSummariseConversation,
   type SummariseConversationParts,
   type SummarySettings,
 } from "../summary/summarise-conversation.ts";
 import { makeTitleConversation } from "../title/title-conversation.ts";
 import { makeTitleStore } from "../../stores/postgres/conversations/title-store.ts";
-import { SATURATED } from "../../models/facts/prompt-budget.ts";
 import { offlineParts } from "../../models/offline/offline-parts.ts";
 import { summariseOffline } from "../../models/offline/offline-summary.ts";
 import { ASKED_SUMMARY_TOKENS, makeSummariseWithModel } from "../summary/summarise-with-model.ts";
-import { type ConversationState, isWholeAnswer } from "../../turn/state.ts";
-import { uncoveredMessages } from "../../turn/uncovered-messages.ts";
-import { type Job, layerJob, type LayerJobKind, type TellQuestionJob } from "../../stores/jobs/job.ts";
+import type { TellQuestionJob } from "../../stores/jobs/job.ts";
 
 /** `historyWindow` and `summary` must be those of the graph whose turns it follows. */
 export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" | "concurrency" | "pollMs" | "observer" | "within"> {
@@ -187,37 +183,4 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
       vacuum: makeVacuumJob(database, parts.quietMs ?? (() => Infinity)),
     },
   });
-}
-
-/** The layers of memory that are switched on. */
-export interface MemoryLayers {
-  summary: SummarySettings | null;
-  episodes?: boolean;
-  coreMemory?: boolean;
-  /** A model names conversations. */
-  titles?: boolean;
-}
-
-/**
- * After a complete answer: a summary when it is due, its episode and the memory agent, after the first one the title. A turn that failed
- * leaves nothing to do.
- */
-export function jobsAfterTurn(
-  { summary: settings, episodes = false, coreMemory = false, titles = false }: MemoryLayers,
-  state: ConversationState,
-): Job[] {
-  if (!isWholeAnswer(state)) return [];
-  const { conversationSummary: summary } = state;
-  const uncovered = uncoveredMessages(state.recentMessages, summary).length + 2;
-  const kinds: LayerJobKind[] = [];
-  // A window that is not whole has more uncovered messages than any setting.
-  const isNowSaturated = (state.usage?.usage_ratio ?? 0) >= SATURATED && state.lastUsageRatio < SATURATED;
-  const isFull = settings !== null && isNowSaturated && uncovered > settings.historyWindow;
-  const isDue = settings !== null && (!state.windowIsWhole || isSummaryDue(settings, { hasSummary: summary !== null, uncovered }));
-  if (isDue || isFull) kinds.push("summarise");
-  if (episodes) kinds.push("index_episodes");
-  if (coreMemory) kinds.push("remember");
-  const isFirst = summary === null && state.windowIsWhole && !state.recentMessages.some(({ role }) => role === "assistant");
-  if (titles && isFirst) kinds.push("title");
-  return kinds.map((kind) => layerJob(kind, state));
 }

@@ -6,7 +6,7 @@ import type { SummarySettings } from "../../../memory/summary/summarise-conversa
 import { makeHistory } from "../../../nodes/history.ts";
 import { makeQuestionStore } from "../../../stores/postgres/agents/question-store.ts";
 import { makePictureStore } from "../../../stores/postgres/conversations/picture-store.ts";
-import { jobsAfterTurn } from "../../../memory/jobs/run-memory-jobs.ts";
+import { jobsAfterTurn } from "../../../memory/jobs-after-turn.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { type FinishOutcome, makeTurnStore, type TurnStore } from "../../../stores/postgres/conversations/turn-store.ts";

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { jobsAfterTurn, runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
+import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
+import { jobsAfterTurn } from "../../../memory/jobs-after-turn.ts";
 import type { JobRun } from "../../../memory/jobs/run-jobs.ts";
 import type { SummarySettings } from "../../../memory/summary/summarise-conversation.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
