@@ -2,6 +2,7 @@ import { defineConfig, globalIgnores } from "eslint/config";
 import { createNodeResolver, importX } from "eslint-plugin-import-x";
 import * as regexp from "eslint-plugin-regexp";
 import tseslint from "typescript-eslint";
+import { FLOORS } from "./scripts/house/floors.ts";
 
 /** Expressions of the service and its page read what users and models wrote: none may take more than linear time. */
 const linearExpressions = {
@@ -13,6 +14,16 @@ const linearExpressions = {
     "regexp/no-super-linear-move": ["error", { report: "certain" }],
   },
 };
+
+/** A room imports only from rooms on lower lines of scripts/house/floors.ts. */
+const zones = FLOORS.flatMap((floor, index) => {
+  const notBelow = FLOORS.slice(0, index + 1).flat();
+  return floor.map((room) => ({
+    target: `./${room}/*`,
+    from: notBelow.filter((other) => other !== room).map((other) => `./${other}/*`),
+    message: `${room} may not import from there: see scripts/house/floors.ts.`,
+  }));
+}).filter(({ from }) => from.length > 0);
 
 const everything = {
   files: ["**/*.ts", "**/*.tsx"],
@@ -27,6 +38,7 @@ const everything = {
   rules: {
     "max-lines": ["error", 250],
     "import-x/no-cycle": ["error", { ignoreExternal: true }],
+    "import-x/no-restricted-paths": ["error", { zones }],
     "@typescript-eslint/consistent-type-imports": "error",
     "@typescript-eslint/explicit-module-boundary-types": "off",
     "@typescript-eslint/no-explicit-any": "error",

@@ -1,7 +1,7 @@
 import type { StructuredToolInterface } from "@langchain/core/tools";
 import type { JSONSchema } from "@langchain/core/utils/json_schema";
 import { interopSafeParseAsync, isInteropZodSchema } from "@langchain/core/utils/types";
-import { checkBySchema } from "../models/check-by-schema.ts";
+import { checkBySchema } from "../models/wire/check-by-schema.ts";
 
 /** A model mends no more at once. */
 const MOST_PROBLEMS = 20;

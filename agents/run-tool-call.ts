@@ -1,5 +1,5 @@
 import { AppError, toAppError } from "../errors/app-error.ts";
-import { abortable, startDeadline } from "../models/deadlines.ts";
+import { abortable, startDeadline } from "../turn/deadlines.ts";
 import type { AskedCall } from "../models/wire/collect-calls.ts";
 import { MAX_LEVELS } from "../text/nesting.ts";
 import { isDatabaseError } from "../stores/postgres/database/storage-errors.ts";

@@ -1,6 +1,6 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type { StructuredToolInterface } from "@langchain/core/tools";
-import type { Owner } from "../stores/owner.ts";
+import type { Owner } from "../turn/owner.ts";
 import type { Agent } from "../turn/agent.ts";
 import { matchesPattern } from "./glob.ts";
 import type { CallerTool } from "../turn/caller-tools.ts";

@@ -1,6 +1,6 @@
 import { loadSkillFolders } from "../agents/skills/load-skill-folders.ts";
 import { describeSkills, makeLoadSkill } from "../agents/tools/load-skill.ts";
-import { toolTokens } from "../nodes/agent/fit-loop.ts";
+import { toolTokens } from "../agents/loop/fit-loop.ts";
 import { openPostgres } from "../stores/postgres/database/open-postgres.ts";
 import { startPostgresServer } from "../test/servers/postgres-server.ts";
 import { estimateTokens } from "../text/tokens.ts";

@@ -1,7 +1,7 @@
 import type { ConversationGraph } from "../graph/build-graph.ts";
 import { createConversationGraph } from "../graph/create-conversation-graph.ts";
 import { startTurn } from "../graph/start-turn.ts";
-import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
+import { runMemoryJobs } from "../memory/run-memory-jobs.ts";
 import { waitUntilSettled } from "../memory/jobs/wait-until-settled.ts";
 import { type JobOverview, makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";

@@ -1,7 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { createConversationGraph } from "../graph/create-conversation-graph.ts";
 import { openEpisodicMemory } from "../memory/episodes/open-episodic-memory.ts";
-import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
+import { runMemoryJobs } from "../memory/run-memory-jobs.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { createOpenAIChatModel } from "../models/openai-chat-model.ts";
 import { makeJobOverview } from "../stores/jobs/job-overview.ts";

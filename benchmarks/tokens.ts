@@ -1,7 +1,7 @@
 import { defineBench } from "./support/bench.ts";
 import type { Measured } from "./support/results.ts";
 import { createConversationGraph } from "../graph/create-conversation-graph.ts";
-import { runMemoryJobs } from "../memory/jobs/run-memory-jobs.ts";
+import { runMemoryJobs } from "../memory/run-memory-jobs.ts";
 import { makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
 import { IN_MEMORY, openEmbeddedPostgres } from "../stores/postgres/database/open-embedded-postgres.ts";

@@ -1,5 +1,5 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
-import { agentLoop } from "../nodes/agent/agent-loop.ts";
+import { agentLoop } from "../agents/loop/agent-loop.ts";
 import { instrumented, type Node } from "../nodes/node.ts";
 import { looksOnly } from "../turn/route-decision.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";

@@ -1,5 +1,5 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { type AnswerTimeouts, DEFAULT_TIMEOUTS } from "../models/deadlines.ts";
+import { type AnswerTimeouts, DEFAULT_TIMEOUTS } from "../turn/deadlines.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
 import { makeLearnedContexts } from "../models/facts/learned-contexts.ts";
@@ -8,13 +8,13 @@ import { makeTokenCounts } from "../models/facts/token-counts.ts";
 import { makeSight, type Sight } from "../models/facts/sight.ts";
 import { modelName } from "../models/model-name.ts";
 import type { ContextShares } from "../turn/context-shares.ts";
-import { makeMakeRoom } from "../nodes/prompt/make-room.ts";
+import { makeMakeRoom } from "../prompt/make-room.ts";
 import { answerBound, contextTokenBudget } from "../models/openai-chat-model.ts";
 import { buildGraph, type ConversationGraph, type Nodes } from "./build-graph.ts";
-import { makeGenerateRag } from "../nodes/generate-rag.ts";
-import type { PromptSettings } from "../nodes/prompt/turn-prompt.ts";
+import { makeGenerateRag } from "../nodes/generate.ts";
+import type { PromptSettings } from "../prompt/turn-prompt.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
-import type { FindPassages } from "../memory/knowledge/find-passages.ts";
+import type { FindPassages } from "../memory/documents/find-passages.ts";
 import type { Recall } from "../memory/recall/recall-episodes.ts";
 import { type CompactConversation, DEFAULT_SUMMARY } from "../memory/summary/summarise-conversation.ts";
 import { makeCoreMemory, makeFollowingCoreMemory } from "../nodes/core-memory.ts";
@@ -23,7 +23,7 @@ import { makeHistory } from "../nodes/history.ts";
 import { makePersist } from "../nodes/persist.ts";
 import { type KnowledgeHandlers, makeGenerateKb, makeKnowledgeHandlers } from "../nodes/generate-kb.ts";
 import { makeGenerateAgent } from "../nodes/generate-agent.ts";
-import { type AgentCatalog, NO_AGENTS } from "../agents/agent-catalog.ts";
+import { type AgentCatalog, NO_AGENTS } from "../agents/catalog/agent-catalog.ts";
 import type { ToolHooks } from "../agents/run-tool-call.ts";
 import { NO_SKILLS, type SkillCatalog } from "../agents/skills/skill-catalog.ts";
 import type { ToolSource } from "../agents/tool.ts";
@@ -38,9 +38,9 @@ import { makeCoreMemoryStore } from "../stores/postgres/memory/core-memory-store
 import type { Database } from "../stores/postgres/database/database.ts";
 import { makePictureStore } from "../stores/postgres/conversations/picture-store.ts";
 import { makeEpisodeStore } from "../stores/postgres/memory/episode-store.ts";
-import { makeTurnRecordStore } from "../stores/postgres/conversations/turn-record-store.ts";
-import { makeTurnStore } from "../stores/postgres/conversations/turn-store.ts";
-import { makeWindowStore } from "../stores/postgres/conversations/window-store.ts";
+import { makeTurnRecordStore } from "../stores/postgres/turns/turn-record-store.ts";
+import { makeTurnStore } from "../stores/postgres/turns/turn-store.ts";
+import { makeWindowStore } from "../stores/postgres/turns/window-store.ts";
 import { TURN_DEFAULTS } from "../turn/context.ts";
 
 /** The parts of a graph. The caller opens and closes them. */

@@ -1,7 +1,7 @@
 /** The public API of the package. Importing it opens nothing and reads no environment. */
 export { AppError, type ErrorContent } from "../errors/app-error.ts";
 export { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
-export { type AgentCatalog, makeAgentCatalog } from "../agents/agent-catalog.ts";
+export { type AgentCatalog, makeAgentCatalog } from "../agents/catalog/agent-catalog.ts";
 export type { ToolHooks } from "../agents/run-tool-call.ts";
 export { type AgentTool, fromLangChainTool, type ToolSource, type ToolTurn, type WantedTools } from "../agents/tool.ts";
 export type { Agent, AgentSpec, AgentSpecInput } from "../turn/agent.ts";
@@ -12,7 +12,7 @@ export { openEpisodicMemory, type EpisodicMemory, type EpisodicMemoryParts } fro
 export type { Recall, RecalledEpisode, RecallRequest } from "../memory/recall/recall-episodes.ts";
 export { MemoryStore, type MemoryStoreParts } from "../memory/store/memory-store.ts";
 export type { JobRun, RunningJobs } from "../memory/jobs/run-jobs.ts";
-export { runMemoryJobs, type MemoryJobsParts } from "../memory/jobs/run-memory-jobs.ts";
+export { runMemoryJobs, type MemoryJobsParts } from "../memory/run-memory-jobs.ts";
 export type { Happening, Observer, Work, WorkFacts } from "../observe/observer.ts";
 export { createOpenAIChatModel, type OpenAIChatModelOptions } from "../models/openai-chat-model.ts";
 export type { Embedder } from "../models/embedder.ts";
@@ -22,7 +22,7 @@ export { openOpenAIEmbedder, type OpenAIEmbedderOptions } from "../models/openai
 export { makeJobOverview, type DeadLetter, type JobCount, type JobOverview, type JobState } from "../stores/jobs/job-overview.ts";
 export { openMilvusSearchStore } from "../stores/search/milvus/open-milvus-search-store.ts";
 export { openPostgresSearchStore } from "../stores/search/postgres/open-postgres-search-store.ts";
-export type { SearchStore } from "../stores/search/search-index.ts";
+export type { SearchStore } from "../stores/search/contract/search-index.ts";
 export {
   makeKnowledgeHandlers,
   type KnowledgeHandler,
@@ -34,7 +34,7 @@ export {
 export { makeDocumentStore, type DocumentStore, type StoredDocument } from "../stores/postgres/knowledge/document-store.ts";
 export { makeKnowledgeBaseStore, type KnowledgeBaseStore } from "../stores/postgres/knowledge/knowledge-base-store.ts";
 export { makeFixedKnowledgeCatalog, type KnowledgeBase, type KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
-export type { Owner } from "../stores/owner.ts";
+export type { Owner } from "../turn/owner.ts";
 export { decodeCursor, encodeCursor, type Page, type PageRequest } from "../stores/page.ts";
 export { makeConversationStore, type ConversationStore } from "../stores/postgres/conversations/conversation-store.ts";
 export { makeCoreMemoryStore, type CoreMemoryStore, type SectionVersion } from "../stores/postgres/memory/core-memory-store.ts";

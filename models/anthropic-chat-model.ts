@@ -7,7 +7,7 @@ import {
 } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type AIMessageChunk, type BaseMessage, HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import type { ChatGenerationChunk, ChatResult } from "@langchain/core/outputs";
-import { askForForm } from "./answer-form.ts";
+import { askForForm } from "./wire/answer-form.ts";
 import type { Amendment } from "./wire/amendments.ts";
 import { type ServedModel, servedKey } from "./wire/dialects.ts";
 import { type Gateway, serverName } from "./wire/server-address.ts";

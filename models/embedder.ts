@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Observer } from "../observe/observer.ts";
-import { abortable } from "./deadlines.ts";
+import { abortable } from "../turn/deadlines.ts";
 
 /** Embeds texts as vectors of length 1. Throws AppError `embedder_unavailable`. */
 export interface Embedder {

@@ -1,6 +1,6 @@
 import { AIMessage, HumanMessage, type UsageMetadata } from "@langchain/core/messages";
 import { AppError } from "../errors/app-error.ts";
-import { askForForm, checkForm, type CheckedForm } from "./answer-form.ts";
+import { askForForm, checkForm, type CheckedForm } from "./wire/answer-form.ts";
 import { type AnswerRequest, type ModelAnswer, streamAnswer } from "./stream-answer.ts";
 
 function malformed(problems: readonly string[]): AppError {

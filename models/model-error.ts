@@ -5,8 +5,8 @@ import type { ErrorCode } from "../errors/error-codes.ts";
 import { withCauses } from "../errors/with-causes.ts";
 import type { ModelPurpose } from "../observe/observer.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
-import { hasPictures } from "./pictured-message.ts";
-import { type AnsweredError, answeredError, bodyText, serverWords } from "./server-words.ts";
+import { hasPictures } from "./wire/pictured-message.ts";
+import { type AnsweredError, answeredError, bodyText, serverWords } from "./wire/server-words.ts";
 import { readRetryAfter } from "./wire/server-failure.ts";
 import { isOverload, reasonOf, statusOf } from "./wire/failure-reason.ts";
 

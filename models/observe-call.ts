@@ -3,7 +3,7 @@ import type { BaseMessage, UsageMetadata } from "@langchain/core/messages";
 import { type ModelPurpose, NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../text/tokens.ts";
 import { modelName } from "./model-name.ts";
-import { pictureTokensIn } from "./pictured-message.ts";
+import { pictureTokensIn } from "./wire/pictured-message.ts";
 
 /** The observer of a model's calls, and their purpose. */
 export interface ModelCallObserver {

@@ -1,9 +1,9 @@
 import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import type { Embedder } from "./embedder.ts";
-import { startDeadline } from "./deadlines.ts";
-import { postForEvents } from "./post-for-events.ts";
-import { answeredError, serverWords } from "./server-words.ts";
+import { startDeadline } from "../turn/deadlines.ts";
+import { postForEvents } from "./wire/post-for-events.ts";
+import { answeredError, serverWords } from "./wire/server-words.ts";
 import { findAmendment, findBatch, MOST_AMENDMENTS } from "./wire/amendments.ts";
 import { amendmentsOf, type Dialects, learnedBatch, type Lesson, makeDialects } from "./wire/dialects.ts";
 import { isOverload } from "./wire/failure-reason.ts";

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import { startDeadline } from "./deadlines.ts";
+import { startDeadline } from "../turn/deadlines.ts";
 import { truncateForEmbedding } from "./openai-embedder.ts";
-import { type PostAnswer, postForEvents } from "./post-for-events.ts";
+import { type PostAnswer, postForEvents } from "./wire/post-for-events.ts";
 
 /** Tells how well each text answers the question: higher is better. Throws when the server fails or is too slow. */
 export type Rerank = (question: string, texts: readonly string[], signal?: AbortSignal) => Promise<number[]>;

@@ -1,4 +1,4 @@
-import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
+import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import { failedTurnOutcome, turnCancelled } from "../turn/outcome.ts";
 import type { ResumedTurn } from "../turn/resumed-turn.ts";
 

@@ -3,15 +3,15 @@ import { AppError, toAppError } from "../errors/app-error.ts";
 import { type ConversationState, type ConversationUpdate, NO_CONTEXT, type Passage } from "../turn/state.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
-import type { FindPassages } from "../memory/knowledge/find-passages.ts";
+import type { FindPassages } from "../memory/documents/find-passages.ts";
 import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
-import { abortable, type AnswerTimeouts, startAnswerDeadlines } from "../models/deadlines.ts";
+import { abortable, type AnswerTimeouts, startAnswerDeadlines } from "../turn/deadlines.ts";
 import { estimateTokens } from "../text/tokens.ts";
-import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
+import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import { answerUpdate } from "./answer-update.ts";
-import { withLease } from "./turn-lease.ts";
+import { withLease } from "../stores/postgres/turns/turn-lease.ts";
 import type { Node } from "./node.ts";
-import { receiptPassages } from "./prompt/assemble-prompt.ts";
+import { receiptPassages } from "../prompt/assemble-prompt.ts";
 import { toPassage } from "./retrieve.ts";
 
 /** What a handler is given to answer a turn. */

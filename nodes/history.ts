@@ -7,14 +7,14 @@ import { shareOf } from "../models/facts/prompt-budget.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import { wordsWithPictures } from "../turn/picture.ts";
 import type { QuestionStore } from "../stores/postgres/agents/question-store.ts";
-import type { TurnRecordStore } from "../stores/postgres/conversations/turn-record-store.ts";
-import { isTakingBack } from "../stores/postgres/conversations/branch-turn.ts";
-import type { TurnStore } from "../stores/postgres/conversations/turn-store.ts";
+import type { TurnRecordStore } from "../stores/postgres/turns/turn-record-store.ts";
+import { isTakingBack } from "../stores/postgres/turns/branch-turn.ts";
+import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import { type LoadedHistory, type LoadHistoryParts, makeLoadHistory, toHistory } from "./load-history.ts";
-import { beginTurn, makeKeyedQueue } from "./begin-turn.ts";
-import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
+import { beginTurn, makeKeyedQueue } from "./take-turn.ts";
+import { retryWhileUnreachable, withLease } from "../stores/postgres/turns/turn-lease.ts";
 import type { Node } from "./node.ts";
-import type { BegunTurn, ContinuedAnswer as StoredAnswer } from "../stores/postgres/conversations/recover-turn.ts";
+import type { BegunTurn, ContinuedAnswer as StoredAnswer } from "../stores/postgres/turns/recover-turn.ts";
 
 export interface HistoryParts extends LoadHistoryParts {
   turns: TurnStore;

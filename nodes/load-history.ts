@@ -1,14 +1,14 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Recall } from "../memory/recall/recall-episodes.ts";
-import type { OwnedConversation } from "../stores/owner.ts";
+import type { OwnedConversation } from "../turn/owner.ts";
 import type { PromptMessage } from "../stores/postgres/conversations/message-store.ts";
-import type { LoadedWindow, NewestMessages, WindowStore } from "../stores/postgres/conversations/window-store.ts";
+import type { LoadedWindow, NewestMessages, WindowStore } from "../stores/postgres/turns/window-store.ts";
 import type { PictureStore } from "../stores/postgres/conversations/picture-store.ts";
 import type { EpisodeStore } from "../stores/postgres/memory/episode-store.ts";
 import type { Picture } from "../turn/picture.ts";
 import type { ConversationState, ConversationUpdate, WindowMessage } from "../turn/state.ts";
 import type { Node } from "./node.ts";
-import { toConversationSummary } from "./prompt/to-conversation-summary.ts";
+import { toConversationSummary } from "../prompt/to-conversation-summary.ts";
 
 export interface LoadHistoryParts {
   windows: WindowStore;

@@ -1,12 +1,12 @@
 import { AppError, type ErrorContent } from "../errors/app-error.ts";
-import { abortable, startDeadline } from "../models/deadlines.ts";
+import { abortable, startDeadline } from "../turn/deadlines.ts";
 import { type ConversationState, type ConversationUpdate, isWholeAnswer } from "../turn/state.ts";
 import type { TurnRuntime } from "../turn/context.ts";
 import { SUPERSEDED, turnDeleted, turnOutcome } from "../turn/outcome.ts";
 import { estimateTokens } from "../text/tokens.ts";
-import type { AnswerToStore } from "../stores/postgres/conversations/recover-turn.ts";
-import type { FinishOutcome, TurnStore } from "../stores/postgres/conversations/turn-store.ts";
-import { retryWhileUnreachable, withLease } from "./turn-lease.ts";
+import type { AnswerToStore } from "../stores/postgres/turns/recover-turn.ts";
+import type { FinishOutcome, TurnStore } from "../stores/postgres/turns/turn-store.ts";
+import { retryWhileUnreachable, withLease } from "../stores/postgres/turns/turn-lease.ts";
 import { answerMetadata } from "./answer-metadata.ts";
 import type { Node } from "./node.ts";
 import { jobsAfterTurn, type MemoryLayers } from "../memory/jobs-after-turn.ts";

@@ -1,5 +1,5 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { type AgentCatalog, findAgent, NO_AGENTS } from "../agents/agent-catalog.ts";
+import { type AgentCatalog, findAgent, NO_AGENTS } from "../agents/catalog/agent-catalog.ts";
 import { toAppError } from "../errors/app-error.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
@@ -7,7 +7,7 @@ import type { Agent } from "../turn/agent.ts";
 import { TURN_DEFAULTS, emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import { AgentType, type ConversationState, type ConversationUpdate, type RouteDecision } from "../turn/state.ts";
-import { retryWhileUnreachable } from "./turn-lease.ts";
+import { retryWhileUnreachable } from "../stores/postgres/turns/turn-lease.ts";
 import type { Node } from "./node.ts";
 import { makeRouteByEmbedding, type EmbeddingRoute, type RouteEmbedder } from "./routing/route-by-embedding.ts";
 import { type AgentRoute, routeToAgent } from "./routing/route-to-agent.ts";

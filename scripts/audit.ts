@@ -1,8 +1,8 @@
 import { AppError } from "../errors/app-error.ts";
-import { type Audit, auditUser } from "../server/memory/audit-user.ts";
-import { parseConfig, readEnvironment } from "../server/start/config.ts";
-import { openDatabase } from "../server/start/open-stores.ts";
-import type { Owner } from "../stores/owner.ts";
+import { type Audit, auditUser } from "../server/api/memory/audit-user.ts";
+import { parseConfig, readEnvironment } from "../server/settings/config.ts";
+import { openDatabase } from "../server/parts/open-stores.ts";
+import type { Owner } from "../turn/owner.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
 import { callService, serviceBehind, userAddress } from "./call-service.ts";
 import { runCommand } from "./run-command.ts";

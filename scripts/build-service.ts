@@ -1,5 +1,5 @@
 import { copyFileSync, cpSync, globSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
-import { DOCS_FILES } from "../server/http/openapi/openapi-routes.ts";
+import { DOCS_FILES } from "../server/openapi/openapi-routes.ts";
 import { bundleLibrary, bundleService, licenceTexts, packagesOf } from "./bundle.ts";
 
 // What runs in production: a few files instead of 2,000 modules, and what they read.

@@ -2,9 +2,9 @@ import { readFile } from "node:fs/promises";
 import path from "node:path";
 import { AppError } from "../errors/app-error.ts";
 import { ANYBODY } from "../server/auth/caller.ts";
-import { SCOPES } from "../server/auth/api-keys.ts";
-import { type Config, parseConfig, readEnvironment } from "../server/start/config.ts";
-import { reachable, SERVICE_URL_FILE } from "../server/start/service-url.ts";
+import { SCOPES } from "../server/settings/api-keys.ts";
+import { type Config, parseConfig, readEnvironment } from "../server/settings/config.ts";
+import { reachable, SERVICE_URL_FILE } from "../server/service/service-url.ts";
 import { isFolderInUse } from "../stores/postgres/database/data-folder-lock.ts";
 
 /** Where a running service is, and the key it wants. */

@@ -1,7 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { createParser } from "eventsource-parser";
 import { toAppError } from "../errors/app-error.ts";
-import { OFFLINE_REMARK } from "../server/start/offline-remark.ts";
+import { OFFLINE_REMARK } from "../server/service/offline-remark.ts";
 import { askInWords, languageOf, type TalkLanguage } from "../turn/ask-in-words.ts";
 import type { TurnEvent, Waiting } from "../turn/events.ts";
 import { readReply } from "../turn/read-reply.ts";

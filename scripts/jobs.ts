@@ -1,5 +1,5 @@
-import { parseConfig, readEnvironment } from "../server/start/config.ts";
-import { openDatabase } from "../server/start/open-stores.ts";
+import { parseConfig, readEnvironment } from "../server/settings/config.ts";
+import { openDatabase } from "../server/parts/open-stores.ts";
 import { JOB_KINDS, jobKey, type JobKind } from "../stores/jobs/job.ts";
 import { makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";

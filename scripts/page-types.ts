@@ -1,6 +1,6 @@
 import { writeFileSync } from "node:fs";
 import openapiTS, { astToString, COMMENT_HEADER } from "openapi-typescript";
-import { buildDescription } from "../server/http/openapi/build-description.ts";
+import { buildDescription } from "../server/openapi/build-description.ts";
 
 // The page's types, from the description of the API: a shape that crosses HTTP is written once, beside its route.
 const { openapi, info, components } = buildDescription({ maxMessageChars: 1, sections: [] });

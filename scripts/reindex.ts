@@ -1,9 +1,9 @@
 import { rebuildIndex } from "../memory/episodes/rebuild-index.ts";
-import { type Config, parseConfig, readEnvironment } from "../server/start/config.ts";
-import { openSearchStore } from "../server/start/open-memory.ts";
-import { openEmbedder } from "../server/start/open-models.ts";
-import { openDatabase } from "../server/start/open-stores.ts";
-import { removeThoughts } from "../stores/postgres/conversations/remove-thoughts.ts";
+import { type Config, parseConfig, readEnvironment } from "../server/settings/config.ts";
+import { openSearchStore } from "../server/parts/open-memory.ts";
+import { openEmbedder } from "../server/parts/open-models.ts";
+import { openDatabase } from "../server/parts/open-stores.ts";
+import { removeThoughts } from "../stores/postgres/turns/remove-thoughts.ts";
 import type { Database } from "../stores/postgres/database/database.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
 import { withStatementTimeout } from "../stores/postgres/database/database-decorators.ts";

@@ -1,6 +1,6 @@
 import { AppError } from "../errors/app-error.ts";
-import { parseConfig, readEnvironment } from "../server/start/config.ts";
-import { openDatabase } from "../server/start/open-stores.ts";
+import { parseConfig, readEnvironment } from "../server/settings/config.ts";
+import { openDatabase } from "../server/parts/open-stores.ts";
 import { restoreExport } from "../stores/postgres/export/restore-export.ts";
 import { migrate } from "../stores/postgres/database/migrate.ts";
 import { IN_MEMORY } from "../stores/postgres/database/open-embedded-postgres.ts";

@@ -1,11 +1,11 @@
 import { AppError } from "../errors/app-error.ts";
 import type { KnowledgeHandlers } from "../nodes/generate-kb.ts";
-import type { Service } from "./start/service.ts";
-import type { AgentExtras } from "./start/open-agents.ts";
+import type { Service } from "./service/service.ts";
+import type { AgentExtras } from "./parts/open-agents.ts";
 
 /** The public API of the package. Importing it opens nothing and reads no environment. */
 export * from "../graph/index.ts";
-export type { Service } from "./start/service.ts";
+export type { Service } from "./service/service.ts";
 
 /** What a program adds to its service: handlers of knowledge bases, agents, tools. */
 export interface ServiceExtras extends AgentExtras {
@@ -22,9 +22,9 @@ export type Settings = Readonly<Record<string, string | number | boolean | undef
 export async function openService(settings: Settings = {}, { handlers, ...extras }: ServiceExtras = {}): Promise<Service> {
   // Loaded when it is called: a caller of the graph alone needs no server.
   const [{ CONFIG_VARIABLES, parseConfig }, { openApp }, { makeLogger }] = await Promise.all([
-    import("./start/config.ts"),
-    import("./start/open-service.ts"),
-    import("./observe/logger.ts"),
+    import("./settings/config.ts"),
+    import("./service/open-service.ts"),
+    import("../observe/logger.ts"),
   ]);
   const unknown = Object.keys(settings).filter((name) => !CONFIG_VARIABLES.includes(name));
   if (unknown.length > 0)

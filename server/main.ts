@@ -7,5 +7,5 @@ if (nodeProblem !== null) {
 }
 // Before anything else is loaded: the compile cache saves a third of the start.
 module.enableCompileCache();
-const { runService } = await import("./start/run-service.ts");
+const { runService } = await import("./service/run-service.ts");
 await runService();

@@ -2,9 +2,9 @@ import { isCommand } from "@langchain/langgraph";
 import { asyncExitHook } from "exit-hook";
 import { AppError } from "../errors/app-error.ts";
 import type { ConversationGraph } from "../graph/build-graph.ts";
-import { parseConfig, readEnvironment } from "./start/config.ts";
-import { openGraph, type OpenGraph } from "./start/open-graph.ts";
-import { type StudioThread, toTurnInput } from "./studio-input.ts";
+import { parseConfig, readEnvironment } from "./settings/config.ts";
+import { openGraph, type OpenGraph } from "./service/open-graph.ts";
+import { type StudioThread, toTurnInput } from "./langgraph/studio-input.ts";
 
 /** For closing everything at the end of the process. */
 const CLOSE_MS = 5_000;

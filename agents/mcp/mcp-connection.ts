@@ -2,7 +2,7 @@ import type { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import { bulkhead } from "cockatiel";
 import type { CallToolResult, ElicitRequestFormParams, ElicitResult, Tool } from "@modelcontextprotocol/sdk/types.js";
-import { abortable, startDeadline } from "../../models/deadlines.ts";
+import { abortable, startDeadline } from "../../turn/deadlines.ts";
 import type { AgentTool } from "../tool.ts";
 import { isUnknownCaller, McpUnavailable, problemOf, wasAnswered } from "./mcp-problems.ts";
 import type { McpServer, McpState, McpTimes } from "./mcp-server.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Owner } from "../../stores/owner.ts";
+import type { Owner } from "../../turn/owner.ts";
 import { matchesPattern, serverPartOf } from "../glob.ts";
 import type { AgentTool, WantedTools } from "../tool.ts";
 

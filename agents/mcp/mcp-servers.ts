@@ -1,4 +1,4 @@
-import type { Owner } from "../../stores/owner.ts";
+import type { Owner } from "../../turn/owner.ts";
 import type { AgentTool } from "../tool.ts";
 import { makeMcpConnection, MCP_TIMES, type McpConnection } from "./mcp-connection.ts";
 import { McpUnavailable } from "./mcp-problems.ts";

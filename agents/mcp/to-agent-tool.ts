@@ -6,7 +6,7 @@ import { storableJson, storableText } from "../../text/storable-text.ts";
 import type { Elicit } from "../../turn/elicited-form.ts";
 import { ToolError } from "../run-tool-call.ts";
 import type { AgentTool } from "../tool.ts";
-import { toForm } from "./elicited-form.ts";
+import { toForm } from "./to-form.ts";
 import { MCP_TIMES, type McpConnection } from "./mcp-connection.ts";
 import { isUnknownCaller, McpUnavailable, problemOf } from "./mcp-problems.ts";
 import { type McpServer, redact } from "./mcp-server.ts";

@@ -1,7 +1,7 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
-import type { FindPassages } from "../../memory/knowledge/find-passages.ts";
+import type { FindPassages } from "../../memory/documents/find-passages.ts";
 import type { KnowledgeCatalog } from "../../stores/knowledge-catalog.ts";
 import { ToolError } from "../run-tool-call.ts";
 import { type AgentTool, turnOf } from "../tool.ts";

@@ -1,9 +1,9 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
-import { SECTION_CHARACTERS } from "../../memory/agent/tool-schemas.ts";
+import { SECTION_CHARACTERS } from "../../memory/core/tool-schemas.ts";
 import type { Recall, RecalledEpisode } from "../../memory/recall/recall-episodes.ts";
-import type { Owner } from "../../stores/owner.ts";
+import type { Owner } from "../../turn/owner.ts";
 import type { CoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
 import type { SavedMemoryStore } from "../../stores/postgres/memory/saved-memory-store.ts";
 import { shortenText } from "../../text/tokens.ts";

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
-import type { OwnedConversation } from "../../stores/owner.ts";
-import { makeBranchStore } from "../../stores/postgres/conversations/branch-store.ts";
-import { makeTurnStore } from "../../stores/postgres/conversations/turn-store.ts";
+import type { OwnedConversation } from "../../turn/owner.ts";
+import { makeBranchStore } from "../../stores/postgres/turns/branch-store.ts";
+import { makeTurnStore } from "../../stores/postgres/turns/turn-store.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import type { ConversationsToLoad } from "./dialogues/load-conversations.ts";
 import { type Figure, figureOf, makeSamples, percentile } from "./figures.ts";

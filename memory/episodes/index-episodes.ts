@@ -10,16 +10,16 @@ import {
   toExchanges,
 } from "../../stores/postgres/conversations/exchanges.ts";
 import { dayWords } from "../../text/days.ts";
-import { episodeGroupId, ownerKey } from "../../stores/search/index-keys.ts";
+import { episodeGroupId, ownerKey } from "../../stores/index-keys.ts";
 import { lexicalText } from "../../text/lexical-text.ts";
 import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
-import type { SearchDocument } from "../../stores/search/search-index.ts";
+import type { SearchDocument } from "../../stores/search/contract/search-index.ts";
 import { mapInSlices } from "../../text/map-in-slices.ts";
 import { repeatsItself } from "../../text/repeats-itself.ts";
 import { hasWords, sameWords, sharesNothing } from "../../text/same-words.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
 import { classifyExchange } from "./classify-exchange.ts";
-import type { OwnedConversation } from "../../stores/owner.ts";
+import type { OwnedConversation } from "../../turn/owner.ts";
 
 /** A longer answer would outweigh the user's message, which names the topic. */
 const SHORT_ANSWER_CHARACTERS = 400;

@@ -6,8 +6,8 @@ import { makeChunkStore } from "../../stores/postgres/knowledge/chunk-store.ts";
 import { makeEpisodeStore } from "../../stores/postgres/memory/episode-store.ts";
 import { type EpisodeIndex, openEpisodeIndex } from "../../stores/search/open-episode-index.ts";
 import type { EpisodeType } from "../../turn/state.ts";
-import type { SearchStore } from "../../stores/search/search-index.ts";
-import { type FindPassages, makeFindPassages } from "../knowledge/find-passages.ts";
+import type { SearchStore } from "../../stores/search/contract/search-index.ts";
+import { type FindPassages, makeFindPassages } from "../documents/find-passages.ts";
 import { makeRecall, type Recall } from "../recall/recall-episodes.ts";
 
 /** The parts of episodic memory. The caller opens and closes the database and the store. */

@@ -14,10 +14,10 @@ import {
   matchesIndex,
   OLD_NAME_UNUSED_MS,
 } from "../../stores/search/open-episode-index.ts";
-import type { SearchIndex, SearchStore } from "../../stores/search/search-index.ts";
-import { makeIndexChunks } from "../knowledge/ingest-document.ts";
+import type { SearchIndex, SearchStore } from "../../stores/search/contract/search-index.ts";
+import { makeIndexChunks } from "../documents/ingest-document.ts";
 import { makeIndexEpisodes } from "./index-episodes.ts";
-import type { OwnedConversation } from "../../stores/owner.ts";
+import type { OwnedConversation } from "../../turn/owner.ts";
 
 export interface RebuildParts {
   database: Database;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { OwnedConversation, Owner, OwnerScope } from "../../stores/owner.ts";
+import type { OwnedConversation, Owner, OwnerScope } from "../../turn/owner.ts";
 import type { Erased } from "../../stores/postgres/erase/erase-exchange.ts";
 import type { EntriesToSweep } from "../../stores/postgres/conversations/erase-markers.ts";
 import type { ErasedRows, EraseStore } from "../../stores/postgres/erase/erase-store.ts";

@@ -1,9 +1,9 @@
-import type { Owner } from "../../stores/owner.ts";
+import type { Owner } from "../../turn/owner.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { ERASED_TENANT } from "../../stores/postgres/conversations/erase-markers.ts";
 import { makeIndexOpener } from "../../stores/search/open-episode-index.ts";
-import { ownerKey } from "../../stores/search/index-keys.ts";
-import type { SearchStore } from "../../stores/search/search-index.ts";
+import { ownerKey } from "../../stores/index-keys.ts";
+import type { SearchStore } from "../../stores/search/contract/search-index.ts";
 
 export interface ResidualData {
   /** A table, or a collection of the index. */

@@ -1,6 +1,6 @@
 import { setImmediate as letOthersRun, setTimeout as sleep } from "node:timers/promises";
 import { AppError, toAppError } from "../../errors/app-error.ts";
-import { abortable } from "../../models/deadlines.ts";
+import { abortable } from "../../turn/deadlines.ts";
 import { NOOP_OBSERVER, type Observer, type WorkFacts } from "../../observe/observer.ts";
 import type { ClaimedJob, Job, JobKind } from "../../stores/jobs/job.ts";
 import type { DoneCondition, JobQueue, RetryPlan } from "../../stores/jobs/job-queue.ts";
@@ -74,7 +74,7 @@ const LIFE_SECONDS = 24 * 60 * MINUTE_SECONDS;
 const LONGEST_DELAY_SECONDS = 10 * MINUTE_SECONDS;
 
 /**
- * When a job of this age, in seconds, is tried again: first by the queue's own delays (stores/jobs/pg-boss.ts), then after a fortieth of
+ * When a job of this age, in seconds, is tried again: first by the queue's own delays (stores/postgres/database/pg-boss.ts), then after a fortieth of
  * its age, and after a day no more.
  */
 export function planRetry(ageSeconds: number): RetryPlan {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { JobOverview } from "../../stores/jobs/job-overview.ts";
-import type { OwnedConversation } from "../../stores/owner.ts";
+import type { OwnedConversation } from "../../turn/owner.ts";
 
 /** In milliseconds. Each pause is half as long again as the one before. */
 const FIRST_PAUSE_MS = 10;

@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { abortable } from "../../models/deadlines.ts";
+import { abortable } from "../../turn/deadlines.ts";
 import { startEventLoopTimer } from "../../observe/event-loop-timer.ts";
 import { AppError } from "../../errors/app-error.ts";
 import { packageFile } from "../../errors/package-file.ts";

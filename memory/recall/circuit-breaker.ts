@@ -1,5 +1,5 @@
 import { BrokenCircuitError, circuitBreaker, CircuitState, ConsecutiveBreaker, handleWhen } from "cockatiel";
-import { abortable } from "../../models/deadlines.ts";
+import { abortable } from "../../turn/deadlines.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 
 const FAILURES_IN_A_ROW = 3;

@@ -1,6 +1,6 @@
 import type { Embedder } from "../../models/embedder.ts";
 import { neutralScale } from "../../models/neutral-scale.ts";
-import type { SearchHit } from "../../stores/search/search-index.ts";
+import type { SearchHit } from "../../stores/search/contract/search-index.ts";
 import { loadNeutralVectors } from "./neutral-vectors.ts";
 
 /** How near hits are to one question. */

@@ -1,10 +1,10 @@
 import { MAX } from "uuid";
 import type { FoundMessage, MessageStore } from "../../stores/postgres/conversations/message-store.ts";
-import type { Owner } from "../../stores/owner.ts";
+import type { Owner } from "../../turn/owner.ts";
 import { type Cursor, encodeCursor, type Page, type PageRequest } from "../../stores/page.ts";
-import { ownerKey } from "../../stores/search/index-keys.ts";
+import { ownerKey } from "../../stores/index-keys.ts";
 import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
-import type { SearchHit } from "../../stores/search/search-index.ts";
+import type { SearchHit } from "../../stores/search/contract/search-index.ts";
 import { lexicalText, soughtWords } from "../../text/lexical-text.ts";
 
 /** Searches of one page: a hit may have the words in its date alone, which nobody wrote. */

@@ -1,4 +1,4 @@
-import type { SearchHit } from "../../stores/search/search-index.ts";
+import type { SearchHit } from "../../stores/search/contract/search-index.ts";
 import { WORD_WEIGHT } from "../../text/lexical-text.ts";
 import type { QuestionTime } from "../../text/time-of-question.ts";
 

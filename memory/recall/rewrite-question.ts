@@ -1,6 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { HumanMessage, SystemMessage } from "@langchain/core/messages";
-import { DEFAULT_TIMEOUTS, startDeadline } from "../../models/deadlines.ts";
+import { DEFAULT_TIMEOUTS, startDeadline } from "../../turn/deadlines.ts";
 import { wholeAnswer } from "../../models/stream-answer.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import { fence } from "../../text/fence.ts";

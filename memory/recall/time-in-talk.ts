@@ -1,4 +1,4 @@
-import type { SearchFilter, SearchHit } from "../../stores/search/search-index.ts";
+import type { SearchFilter, SearchHit } from "../../stores/search/contract/search-index.ts";
 import { type QuestionTime, timesInEarlierYears } from "../../text/time-of-question.ts";
 
 export const laterOf = (one: Date | undefined, other: Date | undefined): Date | undefined =>

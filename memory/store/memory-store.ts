@@ -10,12 +10,12 @@ import {
 } from "@langchain/langgraph";
 import { AppError } from "../../errors/app-error.ts";
 import type { LayerJobKind } from "../../stores/jobs/job.ts";
-import type { Owner, OwnerScope } from "../../stores/owner.ts";
+import type { Owner, OwnerScope } from "../../turn/owner.ts";
 import type { ImportStore } from "../../stores/postgres/conversations/import-store.ts";
 import { ARCHIVE_SESSION, type ArchiveItem, makeArchiveItemStore } from "../../stores/postgres/memory/archive-items.ts";
 import type { CoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
-import { DEFAULT_SECTIONS, SECTION_CHARACTERS } from "../agent/tool-schemas.ts";
+import { DEFAULT_SECTIONS, SECTION_CHARACTERS } from "../core/tool-schemas.ts";
 import type { Erase } from "../erase/erase.ts";
 import type { Recall } from "../recall/recall-episodes.ts";
 import { fits } from "./item-filter.ts";

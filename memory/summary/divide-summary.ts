@@ -1,7 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { z } from "zod";
-import type { AnswerTimeouts } from "../../models/deadlines.ts";
+import type { AnswerTimeouts } from "../../turn/deadlines.ts";
 import { wordsOf } from "../../models/offline/sentence-worth.ts";
 import { streamAnswer } from "../../models/stream-answer.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";

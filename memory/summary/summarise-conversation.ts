@@ -1,7 +1,7 @@
 import type { ConversationJob } from "../../stores/jobs/job.ts";
 import type { PromptMessage } from "../../stores/postgres/conversations/message-store.ts";
 import type { StoredSummary, SummaryStore } from "../../stores/postgres/memory/summary-store.ts";
-import type { OwnedConversation } from "../../stores/owner.ts";
+import type { OwnedConversation } from "../../turn/owner.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
 import type { DivideSummary } from "./divide-summary.ts";

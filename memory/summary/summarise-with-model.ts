@@ -1,7 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { AppError } from "../../errors/app-error.ts";
-import type { AnswerTimeouts } from "../../models/deadlines.ts";
+import type { AnswerTimeouts } from "../../turn/deadlines.ts";
 import { shortenQuoted, shortenText } from "../../text/tokens.ts";
 import { fence, unquoteLines } from "../../text/fence.ts";
 import { streamAnswer } from "../../models/stream-answer.ts";

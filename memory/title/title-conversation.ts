@@ -1,6 +1,6 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { HumanMessage, SystemMessage } from "@langchain/core/messages";
-import type { AnswerTimeouts } from "../../models/deadlines.ts";
+import type { AnswerTimeouts } from "../../turn/deadlines.ts";
 import { streamAnswer } from "../../models/stream-answer.ts";
 import type { Observer } from "../../observe/observer.ts";
 import type { ConversationJob } from "../../stores/jobs/job.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { startDeadline } from "../deadlines.ts";
+import { startDeadline } from "../../turn/deadlines.ts";
 import { type Amendment, AMENDMENTS } from "../wire/amendments.ts";
 import { findKnownModel } from "./find-known-model.ts";
 import { type LearnedContexts, makeLearnedContexts } from "./learned-contexts.ts";

@@ -1,5 +1,5 @@
 import type { AppError } from "../../errors/app-error.ts";
-import { answeredError, bodyText } from "../server-words.ts";
+import { answeredError, bodyText } from "../wire/server-words.ts";
 
 /** What a server says of a prompt that it refuses as too long. Null: it does not say. */
 export interface Refusal {

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { addFeatures, ESTIMATED_TOKENS, noFeatures } from "../../text/token-features.ts";
 import { TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
-import { hasPictures, pictureTokensIn } from "../pictured-message.ts";
+import { hasPictures, pictureTokensIn } from "../wire/pictured-message.ts";
 
 /** What a request has of each kind: of its texts, then its messages, then the estimated tokens of its tools. */
 const PARTS = ESTIMATED_TOKENS.length + 2;

@@ -1,5 +1,5 @@
 import type { ErrorCode } from "../../errors/error-codes.ts";
-import { type AnsweredError, bodyText } from "../server-words.ts";
+import { type AnsweredError, bodyText } from "./server-words.ts";
 
 /** What servers say, whatever their status: LiteLLM has 400 for a used-up budget. The first that fits holds. */
 const REASONS: readonly [code: ErrorCode, said: RegExp][] = [

@@ -1,4 +1,4 @@
-import type { PostAnswer } from "../post-for-events.ts";
+import type { PostAnswer } from "./post-for-events.ts";
 import { type Fields, isObject } from "./fields.ts";
 
 /** What a server answered instead of an answer, or in the middle of one. */

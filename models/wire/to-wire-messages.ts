@@ -1,6 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
-import { echoOf } from "../assistant-message.ts";
+import { echoOf } from "./assistant-message.ts";
 import type { WireMessage } from "./wire-message.ts";
 
 /** Messages as LangChain has them for OpenAI, with what this server wants back. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { parseJsonObject } from "../../text/json-object.ts";
 import { AppError } from "../../errors/app-error.ts";
 import { makeCircuitBreaker } from "../../memory/recall/circuit-breaker.ts";
-import { DEFAULT_TIMEOUTS, startDeadline } from "../../models/deadlines.ts";
+import { DEFAULT_TIMEOUTS, startDeadline } from "../../turn/deadlines.ts";
 import { type ModelAnswer, wholeAnswer } from "../../models/stream-answer.ts";
 import type { Observer } from "../../observe/observer.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";

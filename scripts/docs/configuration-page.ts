@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { format, resolveConfig } from "prettier";
 import type { z } from "zod";
-import { SETTINGS } from "../../server/start/settings.ts";
+import { SETTINGS } from "../../server/settings/settings.ts";
 
 const PAGE = fileURLToPath(new URL("../../docs/configuration.md", import.meta.url));
 const EXAMPLE = fileURLToPath(new URL("../../.env.example", import.meta.url));
@@ -20,7 +20,7 @@ interface Setting {
 
 /** Throws when a setting has no description. */
 function settingOf([name, type]: [string, z.ZodType]): Setting {
-  if (type.description === undefined) throw new Error(`${name} in server/start/settings.ts has no description: add .describe("…").`);
+  if (type.description === undefined) throw new Error(`${name} in server/settings/settings.ts has no description: add .describe("…").`);
   const fallback = type.safeParse(undefined).data as string | number | boolean | undefined;
   return { name, about: type.description, fallback: fallback?.toString() ?? null };
 }
@@ -32,7 +32,7 @@ export async function renderConfigurationPage(): Promise<string> {
   const page = [
     "# Configuration",
     "Every setting is an environment variable. A file `.env` in the working directory adds variables; one that is set already wins. An empty variable counts as unset. `NAME_FILE` is the path of a file with the value of `NAME`, as secrets are mounted. A service that finds a wrong setting does not start, and names every problem at once.",
-    "`npm run docs` writes this page and [.env.example](../.env.example) from [server/start/settings.ts](../server/start/settings.ts).",
+    "`npm run docs` writes this page and [.env.example](../.env.example) from [server/settings/settings.ts](../server/settings/settings.ts).",
     ...groups.map(
       ({ title, settings }) => `## ${title}\n\n| variable | default | meaning |\n| --- | --- | --- |\n${settings.map(row).join("\n")}`,
     ),

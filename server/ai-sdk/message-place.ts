@@ -1,7 +1,7 @@
 import { AppError } from "../../errors/app-error.ts";
 import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
-import type { Owner } from "../../stores/owner.ts";
-import type { Stores } from "../start/open-stores.ts";
+import type { Owner } from "../../turn/owner.ts";
+import type { Stores } from "../parts/open-stores.ts";
 import type { UiMessagesBody } from "./ui-message-request.ts";
 
 /** What a turn is asked: a message at the end, in place of an earlier one, or an answer again. */

@@ -5,7 +5,7 @@ import { AGENT_NAME } from "../../turn/agent.ts";
 import type { Question } from "../../turn/question.ts";
 import { callerId, instructionsText, storableText, TOO_DEEP } from "../http/parse-request.ts";
 import type { Reply } from "../turns/answer-question.ts";
-import { type GivenPicture, toGivenPicture } from "../turns/message-parts.ts";
+import { type GivenPicture, toGivenPicture } from "../turns/read-parts.ts";
 
 const Part = z.looseObject({ type: z.string("must be a string") });
 const UiMessage = z.looseObject(

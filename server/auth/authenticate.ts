@@ -2,7 +2,7 @@ import type { RequestHandler } from "express";
 import { AppError } from "../../errors/app-error.ts";
 import { ANYBODY, type Caller } from "./caller.ts";
 import { makeFailedKeys } from "./failed-keys.ts";
-import type { ApiKey } from "./api-keys.ts";
+import type { ApiKey } from "../settings/api-keys.ts";
 import { digest, makeFindKey } from "./find-key.ts";
 import type { VerifyToken } from "./verify-token.ts";
 

@@ -2,7 +2,7 @@ import type { Request, RequestHandler, Response } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { callerId, parseRequest } from "../http/parse-request.ts";
-import type { Scope } from "./api-keys.ts";
+import type { Scope } from "../settings/api-keys.ts";
 
 export interface Caller {
   tenantId: string;

@@ -1,6 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Caller } from "./caller.ts";
-import type { ApiKey } from "./api-keys.ts";
+import type { ApiKey } from "../settings/api-keys.ts";
 
 export const digest = (key: string): Buffer => createHash("sha256").update(key).digest();
 

@@ -2,9 +2,9 @@ import { createSecretKey, type KeyObject } from "node:crypto";
 import { createRemoteJWKSet, customFetch, errors, type JWTPayload, jwtVerify, type JWTVerifyGetKey, type JWTVerifyOptions } from "jose";
 import { AppError } from "../../errors/app-error.ts";
 import type { Caller } from "./caller.ts";
-import { type Scope, SCOPES, TENANT_ID } from "./api-keys.ts";
+import { type Scope, SCOPES, TENANT_ID } from "../settings/api-keys.ts";
 import { callerId } from "../http/parse-request.ts";
-import type { Config } from "../start/config.ts";
+import type { Config } from "../settings/config.ts";
 
 const CLOCK_TOLERANCE_S = 30;
 const SHARED_SECRET = ["HS256", "HS384", "HS512"];

@@ -1,4 +1,5 @@
-import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import type { RateLimiterMemory} from "rate-limiter-flexible";
+import { RateLimiterRes } from "rate-limiter-flexible";
 
 /** Also above the limit. */
 export async function countOne(limiter: RateLimiterMemory, key: string): Promise<{ counted: RateLimiterRes; isOver: boolean }> {

@@ -2,9 +2,9 @@ import type { ErrorRequestHandler } from "express";
 import type { Logger } from "pino";
 import { z } from "zod";
 import { AppError, toAppError } from "../../errors/app-error.ts";
-import { errorFacts } from "../observe/logger.ts";
+import { errorFacts } from "../../observe/logger.ts";
 import { HTTP_STATUS } from "./http-status.ts";
-import { toOpenAIError } from "../openai/openai-error.ts";
+import { toOpenAIError } from "./openai-error.ts";
 import { ERROR_CODES, type ErrorCode } from "../../errors/error-codes.ts";
 
 /** By `type`: https://github.com/expressjs/body-parser#errors */

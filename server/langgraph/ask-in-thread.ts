@@ -1,12 +1,12 @@
 import { HumanMessage } from "@langchain/core/messages";
 import type { Response } from "express";
 import { AppError } from "../../errors/app-error.ts";
-import type { OwnedConversation } from "../../stores/owner.ts";
-import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
+import type { OwnedConversation } from "../../turn/owner.ts";
+import type { StoredThread } from "../../stores/postgres/turns/thread-store.ts";
 import type { Picture } from "../../turn/picture.ts";
-import type { Config } from "../start/config.ts";
-import type { Stores } from "../start/open-stores.ts";
-import { MOST_BYTES_OF_MESSAGE, readPictures } from "../turns/message-parts.ts";
+import type { Config } from "../settings/config.ts";
+import type { Stores } from "../parts/open-stores.ts";
+import { MOST_BYTES_OF_MESSAGE, readPictures } from "../turns/read-parts.ts";
 import type { Checkpoints, NextTurn } from "./checkpoints.ts";
 import { makeStoredMessages } from "./stored-messages.ts";
 import { checkpointOf, messageOf, type RunBody } from "./run-request.ts";

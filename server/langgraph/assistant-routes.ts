@@ -1,9 +1,9 @@
 import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { tenantOf } from "../auth/caller.ts";
-import type { Stores } from "../start/open-stores.ts";
+import type { Stores } from "../parts/open-stores.ts";
 import type { ConversationGraph } from "../../graph/build-graph.ts";
-import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { jsonBody, makeRouter, operationGroup, route } from "../http/operation.ts";
 import { givenMetadata, parseRequest, storableText } from "../http/parse-request.ts";
 import { Assistant, GRAPH_ID } from "./assistants.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";

@@ -2,9 +2,9 @@ import { v5 as uuidv5 } from "uuid";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { ASSISTANT } from "../../turn/agent.ts";
-import type { Agents } from "../start/open-agents.ts";
-import type { Stores } from "../start/open-stores.ts";
-import { time } from "../http/openapi/operation.ts";
+import type { Agents } from "../parts/open-agents.ts";
+import type { Stores } from "../parts/open-stores.ts";
+import { time } from "../http/operation.ts";
 
 /** The one graph. As an assistant it leaves the choice of the agent to the service. */
 export const GRAPH_ID = "conversation";

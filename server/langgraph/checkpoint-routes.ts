@@ -1,6 +1,6 @@
 import type { Router } from "express";
 import { z } from "zod";
-import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { jsonBody, makeRouter, operationGroup, route } from "../http/operation.ts";
 import { parseRequest } from "../http/parse-request.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
 import { CheckpointBody, checkpointOf, notOffered } from "./run-request.ts";

@@ -1,9 +1,9 @@
 import { AppError } from "../../errors/app-error.ts";
-import type { OwnedConversation } from "../../stores/owner.ts";
-import type { MessagePlace } from "../../stores/postgres/conversations/branch-store.ts";
+import type { OwnedConversation } from "../../turn/owner.ts";
+import type { MessagePlace } from "../../stores/postgres/turns/branch-store.ts";
 import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
-import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
-import type { Stores } from "../start/open-stores.ts";
+import type { StoredThread } from "../../stores/postgres/turns/thread-store.ts";
+import type { Stores } from "../parts/open-stores.ts";
 
 export const noSuchCheckpoint = (id: string): AppError =>
   new AppError("not_found", `There is no checkpoint ${id} in this thread. The id of a checkpoint is that of a turn.`);

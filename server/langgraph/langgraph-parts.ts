@@ -1,9 +1,9 @@
 import type { ConversationGraph } from "../../graph/build-graph.ts";
 import type { ReadLargeJson } from "../http/read-body.ts";
 import type { Limits } from "../limits/open-limits.ts";
-import type { Agents } from "../start/open-agents.ts";
-import type { Memory } from "../start/open-memory.ts";
-import type { Stores } from "../start/open-stores.ts";
+import type { Agents } from "../parts/open-agents.ts";
+import type { Memory } from "../parts/open-memory.ts";
+import type { Stores } from "../parts/open-stores.ts";
 import type { TurnParts } from "../turns/find-turn.ts";
 import type { Assistants } from "./assistants.ts";
 import type { Checkpoints } from "./checkpoints.ts";

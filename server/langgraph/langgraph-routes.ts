@@ -1,7 +1,7 @@
 import { Router } from "express";
 import { z } from "zod";
 import type { LangGraphRouteParts } from "./langgraph-parts.ts";
-import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { makeRouter, operationGroup, route } from "../http/operation.ts";
 import { requireJson } from "../http/read-body.ts";
 import { readTurnJson } from "../openai/openai-routes.ts";
 import { assistantRoutes } from "./assistant-routes.ts";

@@ -4,9 +4,9 @@ import { AppError } from "../../errors/app-error.ts";
 import { isTooDeep } from "../../text/nesting.ts";
 import { callerId, givenMetadata, instructionsText, storableText, TOO_DEEP } from "../http/parse-request.ts";
 import { StepKind } from "../../turn/state.ts";
-import { lastHuman } from "../studio-input.ts";
+import { lastHuman } from "./studio-input.ts";
 import { chatMessage } from "../turns/chat-request.ts";
-import { type GivenPicture, toGivenPicture } from "../turns/message-parts.ts";
+import { type GivenPicture, toGivenPicture } from "../turns/read-parts.ts";
 import { isServedMode, STREAM_MODES, type StreamMode } from "./run-frames.ts";
 
 /** A field of an error that names what this service has instead. */

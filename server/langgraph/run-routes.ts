@@ -1,11 +1,11 @@
 import type { Request, Response, Router } from "express";
 import { z } from "zod";
-import type { StoredThread } from "../../stores/postgres/conversations/thread-store.ts";
-import type { OwnerScope } from "../../stores/owner.ts";
+import type { StoredThread } from "../../stores/postgres/turns/thread-store.ts";
+import type { OwnerScope } from "../../turn/owner.ts";
 import { callerOf } from "../auth/caller.ts";
-import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { jsonBody, makeRouter, operationGroup, route } from "../http/operation.ts";
 import { parseRequest, parseUuid, wholeNumberField } from "../http/parse-request.ts";
-import { MODEL_ERRORS, START_ERRORS } from "../turns/chat-routes.ts";
+import { MODEL_ERRORS, START_ERRORS } from "../api/turns/chat-routes.ts";
 import { cancelTurn, type FoundTurn, findTurn, sourceOf } from "../turns/find-turn.ts";
 import { makeAnswerRun } from "./answer-run.ts";
 import type { RegisteredTurn } from "../turns/turn-registry.ts";

@@ -1,7 +1,7 @@
 import type { Response, Router } from "express";
 import { z } from "zod";
 import { callerOf } from "../auth/caller.ts";
-import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { jsonBody, makeRouter, operationGroup, route } from "../http/operation.ts";
 import { parseRequest, parseUuid } from "../http/parse-request.ts";
 import { type FoundTurn, findTurn, sourceOf } from "../turns/find-turn.ts";
 import { makeAnswerRun } from "./answer-run.ts";

@@ -1,11 +1,11 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { Stores } from "../start/open-stores.ts";
+import type { Stores } from "../parts/open-stores.ts";
 import type { Turns } from "../turns/open-turn.ts";
-import { time } from "../http/openapi/operation.ts";
+import { time } from "../http/operation.ts";
 import { storedOutcome } from "../turns/turn-source.ts";
 import type { FoundTurn } from "../turns/find-turn.ts";
-import { turnState } from "../turns/turn-routes.ts";
+import { turnState } from "../api/turns/turn-routes.ts";
 import { askedOfRun } from "./asked-of-run.ts";
 import { assistantId, GRAPH_ID } from "./assistants.ts";
 import type { OwnedThread } from "./checkpoints.ts";

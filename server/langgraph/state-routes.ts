@@ -1,6 +1,6 @@
 import type { Request, Response, Router } from "express";
 import { z } from "zod";
-import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { jsonBody, makeRouter, operationGroup, route } from "../http/operation.ts";
 import { parseRequest, parseUuid, wholeNumberField } from "../http/parse-request.ts";
 import { holding, limit } from "./assistant-routes.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";

@@ -1,8 +1,8 @@
 import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
 import type { StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
-import type { OwnedConversation } from "../../stores/owner.ts";
+import type { OwnedConversation } from "../../turn/owner.ts";
 import { withoutThoughts } from "../../text/split-thoughts.ts";
-import type { Stores } from "../start/open-stores.ts";
+import type { Stores } from "../parts/open-stores.ts";
 import { callsMessage, outputMessage, toCall } from "./run-acts.ts";
 import { type MessageDict, storedMessageDict } from "./thread-values.ts";
 

@@ -1,7 +1,7 @@
 import { z } from "zod";
-import type { TurnRecord } from "../../stores/postgres/conversations/turn-record-store.ts";
+import type { TurnRecord } from "../../stores/postgres/turns/turn-record-store.ts";
 import { Question } from "../../turn/question.ts";
-import { time } from "../http/openapi/operation.ts";
+import { time } from "../http/operation.ts";
 import { storedOutcome } from "../turns/turn-source.ts";
 import type { OwnedThread } from "./checkpoints.ts";
 import { askedOfRun } from "./asked-of-run.ts";

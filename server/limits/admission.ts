@@ -1,7 +1,7 @@
 import { availableParallelism } from "node:os";
 import { AppError } from "../../errors/app-error.ts";
-import type { Owner } from "../../stores/owner.ts";
-import { ownerKey } from "../../stores/search/index-keys.ts";
+import type { Owner } from "../../turn/owner.ts";
+import { ownerKey } from "../../stores/index-keys.ts";
 import type { CostQuota } from "./cost-quota.ts";
 import type { TokenQuota } from "./token-quota.ts";
 

@@ -1,6 +1,6 @@
 import { AppError } from "../../errors/app-error.ts";
 import type { UsageMeter } from "./usage-meter.ts";
-import type { UsageStore } from "../../stores/postgres/usage-store.ts";
+import type { UsageStore } from "../../stores/postgres/usage/usage-store.ts";
 
 const DAY_MS = 86_400_000;
 /** Milliseconds for which a sum counts as current. */

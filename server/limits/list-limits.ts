@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { Config } from "../start/config.ts";
+import type { Config } from "../settings/config.ts";
 import type { Admission, CountSlots } from "./admission.ts";
 import type { CostQuota } from "./cost-quota.ts";
 import type { RateLimits } from "./rate-limits.ts";

@@ -1,7 +1,7 @@
-import { makeTokenUsageStore } from "../../stores/postgres/token-usage-store.ts";
+import { makeTokenUsageStore } from "../../stores/postgres/usage/token-usage-store.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
-import type { UsageStore } from "../../stores/postgres/usage-store.ts";
-import type { Config } from "../start/config.ts";
+import type { UsageStore } from "../../stores/postgres/usage/usage-store.ts";
+import type { Config } from "../settings/config.ts";
 import type { UsageMeter } from "./usage-meter.ts";
 import { makeAdmission, makeAdmit, type Overload, watchEventLoop } from "./admission.ts";
 import { makeListLimits } from "./list-limits.ts";

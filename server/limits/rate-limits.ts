@@ -1,7 +1,8 @@
 import { type Request, type RequestHandler, type Response, Router } from "express";
-import { RateLimiterMemory, RateLimiterRes } from "rate-limiter-flexible";
+import type { RateLimiterRes } from "rate-limiter-flexible";
+import { RateLimiterMemory } from "rate-limiter-flexible";
 import { AppError } from "../../errors/app-error.ts";
-import { ownerKey } from "../../stores/search/index-keys.ts";
+import { ownerKey } from "../../stores/index-keys.ts";
 import { callerOf } from "../auth/caller.ts";
 import { countOne } from "../http/count-one.ts";
 

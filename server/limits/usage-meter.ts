@@ -2,8 +2,8 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import type { ModelPrices } from "../../models/facts/model-facts.ts";
 import { costOf } from "../../models/facts/prompt-budget.ts";
 import { type ModelPurpose, NOOP_OBSERVER, type Observer, type WorkFacts } from "../../observe/observer.ts";
-import type { Owner } from "../../stores/owner.ts";
-import type { UsageStore, UsedCalls } from "../../stores/postgres/usage-store.ts";
+import type { Owner } from "../../turn/owner.ts";
+import type { UsageStore, UsedCalls } from "../../stores/postgres/usage/usage-store.ts";
 
 /** Milliseconds from a call until it is written, together with others. */
 const WRITE_AFTER_MS = 1_000;

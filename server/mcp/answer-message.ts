@@ -1,8 +1,8 @@
 import { ErrorCode } from "@modelcontextprotocol/sdk/types.js";
 import { WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/sdk/server/webStandardStreamableHttp.js";
 import { AppError } from "../../errors/app-error.ts";
-import { abortable } from "../../models/deadlines.ts";
-import type { Owner } from "../../stores/owner.ts";
+import { abortable } from "../../turn/deadlines.ts";
+import type { Owner } from "../../turn/owner.ts";
 import { makeMemoryServer, type MemoryServerParts } from "./memory-server.ts";
 
 interface MessageFrom {

@@ -6,7 +6,7 @@ import { callerOf } from "../auth/caller.ts";
 import type { Limits } from "../limits/open-limits.ts";
 import type { MemoryServerParts } from "./memory-server.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
-import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../http/operation.ts";
 import { parseRequest, TOO_DEEP } from "../http/parse-request.ts";
 import { readJson, requireJson } from "../http/read-body.ts";
 import { claimedUser, findUser } from "../turns/named-user.ts";

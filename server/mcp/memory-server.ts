@@ -8,16 +8,16 @@ import { ToolError } from "../../agents/run-tool-call.ts";
 import { searchKnowledge } from "../../agents/tools/knowledge-search.ts";
 import { searchMemory } from "../../agents/tools/memory-tools.ts";
 import { AppError, toAppError } from "../../errors/app-error.ts";
-import type { Owner } from "../../stores/owner.ts";
+import type { Owner } from "../../turn/owner.ts";
 import { firstWords } from "../../text/first-words.ts";
-import { toConversation } from "../conversations/conversation-routes.ts";
-import type { Config } from "../start/config.ts";
-import type { Stores } from "../start/open-stores.ts";
-import type { Memory } from "../start/open-memory.ts";
+import { toConversation } from "../api/conversations/conversation-routes.ts";
+import type { Config } from "../settings/config.ts";
+import type { Stores } from "../parts/open-stores.ts";
+import type { Memory } from "../parts/open-memory.ts";
 import type { Logger } from "pino";
 import { storableText, toPageRequest } from "../http/parse-request.ts";
-import { SectionBody } from "../memory/core-memory-routes.ts";
-import { errorFacts } from "../observe/logger.ts";
+import { SectionBody } from "../api/memory/core-memory-routes.ts";
+import { errorFacts } from "../../observe/logger.ts";
 
 export type MemoryServerParts = {
   config: Config;

@@ -2,8 +2,8 @@ import { z } from "zod";
 import { statfs } from "node:fs/promises";
 import { IN_MEMORY } from "../../stores/postgres/database/open-embedded-postgres.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
-import type { ModelServer } from "../start/model-server.ts";
-import { abortable } from "../../models/deadlines.ts";
+import type { ModelServer } from "../settings/model-server.ts";
+import { abortable } from "../../turn/deadlines.ts";
 import { serverHeaders, serverUrl } from "../../models/wire/server-address.ts";
 
 export interface HealthChecks {

@@ -5,8 +5,8 @@ import { AMENDMENTS } from "../../models/wire/amendments.ts";
 import type { Dialects, ServedModel } from "../../models/wire/dialects.ts";
 import { serverName } from "../../models/wire/server-address.ts";
 import { ServerChatModel } from "../../models/wire/server-completions.ts";
-import type { Config } from "../start/config.ts";
-import { embeddingModels, modelNames, type Models } from "../start/open-models.ts";
+import type { Config } from "../settings/config.ts";
+import { embeddingModels, modelNames, type Models } from "../parts/open-models.ts";
 
 const KINDS = Object.entries(AMENDMENTS)
   .map(([what, meaning]) => `\`${what}\`: ${meaning}`)

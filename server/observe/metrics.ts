@@ -8,11 +8,11 @@ import { jobMetrics, type QueueState } from "./job-metrics.ts";
 import { admissionMetrics, ratingMetrics, requestMetrics, turnMetrics } from "./service-metrics.ts";
 import { callMetrics } from "./call-metrics.ts";
 import { toAppError } from "../../errors/app-error.ts";
-import { abortable } from "../../models/deadlines.ts";
+import { abortable } from "../../turn/deadlines.ts";
 import { findOldestWaiting } from "../../stores/jobs/job-overview.ts";
-import type { Stores } from "../start/open-stores.ts";
-import { causeFacts } from "./logger.ts";
-import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import type { Stores } from "../parts/open-stores.ts";
+import { causeFacts } from "../../observe/logger.ts";
+import { makeRouter, operationGroup, route } from "../http/operation.ts";
 
 /** The metrics of one service. Labels have few values: never a user, session, path or message. */
 export function makeMetrics() {

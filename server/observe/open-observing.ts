@@ -2,9 +2,9 @@ import type { RequestHandler } from "express";
 import type { Logger } from "pino";
 import { combineObservers, NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 import type { LastEvent } from "../../graph/start-turn.ts";
-import type { Config } from "../start/config.ts";
+import type { Config } from "../settings/config.ts";
 import { makeMetrics } from "./metrics.ts";
-import { errorFacts, outsideRequests, requestIdOf, withinRequest } from "./logger.ts";
+import { errorFacts, outsideRequests, requestIdOf, withinRequest } from "../../observe/logger.ts";
 import type { Providers, Traces } from "./traces.ts";
 import { watchUnfitModels } from "./unfit-models.ts";
 

@@ -1,5 +1,5 @@
 import { withoutThoughts } from "../../text/split-thoughts.ts";
-import type { PathMessage } from "../../stores/postgres/conversations/path-ends.ts";
+import type { PathMessage } from "../../stores/postgres/paths/path-ends.ts";
 
 /** A message as a client has it. An assistant's text is "" where it only calls tools. */
 export interface ShownMessage {

@@ -1,12 +1,12 @@
 import type { Response } from "express";
 import { toAppError } from "../../errors/app-error.ts";
-import type { Owner } from "../../stores/owner.ts";
+import type { Owner } from "../../turn/owner.ts";
 import { readReply } from "../../turn/read-reply.ts";
 import type { GivenAnew } from "../../turn/resumed-turn.ts";
-import type { Stores } from "../start/open-stores.ts";
+import type { Stores } from "../parts/open-stores.ts";
 import type { Turns } from "../turns/open-turn.ts";
 import { localSource } from "../turns/turn-source.ts";
-import type { ResumedSource } from "./caller-tools.ts";
+import type { ResumedSource } from "./tool-calls.ts";
 
 interface RepliedMessage {
   owner: Owner;

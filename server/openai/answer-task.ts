@@ -3,7 +3,7 @@ import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langc
 import { toAppError } from "../../errors/app-error.ts";
 import { makeEventLog } from "../../graph/event-log.ts";
 import type { Usage } from "../../turn/state.ts";
-import type { AnswerTimeouts } from "../../models/deadlines.ts";
+import type { AnswerTimeouts } from "../../turn/deadlines.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";

@@ -3,7 +3,7 @@ import { AppError } from "../../errors/app-error.ts";
 import { isTooDeep } from "../../text/nesting.ts";
 import { pictureMark } from "../../turn/picture.ts";
 import { TOO_DEEP } from "../http/parse-request.ts";
-import { type GivenPicture, toGivenPicture } from "../turns/message-parts.ts";
+import { type GivenPicture, toGivenPicture } from "../turns/read-parts.ts";
 import { responseFormatField, samplingFields } from "./sampling.ts";
 
 /** Front ends send far less. */

@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { Question } from "../../turn/question.ts";
 import type { Usage } from "../../turn/state.ts";
 import { askInWords, type TalkLanguage } from "../../turn/ask-in-words.ts";
-import { toOpenAIError } from "./openai-error.ts";
+import { toOpenAIError } from "../http/openai-error.ts";
 import { AppError, type ErrorContent } from "../../errors/app-error.ts";
 import type { TurnEvent } from "../../turn/events.ts";
 import { openEventStream, type ServerSentEvent } from "../http/event-stream.ts";

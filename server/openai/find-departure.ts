@@ -1,8 +1,8 @@
 import type { Request } from "express";
-import type { Owner } from "../../stores/owner.ts";
-import { MAX_BRANCHES } from "../../stores/postgres/conversations/branch-path.ts";
+import type { Owner } from "../../turn/owner.ts";
+import { MAX_BRANCHES } from "../../stores/postgres/paths/branch-path.ts";
 import type { Picture } from "../../turn/picture.ts";
-import type { Stores } from "../start/open-stores.ts";
+import type { Stores } from "../parts/open-stores.ts";
 import { alignHistory, type AskedMessage, type Departure, isAtEnd, type ShownMessage } from "./align-history.ts";
 import type { CompletionRequest } from "./completion-request.ts";
 import { isFrontEndWithHistory } from "./user-and-session.ts";

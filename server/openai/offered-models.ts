@@ -1,10 +1,10 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import type { Stores } from "../start/open-stores.ts";
-import type { Agents } from "../start/open-agents.ts";
-import type { Models } from "../start/open-models.ts";
+import type { Stores } from "../parts/open-stores.ts";
+import type { Agents } from "../parts/open-agents.ts";
+import type { Models } from "../parts/open-models.ts";
 import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
-import { PREFIX } from "../knowledge/knowledge-routes.ts";
+import { PREFIX } from "../api/knowledge/knowledge-routes.ts";
 
 /** The service: it finds documents by itself. */
 export const SERVICE = "conversation-graph";

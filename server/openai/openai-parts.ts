@@ -3,10 +3,10 @@ import type { ReadLargeJson } from "../http/read-body.ts";
 import type { Limits } from "../limits/open-limits.ts";
 import type { UsageMeter } from "../limits/usage-meter.ts";
 import type { Observing } from "../observe/open-observing.ts";
-import type { Agents } from "../start/open-agents.ts";
-import type { Memory } from "../start/open-memory.ts";
-import type { Models } from "../start/open-models.ts";
-import type { Stores } from "../start/open-stores.ts";
+import type { Agents } from "../parts/open-agents.ts";
+import type { Memory } from "../parts/open-memory.ts";
+import type { Models } from "../parts/open-models.ts";
+import type { Stores } from "../parts/open-stores.ts";
 import type { TurnParts } from "../turns/find-turn.ts";
 
 /** What routes of OpenAI's protocol are made of. */

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { combineObservers } from "../../observe/observer.ts";
 import type { OpenAIParts } from "./openai-parts.ts";
-import type { Config } from "../start/config.ts";
+import type { Config } from "../settings/config.ts";
 import type { ReadLargeJson } from "../http/read-body.ts";
 import { requireJson } from "../http/read-body.ts";
 import { callerOf } from "../auth/caller.ts";
@@ -27,9 +27,9 @@ import { toSampling } from "./sampling.ts";
 import { findSession, isTemporary } from "./user-and-session.ts";
 import { claimedUser, findUser } from "../turns/named-user.ts";
 import { makeOpenTurn } from "./openai-turn.ts";
-import { jsonBody, makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { jsonBody, makeRouter, operationGroup, route } from "../http/operation.ts";
 import { parseRequest } from "../http/parse-request.ts";
-import { MODEL_ERRORS, START_ERRORS } from "../turns/chat-routes.ts";
+import { MODEL_ERRORS, START_ERRORS } from "../api/turns/chat-routes.ts";
 
 const OpenAIModelList = z.object({ object: z.literal("list"), data: z.array(OpenAIModel) });
 

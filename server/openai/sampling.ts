@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import { schemaProblem } from "../../models/answer-form.ts";
+import { schemaProblem } from "../../models/wire/answer-form.ts";
 import { isTooDeep } from "../../text/nesting.ts";
 import { ModelOptions, type ResponseFormat } from "../../turn/model-options.ts";
 import { TOO_DEEP } from "../http/parse-request.ts";

@@ -5,7 +5,7 @@ import type { Router, Request, Response } from "express";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { packageFile } from "../../errors/package-file.ts";
-import { makeRouter, operationGroup, route } from "../http/openapi/operation.ts";
+import { makeRouter, operationGroup, route } from "../http/operation.ts";
 import { PAGE_POLICY } from "../http/web-security.ts";
 
 const BUILT_PAGE = fileURLToPath(packageFile("dist/web"));

@@ -1,9 +1,9 @@
 import { AppError } from "../../errors/app-error.ts";
-import { resultsAsAnswer } from "../../agents/questions.ts";
+import { resultsAsAnswer } from "../../agents/questions/questions.ts";
 import type { RunningTurn } from "../../graph/start-turn.ts";
 import type { GraphWatch } from "../../graph/stream-graph.ts";
 import type { GivenAnswer, QuestionStore, StoredQuestion } from "../../stores/postgres/agents/question-store.ts";
-import type { OwnerScope } from "../../stores/owner.ts";
+import type { OwnerScope } from "../../turn/owner.ts";
 import type { Picture } from "../../turn/picture.ts";
 import { type AnswerValue, isAnsweredBy, LOOP_ANSWERS, type Question, STEP_ANSWERS } from "../../turn/question.ts";
 import type { GivenAnew, ResumedTurn } from "../../turn/resumed-turn.ts";

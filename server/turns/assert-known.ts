@@ -1,9 +1,9 @@
-import { findAgent } from "../../agents/agent-catalog.ts";
+import { findAgent } from "../../agents/catalog/agent-catalog.ts";
 import { assertKnowledgeBase } from "../../nodes/routing/route-by-words.ts";
 import { GENERAL } from "../../turn/route-decision.ts";
 import { ASSISTANT } from "../../turn/agent.ts";
-import type { Agents } from "../start/open-agents.ts";
-import type { Stores } from "../start/open-stores.ts";
+import type { Agents } from "../parts/open-agents.ts";
+import type { Stores } from "../parts/open-stores.ts";
 
 type Parts = { agents: Agents } & { stores: Pick<Stores, "knowledgeBases"> };
 

@@ -6,9 +6,9 @@ import { OnBusy } from "../../turn/context.ts";
 import type { Picture } from "../../turn/picture.ts";
 import { ONCE } from "../../turn/outcome.ts";
 import { AgentType } from "../../turn/state.ts";
-import { MessageParts, readParts } from "./message-parts.ts";
+import { MessageParts, readParts } from "./read-parts.ts";
 import { callerId, instructionsText, parseRequest, storableText, uuidField } from "../http/parse-request.ts";
-import type { Config } from "../start/config.ts";
+import type { Config } from "../settings/config.ts";
 
 const oneOf = (values: readonly string[]): string => `must be one of ${values.join(", ")}`;
 

@@ -1,13 +1,13 @@
 import { remoteSource, localSource, storedSource, turnGone, type TurnSource } from "./turn-source.ts";
 import { AppError } from "../../errors/app-error.ts";
-import type { TurnRecord } from "../../stores/postgres/conversations/turn-record-store.ts";
+import type { TurnRecord } from "../../stores/postgres/turns/turn-record-store.ts";
 import type { RegisteredTurn } from "./turn-registry.ts";
-import type { OwnerScope } from "../../stores/owner.ts";
-import type { Config } from "../start/config.ts";
-import type { Stores } from "../start/open-stores.ts";
+import type { OwnerScope } from "../../turn/owner.ts";
+import type { Config } from "../settings/config.ts";
+import type { Stores } from "../parts/open-stores.ts";
 import type { Turns } from "./open-turn.ts";
 import { endWaiting } from "../../nodes/end-waiting.ts";
-import { makeTurnStore } from "../../stores/postgres/conversations/turn-store.ts";
+import { makeTurnStore } from "../../stores/postgres/turns/turn-store.ts";
 
 export interface TurnParts {
   config: Config;

@@ -2,12 +2,12 @@ import { createHash } from "node:crypto";
 import type { Request } from "express";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { RunningTurn } from "../../graph/start-turn.ts";
-import type { Owner } from "../../stores/owner.ts";
+import type { Owner } from "../../turn/owner.ts";
 import { type EarlierAttempt, KeyTaken, type TurnKey } from "../../turn/context.ts";
-import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
+import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/turns/turn-record-store.ts";
 import type { TurnRegistry } from "./turn-registry.ts";
 import { localSource, refusedSource, remoteSource, storedOutcome, storedSource, type TurnSource } from "./turn-source.ts";
-import { IDEMPOTENCY_KEY } from "../http/openapi/headers.ts";
+import { IDEMPOTENCY_KEY } from "../http/headers.ts";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("base64url");
 

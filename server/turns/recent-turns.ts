@@ -1,9 +1,9 @@
 import { z } from "zod";
 import type { LastEvent } from "../../graph/start-turn.ts";
-import type { Owner } from "../../stores/owner.ts";
+import type { Owner } from "../../turn/owner.ts";
 import { Layer } from "../../turn/state.ts";
 import { canActFor, type Caller } from "../auth/caller.ts";
-import { type Sent, time } from "../http/openapi/operation.ts";
+import { type Sent, time } from "../http/operation.ts";
 
 const MAX_TURNS = 200;
 

@@ -3,7 +3,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { TellQuestionJob } from "../../stores/jobs/job.ts";
 import type { QuestionStore } from "../../stores/postgres/agents/question-store.ts";
 import { askInWords, languageOf } from "../../turn/ask-in-words.ts";
-import type { Config } from "../start/config.ts";
+import type { Config } from "../settings/config.ts";
 
 const TIMEOUT_MS = 10_000;
 

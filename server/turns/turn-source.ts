@@ -3,7 +3,7 @@ import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { LastEvent, RunningTurn, SentBefore } from "../../graph/start-turn.ts";
 import type { TurnEvent } from "../../turn/events.ts";
 import { toTurnResult, turnDeleted, type TurnOutcome } from "../../turn/outcome.ts";
-import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
+import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/turns/turn-record-store.ts";
 
 /** The events of a turn: of this process, of its stored outcome, or of another process. */
 export interface TurnSource {

@@ -4,7 +4,7 @@ import { LAST_STATUS, TurnEvent } from "../../turn/events.ts";
 import { abortSignalOnClose, openEventStream } from "../http/event-stream.ts";
 import type { TurnSource } from "./turn-source.ts";
 import { AppError } from "../../errors/app-error.ts";
-import { EVENT_ID } from "../http/openapi/headers.ts";
+import { EVENT_ID } from "../http/headers.ts";
 
 export const turnStream = {
   what: "Server-sent events: each `data:` line is one JSON object of this schema, each event has an `id:`. The last one is exactly one `done`, `error` or `waiting`.",

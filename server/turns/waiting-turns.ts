@@ -1,7 +1,7 @@
 import type { RunningTurn } from "../../graph/start-turn.ts";
 import { endWaiting } from "../../nodes/end-waiting.ts";
 import type { QuestionStore } from "../../stores/postgres/agents/question-store.ts";
-import type { TurnStore } from "../../stores/postgres/conversations/turn-store.ts";
+import type { TurnStore } from "../../stores/postgres/turns/turn-store.ts";
 import type { ResumedTurn } from "../../turn/resumed-turn.ts";
 
 /** Turns that one process goes on with at a time, of those whose questions nobody answered. */

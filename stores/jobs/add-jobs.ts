@@ -1,5 +1,5 @@
 import { jobKey, type Job } from "./job.ts";
-import { QUEUE } from "./pg-boss.ts";
+import { QUEUE } from "../postgres/database/pg-boss.ts";
 
 /** The channel of pg-boss' schema: `notifyChannelSql` in its plans.js. */
 const TELL = "pg_notify('pgboss_' || left(encode(sha224('pgboss'::bytea), 'hex'), 24), '" + QUEUE + "')";

@@ -1,8 +1,8 @@
 import { type Database, type Queryable, queryRow } from "../postgres/database/database.ts";
-import type { OwnedConversation } from "../owner.ts";
+import type { OwnedConversation } from "../../turn/owner.ts";
 import { conversationJobKeys, type Job, type JobKind, ownerJobKey } from "./job.ts";
 import type { JobFailure } from "./job-queue.ts";
-import { DEAD_LETTERS, makeBoss, QUEUE } from "./pg-boss.ts";
+import { DEAD_LETTERS, makeBoss, QUEUE } from "../postgres/database/pg-boss.ts";
 
 /** `retrying` waits after a failed run; `dead` failed for good. */
 export type JobState = "waiting" | "retrying" | "running" | "dead";

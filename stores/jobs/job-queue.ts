@@ -1,9 +1,9 @@
 import type { JobWithMetadata } from "pg-boss";
 import type { Database, Queryable, StatementValue } from "../postgres/database/database.ts";
-import type { OwnedConversation, Owner } from "../owner.ts";
+import type { OwnedConversation, Owner } from "../../turn/owner.ts";
 import { ADD_JOBS, jobsValue } from "./add-jobs.ts";
 import { conversationJobKeys, type ClaimedJob, type Job } from "./job.ts";
-import { DEAD_LETTERS, makeBoss, QUEUE, toBossDatabase, type Affected } from "./pg-boss.ts";
+import { DEAD_LETTERS, makeBoss, QUEUE, toBossDatabase, type Affected } from "../postgres/database/pg-boss.ts";
 
 /** A statement that gives a row when a job has nothing left to do. What it waits for it must read by a volatile function. */
 export interface DoneCondition {

@@ -1,5 +1,5 @@
-import type { OwnedConversation, Owner } from "../owner.ts";
-import { ownerKey } from "../search/index-keys.ts";
+import type { OwnedConversation, Owner } from "../../turn/owner.ts";
+import { ownerKey } from "../index-keys.ts";
 
 /** Jobs about one conversation: erased with it, awaited by `settle`. */
 const CONVERSATION_JOB_KINDS = ["summarise", "index_episodes", "title"] as const;

@@ -2,8 +2,8 @@ import { randomBytes } from "node:crypto";
 import { AppError } from "../../errors/app-error.ts";
 import type { Embedder } from "../../models/embedder.ts";
 import type { Database, Queryable } from "../postgres/database/database.ts";
-import type { IndexDefinition, SearchIndex, SearchStore } from "./search-index.ts";
-import { knowledgeKey, ownerKey } from "./index-keys.ts";
+import type { IndexDefinition, SearchIndex, SearchStore } from "./contract/search-index.ts";
+import { knowledgeKey, ownerKey } from "../index-keys.ts";
 
 export interface ServingIndex {
   /** Throws AppError `index_unavailable` when it was rebuilt for another embedder or store since the start. */

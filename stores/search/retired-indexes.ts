@@ -4,7 +4,7 @@ import type { Database, Queryable } from "../postgres/database/database.ts";
 import { partNames } from "./milvus/parted-index.ts";
 import { chunkIndexName, RETIRE_INDEX, NAME_CACHE_MS } from "./open-episode-index.ts";
 import { dropIndexTable } from "./postgres/index-table.ts";
-import type { SearchStore } from "./search-index.ts";
+import type { SearchStore } from "./contract/search-index.ts";
 
 export interface RetiredIndex {
   name: string;

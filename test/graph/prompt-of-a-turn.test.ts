@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { ConversationGraphParts } from "../../graph/create-conversation-graph.ts";
 import { startTurn, type TurnInput } from "../../graph/start-turn.ts";
-import type { Owner, OwnedConversation } from "../../stores/owner.ts";
+import type { Owner, OwnedConversation } from "../../turn/owner.ts";
 import { makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
 import { makeSummaryStore } from "../../stores/postgres/memory/summary-store.ts";
 import type { TurnResult } from "../../turn/events.ts";

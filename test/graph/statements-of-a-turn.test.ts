@@ -2,7 +2,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import { createConversationGraph } from "../../graph/create-conversation-graph.ts";
 import { startTurn } from "../../graph/start-turn.ts";
 import { openEpisodicMemory } from "../../memory/episodes/open-episodic-memory.ts";
-import { runMemoryJobs } from "../../memory/jobs/run-memory-jobs.ts";
+import { runMemoryJobs } from "../../memory/run-memory-jobs.ts";
 import { waitUntilSettled } from "../../memory/jobs/wait-until-settled.ts";
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
 import { makeJobOverview } from "../../stores/jobs/job-overview.ts";

@@ -2,8 +2,8 @@ import { HumanMessage, SystemMessage, ToolMessage } from "@langchain/core/messag
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { AnthropicChatModel } from "../../models/anthropic-chat-model.ts";
-import { assistantMessage } from "../../models/assistant-message.ts";
-import { picturedMessage } from "../../models/pictured-message.ts";
+import { assistantMessage } from "../../models/wire/assistant-message.ts";
+import { picturedMessage } from "../../models/wire/pictured-message.ts";
 import { type AnswerRequest, streamAnswer } from "../../models/stream-answer.ts";
 import { readJson, startHttpServer } from "../servers/http-server.ts";
 import { PATIENT } from "../support/services/use-model-server.ts";

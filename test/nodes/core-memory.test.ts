@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
 import { makeCoreMemory } from "../../nodes/core-memory.ts";
-import { usableCoreMemory } from "../../nodes/prompt/turn-prompt.ts";
+import { usableCoreMemory } from "../../prompt/turn-prompt.ts";
 import type { CoreMemoryStore, LoadedCoreMemory } from "../../stores/postgres/memory/core-memory-store.ts";
 import type { ConversationState } from "../../turn/state.ts";
 

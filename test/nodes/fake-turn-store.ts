@@ -1,4 +1,4 @@
-import type { TurnStore } from "../../stores/postgres/conversations/turn-store.ts";
+import type { TurnStore } from "../../stores/postgres/turns/turn-store.ts";
 
 /** A turn store that can do only what a test gives it: any other call fails the test. */
 export function makeFakeTurnStore(calls: Partial<TurnStore>): TurnStore {

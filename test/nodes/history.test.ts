@@ -1,12 +1,12 @@
 import { setImmediate as nextTick } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../errors/app-error.ts";
-import { beginTurn, makeKeyedQueue } from "../../nodes/begin-turn.ts";
+import { beginTurn, makeKeyedQueue } from "../../nodes/take-turn.ts";
 import { type HistoryParts, makeHistory } from "../../nodes/history.ts";
-import type { BeginTurn, BegunTurn, HeldTurn } from "../../stores/postgres/conversations/recover-turn.ts";
-import type { OutcomeToStore } from "../../stores/postgres/conversations/recover-turn.ts";
-import type { TurnRecordStore } from "../../stores/postgres/conversations/turn-record-store.ts";
-import type { TurnStore } from "../../stores/postgres/conversations/turn-store.ts";
+import type { BeginTurn, BegunTurn, HeldTurn } from "../../stores/postgres/turns/recover-turn.ts";
+import type { OutcomeToStore } from "../../stores/postgres/turns/recover-turn.ts";
+import type { TurnRecordStore } from "../../stores/postgres/turns/turn-record-store.ts";
+import type { TurnStore } from "../../stores/postgres/turns/turn-store.ts";
 import { ReplyLost } from "../../stores/postgres/database/storage-errors.ts";
 import type { Recallable } from "../../stores/postgres/memory/episode-store.ts";
 import type { OnBusy } from "../../turn/context.ts";

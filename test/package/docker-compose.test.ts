@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, test } from "@jest/globals";
 import { parse } from "yaml";
-import { CONFIG_VARIABLES, parseConfig } from "../../server/start/config.ts";
+import { CONFIG_VARIABLES, parseConfig } from "../../server/settings/config.ts";
 
 interface ComposeService {
   image?: string;

@@ -1,6 +1,6 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
-import { CONFIG_VARIABLES, parseConfig } from "../../server/start/config.ts";
+import { CONFIG_VARIABLES, parseConfig } from "../../server/settings/config.ts";
 
 type Entry = { name: string; value: string; commentedOut: boolean };
 

@@ -5,7 +5,7 @@ import path from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "@jest/globals";
 import { parse, parseAllDocuments } from "yaml";
-import { CONFIG_VARIABLES, parseConfig } from "../../server/start/config.ts";
+import { CONFIG_VARIABLES, parseConfig } from "../../server/settings/config.ts";
 import { makeMetrics } from "../../server/observe/metrics.ts";
 import { pythonEnvironment } from "../servers/python-environment.ts";
 import { describeUnless } from "../support/describe-unless.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { OFFLINE_REMARK } from "../../server/start/offline-remark.ts";
+import { OFFLINE_REMARK } from "../../server/service/offline-remark.ts";
 import { listConversations, putJson } from "../support/clients/api-client.ts";
 import { runScript } from "../support/run-script.ts";
 import { askingClient, callOf, ORDER_TOOLS, ordered } from "../support/services/asking-agent.ts";

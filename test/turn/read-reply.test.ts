@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { permissionQuestion } from "../../agents/questions.ts";
+import { permissionQuestion } from "../../agents/questions/questions.ts";
 import { askInWords, languageOf } from "../../turn/ask-in-words.ts";
 import { readReply, type ReadReply } from "../../turn/read-reply.ts";
 import type { Question } from "../../turn/question.ts";

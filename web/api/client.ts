@@ -1,5 +1,5 @@
-import { pause } from "../pause.ts";
-import { apiKey, whenKeyIsGiven } from "../state/page/api-key.ts";
+import { pause } from "../browser/pause.ts";
+import { apiKey, whenKeyIsGiven } from "./api-key.ts";
 import { errorOf, toApiError } from "./api-error.ts";
 
 export interface ApiRequest {

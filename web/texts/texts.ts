@@ -1,5 +1,5 @@
 import { batch, computed, signal } from "@preact/signals";
-import { readChoice, writeChoice } from "../state/page/tab-storage.ts";
+import { readChoice, writeChoice } from "../browser/tab-storage.ts";
 import type { Texts } from "./en.ts";
 import type { enViews } from "./views/en-views.ts";
 

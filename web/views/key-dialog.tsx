@@ -1,5 +1,5 @@
 import { useState } from "preact/hooks";
-import { giveKey, keyDialog } from "../state/page/api-key.ts";
+import { giveKey, keyDialog } from "../api/api-key.ts";
 import { texts } from "../texts/texts.ts";
 import { submitting } from "./loaded.tsx";
 import { Modal } from "./modal.tsx";

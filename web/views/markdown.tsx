@@ -3,7 +3,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { addCopyButtons, codeToCopy, colourCode } from "../markdown/finish-code.ts";
 import { makeGrowingMarkdown } from "../markdown/growing-markdown.ts";
 import { linkCitations } from "../markdown/link-citations.ts";
-import { nameOf, type Source } from "../state/thread/sources.ts";
+import { nameOf, type Source } from "../state/page/sources.ts";
 import { openSource } from "../state/page/side-panel.ts";
 import { texts } from "../texts/texts.ts";
 

@@ -1,6 +1,6 @@
-import { apiKey, forgetKey } from "../state/page/api-key.ts";
+import { apiKey, forgetKey } from "../api/api-key.ts";
 import { chooseTheme, theme, THEMES, userId, type Theme } from "../state/page/settings.ts";
-import { switchUser } from "../state/page/user.ts";
+import { switchUser } from "../state/thread/user.ts";
 import { chooseLanguage, language, LANGUAGES, texts, type Language } from "../texts/texts.ts";
 import { Button } from "./button.tsx";
 import { Modal } from "./modal.tsx";

@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { randomId } from "../random-id.ts";
-import { switchUser } from "../state/page/user.ts";
+import { randomId } from "../browser/random-id.ts";
+import { switchUser } from "../state/thread/user.ts";
 import { texts } from "../texts/texts.ts";
 import { submitting } from "./loaded.tsx";
 

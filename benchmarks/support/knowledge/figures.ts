@@ -1,4 +1,4 @@
-import type { FindPassages } from "../../../memory/knowledge/find-passages.ts";
+import type { FindPassages } from "../../../memory/documents/find-passages.ts";
 import { type Figure, figureOf } from "../figures.ts";
 import { PLACE } from "./open-base.ts";
 import { UNRELATED_TO_KNOWLEDGE, type KnowledgeQuestion } from "./questions.ts";

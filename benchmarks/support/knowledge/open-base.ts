@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { openEpisodicMemory } from "../../../memory/episodes/open-episodic-memory.ts";
-import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
-import { makeFindPassages, type FindPassages } from "../../../memory/knowledge/find-passages.ts";
+import { runMemoryJobs } from "../../../memory/run-memory-jobs.ts";
+import { makeFindPassages, type FindPassages } from "../../../memory/documents/find-passages.ts";
 import type { Embedder } from "../../../models/embedder.ts";
 import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeChunkStore } from "../../../stores/postgres/knowledge/chunk-store.ts";

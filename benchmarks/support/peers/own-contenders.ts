@@ -1,7 +1,7 @@
 import path from "node:path";
 import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
 import { callApi } from "../../../test/support/clients/api-client.ts";
-import { ownerKey } from "../../../stores/search/index-keys.ts";
+import { ownerKey } from "../../../stores/index-keys.ts";
 import { thisService, type Contender } from "../turn/contenders.ts";
 import type { Ground } from "./installed-peers.ts";
 import type { ListedMessage, PeerContender, Thread } from "./contender.ts";

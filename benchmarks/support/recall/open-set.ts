@@ -1,6 +1,6 @@
 import { openEpisodicMemory } from "../../../memory/episodes/open-episodic-memory.ts";
 import { makeRecall, type Recall } from "../../../memory/recall/recall-episodes.ts";
-import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
+import { runMemoryJobs } from "../../../memory/run-memory-jobs.ts";
 import { waitUntilSettled } from "../../../memory/jobs/wait-until-settled.ts";
 import type { Embedder } from "../../../models/embedder.ts";
 import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";

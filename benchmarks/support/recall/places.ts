@@ -6,7 +6,7 @@ import { IN_MEMORY, openEmbeddedPostgres } from "../../../stores/postgres/databa
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
-import type { SearchStore } from "../../../stores/search/search-index.ts";
+import type { SearchStore } from "../../../stores/search/contract/search-index.ts";
 
 /** An empty database, and the store of its index. */
 export interface Place {

@@ -1,7 +1,7 @@
-import type { OwnedConversation } from "../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 import type { StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
-import type { Stores } from "../../start/open-stores.ts";
-import type { Memory } from "../../start/open-memory.ts";
+import type { Stores } from "../../parts/open-stores.ts";
+import type { Memory } from "../../parts/open-memory.ts";
 import { storedOutcome } from "../../turns/turn-source.ts";
 import { derivedSession } from "../user-and-session.ts";
 import { KeptEcho } from "./response-object.ts";

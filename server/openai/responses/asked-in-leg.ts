@@ -1,6 +1,6 @@
 import { askInWords, languageOf, type TalkLanguage } from "../../../turn/ask-in-words.ts";
 import type { ListedStep } from "../../../stores/postgres/agents/step-store.ts";
-import type { Stores } from "../../start/open-stores.ts";
+import type { Stores } from "../../parts/open-stores.ts";
 import type { FoundTurn } from "../../turns/find-turn.ts";
 import { answerItemId, callItemId, type ResponseName } from "./response-ids.ts";
 import { answerItem, type FunctionCall, type OutputItem } from "./response-object.ts";

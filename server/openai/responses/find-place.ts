@@ -1,9 +1,9 @@
 import type { Request } from "express";
 import { AppError } from "../../../errors/app-error.ts";
-import type { OwnerScope } from "../../../stores/owner.ts";
+import type { OwnerScope } from "../../../turn/owner.ts";
 import type { StoredConversation } from "../../../stores/postgres/conversations/conversation-store.ts";
 import type { Caller } from "../../auth/caller.ts";
-import type { Stores } from "../../start/open-stores.ts";
+import type { Stores } from "../../parts/open-stores.ts";
 import type { Departure } from "../align-history.ts";
 import type { CompletionRequest } from "../completion-request.ts";
 import { derivedSession, namedSession, type Session } from "../user-and-session.ts";

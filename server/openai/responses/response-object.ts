@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { AppError } from "../../../errors/app-error.ts";
 import type { Usage } from "../../../turn/state.ts";
-import { toOpenAIError } from "../openai-error.ts";
+import { toOpenAIError } from "../../http/openai-error.ts";
 import { responseId, type ResponseName, secondsIn } from "./response-ids.ts";
 
 const status = z.enum(["in_progress", "completed", "incomplete"]);

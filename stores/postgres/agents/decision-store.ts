@@ -1,6 +1,6 @@
 import { shownArguments } from "../../../text/tool-arguments.ts";
 import type { AnsweredBy, AnswerValue, QuestionType } from "../../../turn/question.ts";
-import type { Owner } from "../../owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import { type Page, type PageRequest, toPage } from "../../page.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { isBeforeCursor, pageValues } from "../database/sql-parts.ts";

@@ -1,4 +1,4 @@
-import type { Owner } from "../../owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import type { Database } from "../database/database.ts";
 
 /** The sign-ins of users at MCP servers, sealed. */

@@ -1,4 +1,4 @@
-import type { Owner } from "../../owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import { type Page, type PageRequest, toPage } from "../../page.ts";
 import type { Database } from "../database/database.ts";
 import { isBeforeCursor, pageValues } from "../database/sql-parts.ts";

@@ -3,14 +3,14 @@ import { storableJson } from "../../../text/storable-text.ts";
 import type { AnswerValue, Question } from "../../../turn/question.ts";
 import type { GivenAnew, NewQuestion, ResumedTurn, WaitingState } from "../../../turn/resumed-turn.ts";
 import { addJobsSql, jobsValue } from "../../jobs/add-jobs.ts";
-import type { Owner, OwnerScope } from "../../owner.ts";
+import type { Owner, OwnerScope } from "../../../turn/owner.ts";
 import { type Cursor, type Page, type PageRequest, toPage } from "../../page.ts";
-import { ownerLock, shareOwner } from "../conversations/locks.ts";
-import type { HeldTurn } from "../conversations/recover-turn.ts";
+import { ownerLock, shareOwner } from "../paths/locks.ts";
+import type { HeldTurn } from "../turns/recover-turn.ts";
 import type { Database, StatementValue } from "../database/database.ts";
 import { MAX_UUID, ownedValues, pageValues } from "../database/sql-parts.ts";
 import { KEEP_ANSWERS } from "./decision-store.ts";
-import { contentOf, MOST_TIMES, type QuestionParts, shownTool, toQuestion } from "./question-rows.ts";
+import { contentOf, MOST_TIMES, type QuestionParts, shownTool, toQuestion } from "../turns/question-rows.ts";
 
 /** In how many milliseconds a question may have to be looked at is sent here. */
 export const QUESTION_CHANNEL = "conversation_graph_questions";

@@ -1,14 +1,14 @@
 import { v7 as uuidv7 } from "uuid";
-import type { OwnedConversation, OwnerScope } from "../../owner.ts";
+import type { OwnedConversation, OwnerScope } from "../../../turn/owner.ts";
 import { MOST_PAGE_BYTES } from "../../page.ts";
 import type { Database } from "../database/database.ts";
 import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
 import type { AnswerValue, QuestionType } from "../../../turn/question.ts";
 import { KEEP_RULINGS } from "./decision-store.ts";
-import { onPathSql, pathOf, sourcesSql } from "../conversations/branch-path.ts";
+import { onPathSql, pathOf, sourcesSql } from "../paths/branch-path.ts";
 import { storableJson } from "../../../text/storable-text.ts";
 import type { Echo } from "../../../turn/echo.ts";
-import type { HeldTurn } from "../conversations/recover-turn.ts";
+import type { HeldTurn } from "../turns/recover-turn.ts";
 
 export type StepKind = "model" | "tool" | "question" | "plan" | "compaction" | "agent";
 

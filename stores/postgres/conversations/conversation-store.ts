@@ -1,9 +1,9 @@
-import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
+import type { OwnedConversation, Owner, OwnerScope } from "../../../turn/owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
 import { storableJson } from "../../../text/storable-text.ts";
-import { messagesOfPathSql, PATH_MESSAGES } from "./branch-path.ts";
-import { ownerLock, shareOwner } from "./locks.ts";
+import { messagesOfPathSql, PATH_MESSAGES } from "../paths/branch-path.ts";
+import { ownerLock, shareOwner } from "../paths/locks.ts";
 import { wordsSql } from "./picture-store.ts";
 import { isBeforeCursor, ownedValues, pageValues } from "../database/sql-parts.ts";
 

@@ -1,5 +1,5 @@
 import type { PromptTokens } from "../../../turn/state.ts";
-import type { OwnedConversation } from "../../owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 import { type Database, queryRow } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
 

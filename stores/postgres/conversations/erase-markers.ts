@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { EraseEpisodesJob, Job } from "../../jobs/job.ts";
 import type { JobTransaction } from "../../jobs/job-queue.ts";
-import { ownerKey } from "../../search/index-keys.ts";
+import { ownerKey } from "../../index-keys.ts";
 import { type Queryable, queryRow } from "../database/database.ts";
 
 /** What the index still has: hashes and ids only. */

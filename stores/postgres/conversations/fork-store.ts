@@ -1,12 +1,12 @@
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../../errors/app-error.ts";
 import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
-import type { OwnedConversation } from "../../owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
-import { isOfPathSql, VERSION_COLUMNS } from "../memory/summary-of-path.ts";
-import { countOfPathSql, MAX_BRANCHES, messagesOfPathSql, onPathSql } from "./branch-path.ts";
-import { lockOwnerShared } from "./locks.ts";
+import { isOfPathSql, VERSION_COLUMNS } from "../paths/summary-of-path.ts";
+import { countOfPathSql, MAX_BRANCHES, messagesOfPathSql, onPathSql } from "../paths/branch-path.ts";
+import { lockOwnerShared } from "../paths/locks.ts";
 
 export interface ForkRequest extends OwnedConversation {
   /** The last message that it shares; null: the last of the active path. */

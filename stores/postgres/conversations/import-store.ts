@@ -4,13 +4,13 @@ import { AppError } from "../../../errors/app-error.ts";
 import { estimateTokens } from "../../../text/tokens.ts";
 import { layerJob, type LayerJobKind } from "../../jobs/job.ts";
 import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
-import type { Owner } from "../../owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { MAX_UUID, MIN_UUID } from "../database/sql-parts.ts";
-import { branchAtSql } from "./branch-path.ts";
+import { branchAtSql } from "../paths/branch-path.ts";
 import { planImport, type ConversationToFill, type MessageToImport, type NewMessage } from "./plan-import.ts";
-import { unlearnInForks } from "../erase/erase-from-forks.ts";
-import { lockOwnerShared } from "./locks.ts";
+import { unlearnInForks } from "./erase-from-forks.ts";
+import { lockOwnerShared } from "../paths/locks.ts";
 
 export interface ImportRequest extends Owner {
   sessionId: string;

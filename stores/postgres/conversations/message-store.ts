@@ -1,8 +1,8 @@
-import type { OwnedConversation, Owner, OwnerScope } from "../../owner.ts";
+import type { OwnedConversation, Owner, OwnerScope } from "../../../turn/owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database } from "../database/database.ts";
-import { messagesOfPathSql, onAnyPathSql, pathOf, unknownLimit } from "./branch-path.ts";
-import { VERSIONS, type VersionsRow } from "./message-versions.ts";
+import { messagesOfPathSql, onAnyPathSql, pathOf, unknownLimit } from "../paths/branch-path.ts";
+import { VERSIONS, type VersionsRow } from "../paths/message-versions.ts";
 import { isAgainSql, partnerIdSql } from "./exchanges.ts";
 import { isBeforeCursor, OWNED_ID, ownedValues, pageValues, placeOrStart } from "../database/sql-parts.ts";
 import { attachmentsSql, type StoredAttachment, wordsSql } from "./picture-store.ts";

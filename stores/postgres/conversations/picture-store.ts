@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { dataUrl, type Picture, pictureBytes, type PictureDetail, type PictureFile } from "../../../turn/picture.ts";
 import type { PictureType } from "../../../turn/measure-picture.ts";
-import type { Owner, OwnerScope } from "../../owner.ts";
+import type { Owner, OwnerScope } from "../../../turn/owner.ts";
 import type { Database, Queryable, StatementValue } from "../database/database.ts";
 
 /** A picture of a message, without its bytes. `url` is null for one that is kept, and `file` for one at an address. */

@@ -1,10 +1,10 @@
 import { v7 as uuidv7 } from "uuid";
 import type { Queryable } from "../database/database.ts";
-import { onPathSql, pathOf } from "./branch-path.ts";
+import { onPathSql, pathOf } from "../paths/branch-path.ts";
 import { isLiveSql } from "./exchanges.ts";
 import type { Role } from "./message-store.ts";
 import type { Cursor } from "../../page.ts";
-import type { OwnedConversation } from "../../owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 
 /** A message to import; without `createdAt` it counts as said now. The same `metadata.external_id` is imported once. */
 export interface MessageToImport {

@@ -1,8 +1,8 @@
-import type { OwnedConversation } from "../../owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 import type { Database } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
-import { messagesOfPathSql } from "./branch-path.ts";
-import { lockConversation } from "./locks.ts";
+import { messagesOfPathSql } from "../paths/branch-path.ts";
+import { lockConversation } from "../paths/locks.ts";
 import { wordsSql } from "./picture-store.ts";
 import { saidBy } from "./said-by.ts";
 

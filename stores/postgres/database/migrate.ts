@@ -2,7 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import { packageFile } from "../../../errors/package-file.ts";
 import pRetry from "p-retry";
 import { AppError } from "../../../errors/app-error.ts";
-import { installJobQueue } from "../../jobs/pg-boss.ts";
+import { installJobQueue } from "./pg-boss.ts";
 import type { Database } from "./database.ts";
 import { LONG_STATEMENT_MS, withStatementTimeout } from "./database-decorators.ts";
 import { isLockFailure } from "./storage-errors.ts";

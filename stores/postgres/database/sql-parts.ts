@@ -1,4 +1,4 @@
-import type { OwnedConversation } from "../../owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 import type { PageRequest } from "../../page.ts";
 import type { StatementValue } from "./database.ts";
 

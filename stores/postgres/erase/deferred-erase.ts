@@ -1,6 +1,6 @@
-import type { Owner } from "../../owner.ts";
-import { episodeGroupId } from "../../search/index-keys.ts";
-import { CLEARED } from "../conversations/turn-record-store.ts";
+import type { Owner } from "../../../turn/owner.ts";
+import { episodeGroupId } from "../../index-keys.ts";
+import { CLEARED } from "../turns/turn-record-store.ts";
 import { type Queryable, queryRow } from "../database/database.ts";
 import { addMarkers, ERASED_TENANT, type Erasure } from "../conversations/erase-markers.ts";
 

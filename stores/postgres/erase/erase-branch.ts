@@ -1,16 +1,16 @@
 import { AppError } from "../../../errors/app-error.ts";
 import type { JobTransaction } from "../../jobs/job-queue.ts";
-import type { OwnedConversation } from "../../owner.ts";
-import { ownerKey } from "../../search/index-keys.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
+import { ownerKey } from "../../index-keys.ts";
 import { eraseDecisions } from "../agents/decision-store.ts";
 import { type Queryable, queryRow } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
-import { branchNotFound } from "../conversations/branch-store.ts";
-import { lockConversation } from "../conversations/locks.ts";
+import { branchNotFound } from "../turns/branch-store.ts";
+import { lockConversation } from "../paths/locks.ts";
 import { eraseDerivedMemory } from "./erase-derived-memory.ts";
 import { addMarkersAndSweeps, type EntriesToSweep } from "../conversations/erase-markers.ts";
 import type { Erased } from "./erase-exchange.ts";
-import { eraseFromForks } from "./erase-from-forks.ts";
+import { eraseFromForks } from "../conversations/erase-from-forks.ts";
 
 /** The branch and those that leave it, over all steps; `union` ends in a circle, too. */
 const FIND = `

@@ -1,4 +1,4 @@
-import type { Owner } from "../../owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import { type Queryable, queryRow } from "../database/database.ts";
 import type { Erased } from "./erase-exchange.ts";
 

@@ -1,10 +1,10 @@
 import type { JobTransaction } from "../../jobs/job-queue.ts";
-import type { Owner } from "../../owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import { lexicalText } from "../../../text/lexical-text.ts";
 import type { Queryable } from "../database/database.ts";
 import { lineKey, linesOf, loadVersions, saveLines, type SectionVersionLines, type VersionLine } from "../memory/section-versions.ts";
 import { eraseArchive } from "./erase-archive.ts";
-import { rebuildSection, type RebuiltSection } from "./rebuild-section.ts";
+import { rebuildSection, type RebuiltSection } from "../memory/rebuild-section.ts";
 import { addVersions, updateCurrentSections } from "../memory/write-sections.ts";
 import { addTurnsToReread, removeTurnsToReread } from "../memory/turns-to-reread.ts";
 

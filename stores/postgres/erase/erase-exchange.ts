@@ -1,14 +1,14 @@
 import { AppError } from "../../../errors/app-error.ts";
 import type { JobTransaction } from "../../jobs/job-queue.ts";
-import type { Owner } from "../../owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import { eraseDecisions } from "../agents/decision-store.ts";
 import { type Queryable, queryRow } from "../database/database.ts";
 import { exchangeIdSql, isAgainSql, partnerIdSql } from "../conversations/exchanges.ts";
 import { REBUILD_SUMMARY } from "../conversations/import-store.ts";
 import { FORGET_MODEL_TITLE } from "../conversations/title-store.ts";
-import { lockConversation } from "../conversations/locks.ts";
+import { lockConversation } from "../paths/locks.ts";
 import { type ErasedMemory, eraseDerivedMemory } from "./erase-derived-memory.ts";
-import { unlearnInForks } from "./erase-from-forks.ts";
+import { unlearnInForks } from "../conversations/erase-from-forks.ts";
 
 /** Deleted rows. */
 export interface Erased extends ErasedMemory {

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { type JobQueue, type JobTransaction, makeJobQueue } from "../../jobs/job-queue.ts";
-import type { OwnedConversation, Owner } from "../../owner.ts";
-import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
+import type { OwnedConversation, Owner } from "../../../turn/owner.ts";
+import { episodeGroupId, ownerKey } from "../../index-keys.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { isLargeErase, softDeleteConversations } from "./deferred-erase.ts";
 import {
@@ -16,10 +16,10 @@ import { eraseDecisions } from "../agents/decision-store.ts";
 import { eraseBranch } from "./erase-branch.ts";
 import { eraseConversations } from "./erase-conversations.ts";
 import { type Erased, eraseExchange } from "./erase-exchange.ts";
-import { eraseFromForks } from "./erase-from-forks.ts";
+import { eraseFromForks } from "../conversations/erase-from-forks.ts";
 import { type ErasureStore, makeErasureStore } from "./erasure-store.ts";
-import { lockConversation, lockOwner } from "../conversations/locks.ts";
-import { forgetWhoUsed } from "../usage-store.ts";
+import { lockConversation, lockOwner } from "../paths/locks.ts";
+import { forgetWhoUsed } from "../usage/usage-store.ts";
 import { isUnused } from "./unused-conversations.ts";
 import { type ErasedMemory, eraseDerivedMemory } from "./erase-derived-memory.ts";
 

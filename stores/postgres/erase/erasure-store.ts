@@ -1,6 +1,6 @@
 import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
-import type { OwnerScope } from "../../owner.ts";
-import { episodeGroupId, ownerKey } from "../../search/index-keys.ts";
+import type { OwnerScope } from "../../../turn/owner.ts";
+import { episodeGroupId, ownerKey } from "../../index-keys.ts";
 import { type Database, type Queryable, queryRow, type StatementValue } from "../database/database.ts";
 import { addSweepJobs, type EntriesToSweep, ERASE_BATCH_ROWS, ERASED_TENANT, MARKER_LIFETIME } from "../conversations/erase-markers.ts";
 import type { Erased } from "./erase-exchange.ts";

@@ -1,4 +1,4 @@
-import type { OwnedConversation } from "../../owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 import type { Queryable } from "../database/database.ts";
 import { ERASED_TENANT } from "../conversations/erase-markers.ts";
 

@@ -1,5 +1,5 @@
 import { AppError } from "../../../errors/app-error.ts";
-import { MAX_BRANCHES } from "../conversations/branch-path.ts";
+import { MAX_BRANCHES } from "../paths/branch-path.ts";
 import type { Queryable } from "../database/database.ts";
 
 /** A branch whose path has no beginning or too many branches, and what belongs to no branch of its conversation. */

@@ -9,7 +9,7 @@ import { restorePaths } from "./restore-branches.ts";
 import { readLines, type RowLine } from "./read-lines.ts";
 import type { Job } from "../../jobs/job.ts";
 import type { OwnedDocument } from "../knowledge/chunk-store.ts";
-import type { OwnedConversation, Owner } from "../../owner.ts";
+import type { OwnedConversation, Owner } from "../../../turn/owner.ts";
 
 interface RestoreParts {
   /** Migrated, and empty. */

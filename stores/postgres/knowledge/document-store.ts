@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../../errors/app-error.ts";
 import { type JobQueue, type JobTransaction, makeJobQueue } from "../../jobs/job-queue.ts";
 import { type Page, type PageRequest, toPage } from "../../page.ts";
-import { knowledgeKey } from "../../search/index-keys.ts";
+import { knowledgeKey } from "../../index-keys.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { addMarkersAndSweeps } from "../conversations/erase-markers.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../../knowledge-catalog.ts";
-import { knowledgeKey } from "../../search/index-keys.ts";
+import { knowledgeKey } from "../../index-keys.ts";
 import { AgentType } from "../../../turn/state.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { makeTenantLists } from "../database/tenant-lists.ts";

@@ -1,4 +1,4 @@
-import type { Owner } from "../../owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import type { Database } from "../database/database.ts";
 
 /** The conversation that holds what programs have put into a user's archive. */

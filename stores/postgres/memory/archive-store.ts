@@ -1,5 +1,5 @@
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
-import type { OwnedConversation, Owner } from "../../owner.ts";
+import type { OwnedConversation, Owner } from "../../../turn/owner.ts";
 import { ownedValues } from "../database/sql-parts.ts";
 
 export interface MemoryToArchive {

@@ -1,10 +1,10 @@
 import { AppError } from "../../../errors/app-error.ts";
 import { makeJobQueue } from "../../jobs/job-queue.ts";
-import type { OwnedConversation, Owner } from "../../owner.ts";
-import { ownerKey } from "../../search/index-keys.ts";
+import type { OwnedConversation, Owner } from "../../../turn/owner.ts";
+import { ownerKey } from "../../index-keys.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { readGathered } from "../database/gathered-reads.ts";
-import { lockOwner } from "../conversations/locks.ts";
+import { lockOwner } from "../paths/locks.ts";
 import { linesByKey, loadVersions, type MemoryLine } from "./section-versions.ts";
 import { type SectionChange, type StoredSection, writeSections } from "./write-sections.ts";
 import type { Actor } from "./operation-store.ts";

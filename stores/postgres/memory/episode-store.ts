@@ -1,4 +1,4 @@
-import type { OwnedConversation, Owner } from "../../owner.ts";
+import type { OwnedConversation, Owner } from "../../../turn/owner.ts";
 import type { DoneCondition } from "../../jobs/job-queue.ts";
 import type { Cursor } from "../../page.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
@@ -13,7 +13,7 @@ import {
   toReadMessage,
 } from "../conversations/exchanges.ts";
 import { saidBy } from "../conversations/said-by.ts";
-import { LOCK_CONVERSATION, lockConversation } from "../conversations/locks.ts";
+import { LOCK_CONVERSATION, lockConversation } from "../paths/locks.ts";
 import { ERASED_TENANT } from "../conversations/erase-markers.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
 import { readGathered } from "../database/gathered-reads.ts";

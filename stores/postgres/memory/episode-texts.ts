@@ -1,6 +1,6 @@
-import type { Owner } from "../../owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import type { Role } from "../conversations/message-store.ts";
-import { onAnyPathSql, onPathSql } from "../conversations/branch-path.ts";
+import { onAnyPathSql, onPathSql } from "../paths/branch-path.ts";
 import { isAgainSql, isLiveSql, partnerIdSql } from "../conversations/exchanges.ts";
 import { wordsSql } from "../conversations/picture-store.ts";
 import { saidBy } from "../conversations/said-by.ts";

@@ -1,9 +1,9 @@
 import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
-import type { Owner } from "../../owner.ts";
-import { onAnyPathSql, onPathSql } from "../conversations/branch-path.ts";
-import { lockOwner } from "../conversations/locks.ts";
+import type { Owner } from "../../../turn/owner.ts";
+import { onAnyPathSql, onPathSql } from "../paths/branch-path.ts";
+import { lockOwner } from "../paths/locks.ts";
 import type { Database, Queryable } from "../database/database.ts";
-import { rebuildSection } from "../erase/rebuild-section.ts";
+import { rebuildSection } from "./rebuild-section.ts";
 import { lineKey, loadVersions, type MemoryLine, type SectionVersionLines, type VersionLine } from "./section-versions.ts";
 import { addTurnsToReread } from "./turns-to-reread.ts";
 import { type SectionChange, writeSections } from "./write-sections.ts";

@@ -1,4 +1,4 @@
-import type { Owner } from "../../owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { isBeforeCursor, pageValues } from "../database/sql-parts.ts";

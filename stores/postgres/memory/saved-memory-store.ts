@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
-import type { OwnedConversation } from "../../owner.ts";
-import { lockConversation, lockOwnerShared } from "../conversations/locks.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
+import { lockConversation, lockOwnerShared } from "../paths/locks.ts";
 import type { Database } from "../database/database.ts";
 import { archiveMemories } from "./archive-store.ts";
 import { addOperations, NO_VALUES } from "./operation-store.ts";

@@ -1,4 +1,4 @@
-import type { Owner } from "../../owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import type { Queryable } from "../database/database.ts";
 import { type Actor, ALL_TRIGGERS } from "./operation-store.ts";
 

@@ -1,13 +1,13 @@
 import { SATURATED } from "../../../models/facts/prompt-budget.ts";
 import type { SummaryParts } from "../../../turn/summary-parts.ts";
-import type { OwnedConversation, Owner } from "../../owner.ts";
+import type { OwnedConversation, Owner } from "../../../turn/owner.ts";
 import type { Cursor } from "../../page.ts";
 import { PROMPT_MESSAGE, type PromptMessage, toPromptMessage } from "../conversations/message-store.ts";
 import { beginningSql } from "../conversations/conversation-store.ts";
-import { messagesOfPathSql, pathOf, unknownLimit } from "../conversations/branch-path.ts";
+import { messagesOfPathSql, pathOf, unknownLimit } from "../paths/branch-path.ts";
 import { summaryWithoutThought } from "../conversations/said-by.ts";
-import { isOfPathSql, NEXT_VERSION, VERSION_COLUMNS } from "./summary-of-path.ts";
-import { lockConversation } from "../conversations/locks.ts";
+import { isOfPathSql, NEXT_VERSION, VERSION_COLUMNS } from "../paths/summary-of-path.ts";
+import { lockConversation } from "../paths/locks.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";

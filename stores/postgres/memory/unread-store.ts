@@ -1,12 +1,12 @@
 import { type DoneCondition, type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
-import type { Owner } from "../../owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import { type Cursor, isBehind } from "../../page.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
-import { onPathSql } from "../conversations/branch-path.ts";
+import { onPathSql } from "../paths/branch-path.ts";
 import { isAnchorSql, type MessageRow, messageRowsSql, type ReadMessage, toReadMessage } from "../conversations/exchanges.ts";
-import { lockConversation, lockOwner, ownerLock } from "../conversations/locks.ts";
+import { lockConversation, lockOwner, ownerLock } from "../paths/locks.ts";
 import { addMarkersAndSweeps } from "../conversations/erase-markers.ts";
-import { ownerKey } from "../../search/index-keys.ts";
+import { ownerKey } from "../../index-keys.ts";
 import { archiveMemories, correctMemories, type MemoryCorrection, type MemoryToArchive } from "./archive-store.ts";
 import { addOperations, type MemoryOperation } from "./operation-store.ts";
 import { saveLines, type SectionVersionLines } from "./section-versions.ts";

@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
-import type { Owner } from "../../owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import type { Queryable } from "../database/database.ts";
 import { lineKey, inheritSources, loadVersions, type MemoryLine, saveLines, type SectionVersionLines } from "./section-versions.ts";
 import { addOperations, type Actor, NO_VALUES } from "./operation-store.ts";

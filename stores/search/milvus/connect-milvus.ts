@@ -4,7 +4,14 @@ import { AppError } from "../../../errors/app-error.ts";
 import type { Database } from "../../postgres/database/database.ts";
 import { dropIndexTable, hasIndexTable, openIndexTable } from "../postgres/index-table.ts";
 import { makePostgresSearchIndex } from "../postgres/postgres-search-index.ts";
-import { checkDefinition, checkName, type IndexDefinition, type SearchIndex, type SearchStore, type VectorIndex } from "../search-index.ts";
+import {
+  checkDefinition,
+  checkName,
+  type IndexDefinition,
+  type SearchIndex,
+  type SearchStore,
+  type VectorIndex,
+} from "../contract/search-index.ts";
 import { checkMilvusResponse, throwRefusal } from "./milvus-errors.ts";
 import { makeReadiness, type Readiness } from "./collection-readiness.ts";
 import { makeMilvusVectors } from "./milvus-vectors.ts";

@@ -1,5 +1,5 @@
 import { AppError } from "../../../errors/app-error.ts";
-import { indexUnreachable } from "../search-index.ts";
+import { indexUnreachable } from "../contract/search-index.ts";
 
 export const NOT_FOUND = 100;
 /** Released: after a restart of the server, say. */

@@ -1,9 +1,9 @@
 import { ConsistencyLevelEnum, type MilvusClient } from "@zilliz/milvus2-sdk-node";
 import type { BulkheadPolicy } from "cockatiel";
-import { checkEmbedding, type SearchDocument, type SearchFilter, type VectorIndex } from "../search-index.ts";
+import { checkEmbedding, type SearchDocument, type SearchFilter, type VectorIndex } from "../contract/search-index.ts";
 import { checkMilvusResponse, MilvusRefusal } from "./milvus-errors.ts";
 import type { Readiness } from "./collection-readiness.ts";
-import { checkMoment, checkOwnerKey, checkUuid } from "../index-keys.ts";
+import { checkMoment, checkOwnerKey, checkUuid } from "../../index-keys.ts";
 import type { VectorCollection } from "./prepare-collection.ts";
 
 function toMilvusRow(document: SearchDocument, dimensions: number): { id: string } & Record<string, string | number | number[]> {

@@ -1,7 +1,7 @@
 import type { MilvusAddress, MilvusOptions } from "./connect-milvus.ts";
 import type { Database } from "../../postgres/database/database.ts";
 import { createSearchSchema } from "../postgres/index-table.ts";
-import type { SearchStore } from "../search-index.ts";
+import type { SearchStore } from "../contract/search-index.ts";
 
 /**
  * Indexes whose words are in Postgres and whose vectors are in a Milvus server, or in Milvus Lite. Succeeds without that server: openIndex

@@ -1,5 +1,5 @@
-import { checkOwnerKey } from "../index-keys.ts";
-import type { SearchDocument, VectorIndex } from "../search-index.ts";
+import { checkOwnerKey } from "../../index-keys.ts";
+import type { SearchDocument, VectorIndex } from "../contract/search-index.ts";
 
 /** Collections of an index, each for a share of the owners: Milvus Lite scans a whole collection in every search (docs/decisions/0012). */
 export const PARTS = 16;

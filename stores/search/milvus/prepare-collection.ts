@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { type CreateCollectionWithFieldsReq, DataType, type MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { AppError } from "../../../errors/app-error.ts";
-import type { IndexDefinition } from "../search-index.ts";
+import type { IndexDefinition } from "../contract/search-index.ts";
 import { checkMilvusResponse, INDEX_NOT_FOUND, MilvusRefusal } from "./milvus-errors.ts";
 
 const KEY_BYTES = 64;

@@ -1,5 +1,5 @@
 import type { StatementValue } from "../../postgres/database/database.ts";
-import type { ScoredId } from "../search-index.ts";
+import type { ScoredId } from "../contract/search-index.ts";
 
 /** Rows of one statement: some 4 ms of the event loop with 384 dimensions. */
 const AT_ONCE = 2_000;

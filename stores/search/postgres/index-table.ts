@@ -1,6 +1,6 @@
 import type { Database, Queryable } from "../../postgres/database/database.ts";
 import { AppError } from "../../../errors/app-error.ts";
-import { checkDefinition, checkName, type IndexDefinition, indexUnreachable, type SearchLevel } from "../search-index.ts";
+import { checkDefinition, checkName, type IndexDefinition, indexUnreachable, type SearchLevel } from "../contract/search-index.ts";
 import { VECTOR_COLUMNS, type VectorLevel } from "./vector-columns.ts";
 import { WORD_FUNCTIONS, wordTable, wordTableCreation, wordTableDrop } from "./word-table.ts";
 

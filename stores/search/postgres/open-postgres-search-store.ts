@@ -1,5 +1,5 @@
 import type { Database } from "../../postgres/database/database.ts";
-import type { SearchStore } from "../search-index.ts";
+import type { SearchStore } from "../contract/search-index.ts";
 import { MOST_COMPARED } from "./compare-vectors.ts";
 import { create, createSearchSchema, dropIndexTable, findIndexLevel, openIndexTable, throwUnreachable } from "./index-table.ts";
 import { makePostgresSearchIndex } from "./postgres-search-index.ts";

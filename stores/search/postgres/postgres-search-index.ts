@@ -9,11 +9,11 @@ import {
   type SearchIndex,
   type SearchLevel,
   type VectorIndex,
-} from "../search-index.ts";
-import { checkMoment, checkOwnerKey, checkUuid } from "../index-keys.ts";
+} from "../contract/search-index.ts";
+import { checkMoment, checkOwnerKey, checkUuid } from "../../index-keys.ts";
 import { storableText } from "../../../text/storable-text.ts";
 import { hitColumns, hitOf, hitsAsJson, type HitValues, vectorValue } from "./wire-format.ts";
-import { rankByWords } from "../word-ranking.ts";
+import { rankByWords } from "../contract/word-ranking.ts";
 import { nearestVectors, vectorsSql, type VectorsRow } from "./compare-vectors.ts";
 import { indexColumns, throwUnreachable } from "./index-table.ts";
 import { VECTOR_COLUMNS, type VectorLevel } from "./vector-columns.ts";

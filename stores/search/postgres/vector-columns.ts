@@ -1,4 +1,4 @@
-import type { SearchLevel } from "../search-index.ts";
+import type { SearchLevel } from "../contract/search-index.ts";
 import { realsValue } from "./wire-format.ts";
 
 /** How a Postgres keeps vectors: by the extension pgvector, or as plain bytes that this process compares. */

@@ -1,5 +1,5 @@
 import type { Script } from "../../../text/script-of.ts";
-import type { IndexDefinition, SearchHit } from "../search-index.ts";
+import type { IndexDefinition, SearchHit } from "../contract/search-index.ts";
 
 /** Attributes in the order of the definition. */
 export type HitValues = [

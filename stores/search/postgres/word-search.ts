@@ -1,4 +1,4 @@
-import type { WordCandidate, WordStatistics } from "../word-ranking.ts";
+import type { WordCandidate, WordStatistics } from "../contract/word-ranking.ts";
 import type { HitValues } from "./wire-format.ts";
 import { WORD_KEYS, wordTable } from "./word-table.ts";
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { OPERATIONS } from "../../../server/http/openapi/operations.ts";
+import { OPERATIONS } from "../../../server/openapi/operations.ts";
 import { callApi } from "../../support/clients/api-client.ts";
 import { problemOf } from "./fuzz-answer.ts";
 import { useServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";

@@ -1,4 +1,4 @@
-import type { DecideMemory, Reading } from "../../../memory/agent/remember-turns.ts";
+import type { DecideMemory, Reading } from "../../../memory/core/remember-turns.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { storesOf } from "../../support/databases/describe-stores.ts";
 import { contentsOf } from "../../support/samples/core-memory.ts";

@@ -9,9 +9,9 @@ import { makePictureStore } from "../../../stores/postgres/conversations/picture
 import { jobsAfterTurn } from "../../../memory/jobs-after-turn.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { type FinishOutcome, makeTurnStore, type TurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import { makeTurnRecordStore } from "../../../stores/postgres/conversations/turn-record-store.ts";
-import { makeWindowStore } from "../../../stores/postgres/conversations/window-store.ts";
+import { type FinishOutcome, makeTurnStore, type TurnStore } from "../../../stores/postgres/turns/turn-store.ts";
+import { makeTurnRecordStore } from "../../../stores/postgres/turns/turn-record-store.ts";
+import { makeWindowStore } from "../../../stores/postgres/turns/window-store.ts";
 import { makeGate, makeGatedDatabase } from "./gate.ts";
 import { EXPIRED_LEASE_MS } from "../../support/samples/sample-turns.ts";
 import { completedMarks, marksIn, readStoredMemory } from "./stored-memory.ts";

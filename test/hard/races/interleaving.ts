@@ -1,9 +1,9 @@
 import { expect } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { isSummaryDue } from "../../../memory/summary/summarise-conversation.ts";
-import { DEAD_LETTERS, QUEUE } from "../../../stores/jobs/pg-boss.ts";
+import { DEAD_LETTERS, QUEUE } from "../../../stores/postgres/database/pg-boss.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { makeWindowStore } from "../../../stores/postgres/conversations/window-store.ts";
+import { makeWindowStore } from "../../../stores/postgres/turns/window-store.ts";
 import { makeGatedTurnSlot, type AnswerKind, type Talk, type TurnTold } from "./gated-turn.ts";
 import { makeGatedWorker, type WorkerSettings } from "./gated-worker.ts";
 import type { Ending, Gate } from "./gate.ts";

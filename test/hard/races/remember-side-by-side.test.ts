@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { DecideMemory } from "../../../memory/agent/remember-turns.ts";
+import type { DecideMemory } from "../../../memory/core/remember-turns.ts";
 import { contentsOf, operationsOf, versionsOf } from "../../support/samples/core-memory.ts";
 import { useRacingDatabases } from "./racing-databases.ts";
 import { readingAgent, writeFor, type ReadingAgent } from "../../support/samples/reading-agent.ts";

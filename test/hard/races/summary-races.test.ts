@@ -3,7 +3,7 @@ import type { Stores } from "../../support/databases/describe-stores.ts";
 import { useRacingDatabases } from "./racing-databases.ts";
 import { beginFreely, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
 import { placeOf, sampleSummary, storeConversation, summariseThrough } from "../../support/databases/stored-conversation.ts";
-import type { OwnedConversation } from "../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 
 describe("the summary store of two processes on real Postgres", () => {
   const databases = useRacingDatabases();

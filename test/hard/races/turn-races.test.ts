@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
-import type { HeldTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
+import type { HeldTurn } from "../../../stores/postgres/turns/recover-turn.ts";
 import type { Stores } from "../../support/databases/describe-stores.ts";
 import {
   beginFreely,

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Owner } from "../../../stores/owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import type { Stores } from "../../support/databases/describe-stores.ts";
 import type { UnreadConversation } from "../../../stores/postgres/memory/unread-store.ts";
 import { contentsOf, versionsOf } from "../../support/samples/core-memory.ts";

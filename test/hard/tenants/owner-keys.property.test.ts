@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { checkOwnerKey, knowledgeKey, ownerKey } from "../../../stores/search/index-keys.ts";
+import { checkOwnerKey, knowledgeKey, ownerKey } from "../../../stores/index-keys.ts";
 import { ownerJobKey } from "../../../stores/jobs/job.ts";
-import { ownerLock } from "../../../stores/postgres/conversations/locks.ts";
+import { ownerLock } from "../../../stores/postgres/paths/locks.ts";
 
 const PIECES = [..."aA\u0430/:|,.-_%\\\"'[]\u0001 \u00e9\u200f", "e\u0301", "knowledge"];
 const id = fc.oneof(

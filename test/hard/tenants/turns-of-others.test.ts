@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { TurnResult } from "../../../turn/events.ts";
-import { parseConfig } from "../../../server/start/config.ts";
+import { parseConfig } from "../../../server/settings/config.ts";
 import { callApi, listConversations, listMessages, postJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";

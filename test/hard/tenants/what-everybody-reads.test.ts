@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { findResidualData, type ResidualData } from "../../../memory/erase/find-residual-data.ts";
-import { knowledgeKey, ownerKey } from "../../../stores/search/index-keys.ts";
+import { knowledgeKey, ownerKey } from "../../../stores/index-keys.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { addressOf, routesOfService } from "../../support/clients/app-routes.ts";
 import { whyNoMilvus } from "../../servers/milvus-server.ts";

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/turns/turn-store.ts";
 import { exchanges, useTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
 

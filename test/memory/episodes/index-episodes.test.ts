@@ -3,8 +3,8 @@ import { v7 as uuidv7 } from "uuid";
 import { makeIndexEpisodes, textToEmbed } from "../../../memory/episodes/index-episodes.ts";
 import { makeArchiveStore } from "../../../stores/postgres/memory/archive-store.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
-import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import { episodeGroupId, ownerKey } from "../../../stores/search/index-keys.ts";
+import { makeTurnStore } from "../../../stores/postgres/turns/turn-store.ts";
+import { episodeGroupId, ownerKey } from "../../../stores/index-keys.ts";
 import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
 import { exchanges, useTestEpisodicMemory, type IndexHandler, type Said } from "../../support/services/episodic-memory.ts";
 

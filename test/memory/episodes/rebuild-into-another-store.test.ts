@@ -5,9 +5,9 @@ import { rebuildIndex, type Rebuilt } from "../../../memory/episodes/rebuild-ind
 import { dropRetiredIndexes } from "../../../stores/search/retired-indexes.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
 import { chunkIndexName, findIndexRecord, makeIndexOpener } from "../../../stores/search/open-episode-index.ts";
-import { ownerKey } from "../../../stores/search/index-keys.ts";
+import { ownerKey } from "../../../stores/index-keys.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
-import type { SearchStore } from "../../../stores/search/search-index.ts";
+import type { SearchStore } from "../../../stores/search/contract/search-index.ts";
 import { exchanges, openTestEpisodicMemory, type TestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../servers/milvus-server.ts";
 import { definitionOf, sampleDocument } from "../../stores/search/sample-document.ts";

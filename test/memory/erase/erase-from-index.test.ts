@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { makeErase } from "../../../memory/erase/erase.ts";
-import type { Owner } from "../../../stores/owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
 import { useTestEpisodicMemory } from "../../support/services/episodic-memory.ts";

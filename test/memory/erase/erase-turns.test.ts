@@ -1,13 +1,13 @@
 import { beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
-import type { Owner } from "../../../stores/owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import type { EarlierAttempt, TurnKey } from "../../../turn/context.ts";
-import type { OutcomeToStore } from "../../../stores/postgres/conversations/recover-turn.ts";
+import type { OutcomeToStore } from "../../../stores/postgres/turns/recover-turn.ts";
 import { describeStores } from "../../support/databases/describe-stores.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { beginFreely, completeTurn, EXPIRED_LEASE_MS, sampleAnswer, sampleTurn } from "../../support/samples/sample-turns.ts";
-import type { BeginTurn, BegunTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
+import type { BeginTurn, BegunTurn } from "../../../stores/postgres/turns/recover-turn.ts";
 
 type Begun = BegunTurn & BeginTurn;
 

@@ -1,10 +1,10 @@
 import { expect, test } from "@jest/globals";
-import { runMemoryJobs } from "../../../memory/jobs/run-memory-jobs.ts";
+import { runMemoryJobs } from "../../../memory/run-memory-jobs.ts";
 import type { Happening } from "../../../observe/observer.ts";
 import { NOOP_OBSERVER } from "../../../observe/observer.ts";
 import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import type { OwnedConversation } from "../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { interceptStatements } from "../../support/databases/record-statements.ts";
 import { storeConversation } from "../../support/databases/stored-conversation.ts";

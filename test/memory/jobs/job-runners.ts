@@ -8,7 +8,7 @@ import {
   type RunningJobs,
 } from "../../../memory/jobs/run-jobs.ts";
 import type { JobQueue } from "../../../stores/jobs/job-queue.ts";
-import { makeBoss, QUEUE } from "../../../stores/jobs/pg-boss.ts";
+import { makeBoss, QUEUE } from "../../../stores/postgres/database/pg-boss.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { JOB_KINDS } from "../../../stores/jobs/job.ts";
 import { conversationOf } from "../../support/samples/sample-jobs.ts";

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
 import { type JobQueue, makeJobQueue } from "../../../stores/jobs/job-queue.ts";
-import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
+import { makeTurnStore } from "../../../stores/postgres/turns/turn-store.ts";
 import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
 import type { Remaining } from "../../../memory/jobs/run-jobs.ts";
 import type { Job } from "../../../stores/jobs/job.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type HitsToRank, loadBest, rankHits, type RankingWeights } from "../../../memory/recall/rank-hits.ts";
-import type { SearchHit } from "../../../stores/search/search-index.ts";
+import type { SearchHit } from "../../../stores/search/contract/search-index.ts";
 
 const NOW = new Date("2024-06-01T12:00:00Z");
 const DAY_MS = 86_400_000;

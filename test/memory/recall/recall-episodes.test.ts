@@ -3,10 +3,10 @@ import { AppError } from "../../../errors/app-error.ts";
 import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
 import { makeRecall, type Recall, type RecallParts, type RecallRequest } from "../../../memory/recall/recall-episodes.ts";
 import { cacheQuestionVectors } from "../../../models/embedder.ts";
-import type { OwnedConversation } from "../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeArchiveStore } from "../../../stores/postgres/memory/archive-store.ts";
-import type { SearchFilter, SearchIndex } from "../../../stores/search/search-index.ts";
+import type { SearchFilter, SearchIndex } from "../../../stores/search/contract/search-index.ts";
 import { exchanges, useTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 
 const NOW = new Date("2024-06-12T12:00:00Z"); // a Wednesday

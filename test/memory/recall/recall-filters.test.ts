@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
 import { makeRecall, type Recall, type RecallParts, type RecallRequest } from "../../../memory/recall/recall-episodes.ts";
-import type { OwnedConversation } from "../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 import { exchanges, useTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 
 const NOW = new Date("2024-06-12T12:00:00Z"); // a Wednesday

@@ -8,7 +8,7 @@ import {
   type SummarySettings,
   uncoveredCountLimit,
 } from "../../../memory/summary/summarise-conversation.ts";
-import type { OwnedConversation } from "../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 import { describeStores } from "../../support/databases/describe-stores.ts";
 import { messagesFromTo, storeConversation } from "../../support/databases/stored-conversation.ts";
 import { addMessages, summarySteps } from "./summary-steps.ts";

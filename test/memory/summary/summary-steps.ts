@@ -6,7 +6,7 @@ import {
   type SummarySettings,
 } from "../../../memory/summary/summarise-conversation.ts";
 import type { ConversationJob } from "../../../stores/jobs/job.ts";
-import type { OwnedConversation } from "../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
 

@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { offlineAnswer, OfflineChatModel } from "../../../models/offline/offline-chat-model.ts";
 import { streamAnswer } from "../../../models/stream-answer.ts";
-import { assemblePrompt, type PromptParts } from "../../../nodes/prompt/assemble-prompt.ts";
+import { assemblePrompt, type PromptParts } from "../../../prompt/assemble-prompt.ts";
 
 const SYSTEM = new SystemMessage("You are a helpful assistant. Blue whales live in the sea.");
 

@@ -3,7 +3,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { type AnswerRequest, type ModelAnswer, streamAnswer } from "../../../models/stream-answer.ts";
-import { assistantMessage } from "../../../models/assistant-message.ts";
+import { assistantMessage } from "../../../models/wire/assistant-message.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import { servedKey } from "../../../models/wire/dialects.ts";
 import { serverName } from "../../../models/wire/server-address.ts";

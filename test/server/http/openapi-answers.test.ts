@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { OPERATIONS } from "../../../server/http/openapi/operations.ts";
+import { OPERATIONS } from "../../../server/openapi/operations.ts";
 import { createDataFolder } from "../../servers/data-folder.ts";
 import { makeDescribedClient, type DescribedClient, type DescribedRequest } from "../../support/clients/described-call.ts";
 import { askForPicture } from "../../support/clients/described-picture.ts";

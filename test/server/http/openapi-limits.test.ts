@@ -2,9 +2,9 @@ import { describe, expect, test } from "@jest/globals";
 import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
 import { parseChatRequest } from "../../../server/turns/chat-request.ts";
-import { parseImportRequest } from "../../../server/conversations/import-routes.ts";
-import { buildDescription, makeSchemaWriter } from "../../../server/http/openapi/build-description.ts";
-import { OPERATIONS } from "../../../server/http/openapi/operations.ts";
+import { parseImportRequest } from "../../../server/api/conversations/import-routes.ts";
+import { buildDescription, makeSchemaWriter } from "../../../server/openapi/build-description.ts";
+import { OPERATIONS } from "../../../server/openapi/operations.ts";
 
 const MAX_MESSAGE_CHARS = 40;
 const writer = makeSchemaWriter({}, new Map());

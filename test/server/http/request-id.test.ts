@@ -1,8 +1,8 @@
 import { Writable } from "node:stream";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { parseConfig } from "../../../server/start/config.ts";
-import { makeLogger } from "../../../server/observe/logger.ts";
-import { serve } from "../../../server/start/open-service.ts";
+import { parseConfig } from "../../../server/settings/config.ts";
+import { makeLogger } from "../../../observe/logger.ts";
+import { serve } from "../../../server/service/open-service.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { postTurn } from "../../support/clients/event-client.ts";
 import { type ModelServer, startModelServer } from "../../servers/model-server.ts";

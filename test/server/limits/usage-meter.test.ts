@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { makeUsageMeter, type UsageMeter } from "../../../server/limits/usage-meter.ts";
-import type { UsedCalls } from "../../../stores/postgres/usage-store.ts";
+import type { UsedCalls } from "../../../stores/postgres/usage/usage-store.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
 const ADA = { tenantId: "acme", userId: "ada" };

@@ -8,12 +8,12 @@ import { startOddMcpServer } from "../../servers/odd-mcp-server.ts";
 import { callApi, putJson } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { makeMcpServerStore } from "../../../stores/postgres/agents/mcp-server-store.ts";
-import { makeSeal } from "../../../stores/seal.ts";
+import { makeSeal } from "../../../server/parts/seal.ts";
 import { useTestPostgres } from "../../support/databases/databases.ts";
 import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { openTestService, useTestService } from "../../support/services/service.ts";
 import { freePort } from "../../servers/free-port.ts";
-import { calls, useAgentService } from "../agents/agent-service.ts";
+import { calls, useAgentService } from "../api/agents/agent-service.ts";
 
 const SECRETS_KEY = "a key of more than thirty-two characters";
 const OF_SYSTEM = "sesame-of-the-system";

@@ -4,7 +4,7 @@ import type { Waiting } from "../../../turn/events.ts";
 import { callApi, postJson, putJson } from "../../support/clients/api-client.ts";
 import { contentOf, postTurn, readEvents } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
-import { calls, useAgentService } from "../agents/agent-service.ts";
+import { calls, useAgentService } from "../api/agents/agent-service.ts";
 
 const PUBLIC = "http://service.example.org/chat";
 

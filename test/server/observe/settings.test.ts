@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { readFileSync } from "node:fs";
-import { CONFIG_VARIABLES } from "../../../server/start/config.ts";
+import { CONFIG_VARIABLES } from "../../../server/settings/config.ts";
 import { bearer, JWT_SECRET, secretToken } from "../../servers/token-issuer.ts";
 import { callApi, type ErrorBody, postJson } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { type Alignment, alignHistory, type Departure, type ShownMessage } from "../../../server/openai/align-history.ts";
-import type { PathMessage } from "../../../stores/postgres/conversations/path-ends.ts";
+import type { PathMessage } from "../../../stores/postgres/paths/path-ends.ts";
 
 interface Exchange {
   question: string;

@@ -2,7 +2,7 @@ import { HumanMessage } from "@langchain/core/messages";
 import { Overwrite, ReducedValue } from "@langchain/langgraph";
 import { describe, expect, test } from "@jest/globals";
 import { ConversationState } from "../../../turn/state.ts";
-import { toTurnInput, type StudioThread } from "../../../server/studio-input.ts";
+import { toTurnInput, type StudioThread } from "../../../server/langgraph/studio-input.ts";
 
 const thread: StudioThread = { id: "thread-1", earlier: {} };
 const turn = (input: object, of = thread) => toTurnInput(input, of, 100);

@@ -1,7 +1,7 @@
 import { createHmac } from "node:crypto";
 import { text } from "node:stream/consumers";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { parseConfig } from "../../../server/start/config.ts";
+import { parseConfig } from "../../../server/settings/config.ts";
 import { startHttpServer } from "../../servers/http-server.ts";
 import { callApi } from "../../support/clients/api-client.ts";
 import { askingClient, callOf, ORDER_TOOLS, statuses } from "../../support/services/asking-agent.ts";

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { CANCEL_CHANNEL } from "../../../stores/postgres/conversations/turn-record-store.ts";
+import { CANCEL_CHANNEL } from "../../../stores/postgres/turns/turn-record-store.ts";
 import { messagesOf } from "../../support/clients/api-client.ts";
 import { beginTurn, contentOf, postTurn, type EventStreamResponse } from "../../support/clients/event-client.ts";
 import { useTestPostgres } from "../../support/databases/databases.ts";

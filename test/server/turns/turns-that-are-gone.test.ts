@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { createHash } from "node:crypto";
 import { v7 as uuidv7 } from "uuid";
 import { findResidualData } from "../../../memory/erase/find-residual-data.ts";
-import { clearOldTurns } from "../../../stores/postgres/conversations/turn-record-store.ts";
+import { clearOldTurns } from "../../../stores/postgres/turns/turn-record-store.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { callApi, listConversations, messagesOf } from "../../support/clients/api-client.ts";
 import { beginTurn, contentOf, readEvents } from "../../support/clients/event-client.ts";

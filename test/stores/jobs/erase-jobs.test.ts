@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import { jobKey, layerJob, ownerJobKey, type Job } from "../../../stores/jobs/job.ts";
-import type { OwnedConversation, Owner } from "../../../stores/owner.ts";
+import type { OwnedConversation, Owner } from "../../../turn/owner.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { recordStatements } from "../../support/databases/record-statements.ts";
 import { sampleJob, takeBack, useJobs } from "../../support/samples/sample-jobs.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import { jobKey } from "../../../stores/jobs/job.ts";
-import { makeBoss, QUEUE } from "../../../stores/jobs/pg-boss.ts";
+import { makeBoss, QUEUE } from "../../../stores/postgres/database/pg-boss.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { addJobs, conversationOf, sampleJob, takeBack, useJobs } from "../../support/samples/sample-jobs.ts";
 import { waitUntil } from "../../support/wait-until.ts";

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { installJobQueue } from "../../../stores/jobs/pg-boss.ts";
+import { installJobQueue } from "../../../stores/postgres/database/pg-boss.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { describeOnBothDatabases, openTestPostgres } from "../../support/databases/databases.ts";

@@ -1,10 +1,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { MilvusClient } from "@zilliz/milvus2-sdk-node";
-import { ownerKey } from "../../../stores/search/index-keys.ts";
+import { ownerKey } from "../../../stores/index-keys.ts";
 import { openMilvusSearchStore } from "../../../stores/search/milvus/open-milvus-search-store.ts";
 import { partNames, partOf } from "../../../stores/search/milvus/parted-index.ts";
 import { collectionSchema } from "../../../stores/search/milvus/prepare-collection.ts";
-import type { SearchIndex } from "../../../stores/search/search-index.ts";
+import type { SearchIndex } from "../../../stores/search/contract/search-index.ts";
 import { startMilvusServer, whyNoMilvus } from "../../servers/milvus-server.ts";
 import { startTcpProxy } from "../../servers/tcp-proxy.ts";
 import { openTestPostgres } from "../../support/databases/databases.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { indexOfPart, makePartedIndex, PARTS, partNames } from "../../../stores/search/milvus/parted-index.ts";
-import { ownerKey } from "../../../stores/search/index-keys.ts";
-import type { VectorIndex } from "../../../stores/search/search-index.ts";
+import { ownerKey } from "../../../stores/index-keys.ts";
+import type { VectorIndex } from "../../../stores/search/contract/search-index.ts";
 import { direction, sampleDocument, sampleId } from "./sample-document.ts";
 
 const OWNERS = Array.from({ length: 200 }, (_, number) => ownerKey("acme", `user-${number}`));

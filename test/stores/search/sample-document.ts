@@ -1,5 +1,5 @@
-import { ownerKey } from "../../../stores/search/index-keys.ts";
-import type { IndexDefinition, SearchDocument, SearchHit } from "../../../stores/search/search-index.ts";
+import { ownerKey } from "../../../stores/index-keys.ts";
+import type { IndexDefinition, SearchDocument, SearchHit } from "../../../stores/search/contract/search-index.ts";
 
 export const DIMENSIONS = 8;
 export const [ANNA, BEN] = [ownerKey("acme", "anna"), ownerKey("acme", "ben")];

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { IndexDefinition, SearchIndex } from "../../../stores/search/search-index.ts";
+import type { IndexDefinition, SearchIndex } from "../../../stores/search/contract/search-index.ts";
 import { ANNA, definitionOf, direction, idsOf, sampleDocument, sampleId } from "./sample-document.ts";
 
 /** What every search store must do with filters. `open` opens the index of the test, or another one; `count` is its number. */

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import type { IndexDefinition, SearchIndex, SearchLevel, SearchStore } from "../../../stores/search/search-index.ts";
+import type { IndexDefinition, SearchIndex, SearchLevel, SearchStore } from "../../../stores/search/contract/search-index.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { testFilters } from "./search-filters.contract.ts";
 import { ANNA, BEN, definitionOf, DIMENSIONS, direction, idsOf, sampleDocument, sampleId } from "./sample-document.ts";

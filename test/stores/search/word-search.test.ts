@@ -6,7 +6,7 @@ import type { Database } from "../../../stores/postgres/database/database.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
 import { readCandidates, WORD_CANDIDATES, type WordSearchRow } from "../../../stores/search/postgres/word-search.ts";
 import { openIndexTable } from "../../../stores/search/postgres/index-table.ts";
-import type { SearchDocument, SearchIndex } from "../../../stores/search/search-index.ts";
+import type { SearchDocument, SearchIndex } from "../../../stores/search/contract/search-index.ts";
 import { describeOnBothDatabases } from "../../support/databases/databases.ts";
 import { interceptStatements } from "../../support/databases/record-statements.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";

@@ -1,8 +1,8 @@
 import { expect } from "@jest/globals";
 import type { z } from "zod";
-import { errorsOf } from "../../../server/http/openapi/build-description.ts";
-import type { Operation } from "../../../server/http/openapi/operation.ts";
-import { OPERATIONS } from "../../../server/http/openapi/operations.ts";
+import { errorsOf } from "../../../server/openapi/build-description.ts";
+import type { Operation } from "../../../server/http/operation.ts";
+import { OPERATIONS } from "../../../server/openapi/operations.ts";
 import type { ErrorBody } from "./api-client.ts";
 
 export interface DescribedRequest {

@@ -1,12 +1,12 @@
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
-import { makeBranchStore } from "../../../stores/postgres/conversations/branch-store.ts";
+import { makeBranchStore } from "../../../stores/postgres/turns/branch-store.ts";
 import { makeConversationStore } from "../../../stores/postgres/conversations/conversation-store.ts";
 import { makeMessageStore, type StoredMessage } from "../../../stores/postgres/conversations/message-store.ts";
 import { makePictureStore } from "../../../stores/postgres/conversations/picture-store.ts";
-import { makeTurnRecordStore } from "../../../stores/postgres/conversations/turn-record-store.ts";
-import type { AnswerToStore } from "../../../stores/postgres/conversations/recover-turn.ts";
-import { makeTurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import type { BeginTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
+import { makeTurnRecordStore } from "../../../stores/postgres/turns/turn-record-store.ts";
+import type { AnswerToStore } from "../../../stores/postgres/turns/recover-turn.ts";
+import { makeTurnStore } from "../../../stores/postgres/turns/turn-store.ts";
+import type { BeginTurn } from "../../../stores/postgres/turns/recover-turn.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeEraseStore } from "../../../stores/postgres/erase/erase-store.ts";
 import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
@@ -14,7 +14,7 @@ import { makeEpisodeStore } from "../../../stores/postgres/memory/episode-store.
 import { makeUnreadStore } from "../../../stores/postgres/memory/unread-store.ts";
 import { makeOperationStore } from "../../../stores/postgres/memory/operation-store.ts";
 import { makeSummaryStore } from "../../../stores/postgres/memory/summary-store.ts";
-import type { OwnedConversation } from "../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 import { beginFreely, completeTurn, sampleTurn } from "../samples/sample-turns.ts";
 import { useOpened } from "../use-opened.ts";
 import { describeOnBothDatabases } from "./databases.ts";

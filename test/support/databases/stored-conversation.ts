@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import type { Cursor } from "../../../stores/page.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { makeSummaryStore, type SummaryToSave } from "../../../stores/postgres/memory/summary-store.ts";
-import type { OwnedConversation } from "../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 
 const CONVERSATION = `
 insert into conversations (id, tenant_id, user_id, session_id, message_count, last_message_at, created_at, updated_at)

@@ -1,8 +1,8 @@
 import { v7 as uuidv7 } from "uuid";
-import type { Owner } from "../../../stores/owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import { makeCoreMemoryStore, type SectionVersion } from "../../../stores/postgres/memory/core-memory-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
-import { lockOwner } from "../../../stores/postgres/conversations/locks.ts";
+import { lockOwner } from "../../../stores/postgres/paths/locks.ts";
 import { makeOperationStore, type MemoryOperation, type StoredOperation } from "../../../stores/postgres/memory/operation-store.ts";
 import { writeSections, type SectionChange, type StoredSection } from "../../../stores/postgres/memory/write-sections.ts";
 import type { MemoryToArchive } from "../../../stores/postgres/memory/archive-store.ts";

@@ -1,8 +1,8 @@
-import { decideByRules } from "../../../memory/agent/decide-by-rules.ts";
-import { DEFAULT_SECTIONS } from "../../../memory/agent/tool-schemas.ts";
-import { type DecideMemory, makeRememberTurns, type Reading } from "../../../memory/agent/remember-turns.ts";
+import { decideByRules } from "../../../memory/core/decide-by-rules.ts";
+import { DEFAULT_SECTIONS } from "../../../memory/core/tool-schemas.ts";
+import { type DecideMemory, makeRememberTurns, type Reading } from "../../../memory/core/remember-turns.ts";
 import { type Happening, NOOP_OBSERVER } from "../../../observe/observer.ts";
-import type { Owner } from "../../../stores/owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import { makeFollowPaths } from "../../../stores/postgres/memory/follow-paths.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { storesOf } from "../databases/describe-stores.ts";

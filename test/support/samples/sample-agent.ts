@@ -1,11 +1,11 @@
 import type { SectionWithLines } from "../../../stores/postgres/memory/core-memory-store.ts";
 import { inheritSources } from "../../../stores/postgres/memory/section-versions.ts";
 import type { ReadingResult } from "../../../stores/postgres/memory/unread-store.ts";
-import type { TurnToRead } from "../../../memory/agent/remember-turns.ts";
+import type { TurnToRead } from "../../../memory/core/remember-turns.ts";
 import type { RecalledEpisode } from "../../../memory/recall/recall-episodes.ts";
-import type { ToolCall } from "../../../memory/agent/tool-schemas.ts";
-import type { SourceMessage } from "../../../memory/agent/section-drafts.ts";
-import { makeToolRunner, type ToolRunner, type ToolRunnerParts } from "../../../memory/agent/run-tool-calls.ts";
+import type { ToolCall } from "../../../memory/core/tool-schemas.ts";
+import type { SourceMessage } from "../../../memory/core/section-drafts.ts";
+import { makeToolRunner, type ToolRunner, type ToolRunnerParts } from "../../../memory/core/run-tool-calls.ts";
 import { decided } from "./sample-reading.ts";
 import { idOf } from "./sample-window.ts";
 

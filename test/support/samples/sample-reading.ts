@@ -1,4 +1,4 @@
-import type { Owner } from "../../../stores/owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import type { Cursor } from "../../../stores/page.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import {

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
-import type { AnswerToStore } from "../../../stores/postgres/conversations/recover-turn.ts";
-import type { TurnStore } from "../../../stores/postgres/conversations/turn-store.ts";
-import type { BeginTurn, BegunTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
+import type { AnswerToStore } from "../../../stores/postgres/turns/recover-turn.ts";
+import type { TurnStore } from "../../../stores/postgres/turns/turn-store.ts";
+import type { BeginTurn, BegunTurn } from "../../../stores/postgres/turns/recover-turn.ts";
 
 export const LONG_LEASE_MS = 60_000;
 export const EXPIRED_LEASE_MS = -1_000;

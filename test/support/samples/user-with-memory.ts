@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
-import type { Owner } from "../../../stores/owner.ts";
+import type { Owner } from "../../../turn/owner.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
 import { sampleChange, sampleMemory, sampleOperation } from "./core-memory.ts";
@@ -8,7 +8,7 @@ import { addJobs } from "./sample-jobs.ts";
 import { completeTurn, sampleAnswer, sampleTurn } from "./sample-turns.ts";
 import { storesOf } from "../databases/describe-stores.ts";
 import { sampleSummary } from "../databases/stored-conversation.ts";
-import type { BegunTurn } from "../../../stores/postgres/conversations/recover-turn.ts";
+import type { BegunTurn } from "../../../stores/postgres/turns/recover-turn.ts";
 
 export interface StoredExchange extends BegunTurn {
   answerId: string;

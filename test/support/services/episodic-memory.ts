@@ -2,9 +2,9 @@ import { v7 as uuidv7 } from "uuid";
 import type { JobHandler } from "../../../memory/jobs/run-jobs.ts";
 import { makeIndexEpisodes } from "../../../memory/episodes/index-episodes.ts";
 import { openEpisodeIndex } from "../../../stores/search/open-episode-index.ts";
-import { ownerKey } from "../../../stores/search/index-keys.ts";
+import { ownerKey } from "../../../stores/index-keys.ts";
 import { openPostgresSearchStore } from "../../../stores/search/postgres/open-postgres-search-store.ts";
-import type { SearchHit, SearchIndex } from "../../../stores/search/search-index.ts";
+import type { SearchHit, SearchIndex } from "../../../stores/search/contract/search-index.ts";
 import type { ConversationJob } from "../../../stores/jobs/job.ts";
 import { makeArchiveStore } from "../../../stores/postgres/memory/archive-store.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
@@ -12,7 +12,7 @@ import { makeEpisodeStore } from "../../../stores/postgres/memory/episode-store.
 import { makeImportStore } from "../../../stores/postgres/conversations/import-store.ts";
 import { openTestEmbedded } from "../databases/databases.ts";
 import { makeRecordingEmbedder } from "../samples/recording-embedder.ts";
-import type { OwnedConversation } from "../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../turn/owner.ts";
 import { useOpened } from "../use-opened.ts";
 
 export type IndexHandler = JobHandler<ConversationJob<"index_episodes">>;

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { pino } from "pino";
-import type { parseConfig } from "../../../server/start/config.ts";
-import type { serve, ServiceOptions } from "../../../server/start/open-service.ts";
+import type { parseConfig } from "../../../server/settings/config.ts";
+import type { serve, ServiceOptions } from "../../../server/service/open-service.ts";
 
 export type LibraryOptions = Pick<ServiceOptions, "heartbeatMs" | "connectionLimits" | "extras" | "mcp">;
 

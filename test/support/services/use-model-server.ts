@@ -1,5 +1,5 @@
 import { beforeEach } from "@jest/globals";
-import type { AnswerTimeouts } from "../../../models/deadlines.ts";
+import type { AnswerTimeouts } from "../../../turn/deadlines.ts";
 import { type ModelScript, startModelServer } from "../../servers/model-server.ts";
 import { useOpened } from "../use-opened.ts";
 

@@ -1,6 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import { language } from "../../texts/texts.ts";
-import { readChoice, writeChoice } from "./tab-storage.ts";
+import { readChoice, writeChoice } from "../../browser/tab-storage.ts";
 
 export const THEMES = ["system", "light", "dark"] as const;
 export type Theme = (typeof THEMES)[number];

@@ -1,5 +1,5 @@
 import { batch, computed, signal } from "@preact/signals";
-import type { Source } from "../thread/sources.ts";
+import type { Source } from "./sources.ts";
 
 /** What stands beside the thread: the details of a turn, a cited passage, or the branches. One of them at most. */
 export const inspected = signal<string | null>(null);

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import type { Status } from "../../api/types.ts";
-import { randomId } from "../../random-id.ts";
+import { randomId } from "../../browser/random-id.ts";
 
 export const PICTURE_TYPES: readonly string[] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 

@@ -1,4 +1,4 @@
-import { readTab, writeTab } from "../page/tab-storage.ts";
+import { readTab, writeTab } from "../../browser/tab-storage.ts";
 
 const STORED_AS = "drafts";
 /** Older ones are forgotten. */

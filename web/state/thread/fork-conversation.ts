@@ -1,5 +1,5 @@
 import { forkConversation } from "../../api/endpoints.ts";
-import { randomId } from "../../random-id.ts";
+import { randomId } from "../../browser/random-id.ts";
 import { loadConversations } from "../conversations/conversations.ts";
 import { chatAddress, goTo } from "../page/route.ts";
 import { conversationId } from "./thread.ts";

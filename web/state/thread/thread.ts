@@ -2,14 +2,14 @@ import { batch, computed, effect, signal } from "@preact/signals";
 import { ApiError, toApiError } from "../../api/api-error.ts";
 import { listMessages, readTurn } from "../../api/endpoints.ts";
 import type { Message } from "../../api/types.ts";
-import { randomId } from "../../random-id.ts";
+import { randomId } from "../../browser/random-id.ts";
 import { findConversation } from "../conversations/conversations.ts";
 import { isOver, type LiveTurn } from "../turns/live-turn.ts";
 import { attachmentsOf, toParts } from "./message-parts.ts";
 import { chatAddress, goTo, place, renamePlace } from "../page/route.ts";
 import { userId } from "../page/settings.ts";
 import { addMessages, clearMessages, isStored, readNewest, showMessages, storedMessages } from "./stored-messages.ts";
-import { readTab, writeTab } from "../page/tab-storage.ts";
+import { readTab, writeTab } from "../../browser/tab-storage.ts";
 import { texts } from "../../texts/texts.ts";
 import { dropStoredTurns, followTurn, liveTurns } from "../turns/turns.ts";
 

@@ -9,7 +9,7 @@ import type {
   TurnEvent,
   TurnResult,
 } from "../../api/types.ts";
-import { randomId } from "../../random-id.ts";
+import { randomId } from "../../browser/random-id.ts";
 import { type Act, beginAct, endAct } from "./acts.ts";
 import { addQuestion, type Asked, closeOpen, closeQuestion, NOTHING_ASKED } from "./asked.ts";
 

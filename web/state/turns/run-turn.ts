@@ -1,4 +1,4 @@
-import { pause } from "../../pause.ts";
+import { pause } from "../../browser/pause.ts";
 import { effect } from "@preact/signals";
 import { ApiError, NO_CONNECTION, toApiError } from "../../api/api-error.ts";
 import { cancelTurn, readMessage, readSteps, readTurn, resumeTurn, startTurn } from "../../api/endpoints.ts";

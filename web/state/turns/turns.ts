@@ -4,7 +4,7 @@ import { NOTHING_ASKED } from "./asked.ts";
 import { loadConversations } from "../conversations/conversations.ts";
 import { isOver, makeLiveTurn, toRecord, type LiveTurn, type TurnRecord } from "./live-turn.ts";
 import { runTurn } from "./run-turn.ts";
-import { readTab, writeTab } from "../page/tab-storage.ts";
+import { readTab, writeTab } from "../../browser/tab-storage.ts";
 
 const STORED_AS = "turns";
 const SAVE_EVERY_MS = 400;

@@ -2,7 +2,7 @@ import { useState } from "preact/hooks";
 import { eraseBranch, listBranches, listSnapshots } from "../../api/view-endpoints.ts";
 import type { Branch } from "../../api/types.ts";
 import { isOver } from "../../state/turns/live-turn.ts";
-import { switchBranch } from "../../state/turns/rewrite.ts";
+import { switchBranch } from "../../state/thread/rewrite.ts";
 import { continueInAnother } from "../../state/thread/fork-conversation.ts";
 import { storedMessages } from "../../state/thread/stored-messages.ts";
 import { turnsHere } from "../../state/thread/thread.ts";

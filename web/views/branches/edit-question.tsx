@@ -1,8 +1,8 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../../api/types.ts";
 import { attachmentsOf, saidAnew } from "../../state/thread/message-parts.ts";
-import { editQuestion } from "../../state/turns/rewrite.ts";
-import { isBeingAnswered } from "../../state/turns/say.ts";
+import { editQuestion } from "../../state/thread/rewrite.ts";
+import { isBeingAnswered } from "../../state/thread/say.ts";
 import { texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";
 import { fitToText } from "../fit-to-text.ts";

@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { addSnapshot, removeSnapshot, restoreSnapshot } from "../../api/view-endpoints.ts";
 import type { Snapshot } from "../../api/types.ts";
-import { showActiveBranch } from "../../state/turns/rewrite.ts";
+import { showActiveBranch } from "../../state/thread/rewrite.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { QuietButton } from "../button.tsx";
 import { submitting, useAction } from "../loaded.tsx";

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import type { Message } from "../../api/types.ts";
-import { switchBranch } from "../../state/turns/rewrite.ts";
+import { switchBranch } from "../../state/thread/rewrite.ts";
 import { texts } from "../../texts/texts.ts";
 import { QuietButton } from "../button.tsx";
 import { useAction } from "../loaded.tsx";

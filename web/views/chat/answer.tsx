@@ -1,11 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import type { Message } from "../../api/types.ts";
-import { regenerateAnswer } from "../../state/turns/rewrite.ts";
-import { isBeingAnswered } from "../../state/turns/say.ts";
+import { regenerateAnswer } from "../../state/thread/rewrite.ts";
+import { isBeingAnswered } from "../../state/thread/say.ts";
 import { inspect, inspected } from "../../state/page/side-panel.ts";
 import { continueInAnother } from "../../state/thread/fork-conversation.ts";
-import { type Source, withSources } from "../../state/thread/sources.ts";
+import { type Source, withSources } from "../../state/page/sources.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 import { VersionSwitch } from "../branches/version-switch.tsx";
 import { QuietButton } from "../button.tsx";

@@ -1,4 +1,4 @@
-import type { Source } from "../../state/thread/sources.ts";
+import type { Source } from "../../state/page/sources.ts";
 import { texts } from "../../texts/texts.ts";
 import { PassageText } from "../passage-text.tsx";
 

@@ -1,6 +1,6 @@
 import { listAgents, listKnowledge, readModels } from "../../api/endpoints.ts";
 import type { AgentType } from "../../api/types.ts";
-import { choices, choose, chooseTemporary } from "../../state/turns/choices.ts";
+import { choices, choose, chooseTemporary } from "../../state/thread/choices.ts";
 import { userId } from "../../state/page/settings.ts";
 import { texts } from "../../texts/texts.ts";
 import { useLoaded } from "../loaded.tsx";

@@ -1,12 +1,12 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { choices } from "../../state/turns/choices.ts";
+import { choices } from "../../state/thread/choices.ts";
 import { picturesFor } from "../../state/thread/chosen-pictures.ts";
 import { keepDraft, readDraft } from "../../state/thread/drafts.ts";
 import { isOver } from "../../state/turns/live-turn.ts";
 import { toParts } from "../../state/thread/message-parts.ts";
 import { stopTurn } from "../../state/turns/run-turn.ts";
-import { say } from "../../state/turns/say.ts";
+import { say } from "../../state/thread/say.ts";
 import { sessionId, turnsHere } from "../../state/thread/thread.ts";
 import { texts } from "../../texts/texts.ts";
 import { fitToText } from "../fit-to-text.ts";

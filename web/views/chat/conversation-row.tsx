@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Conversation } from "../../api/types.ts";
 import { changeConversation, titleOf } from "../../state/conversations/conversations.ts";
-import { deleteLater } from "../../state/conversations/delete-later.ts";
+import { deleteLater } from "../../state/thread/delete-later.ts";
 import { isOver } from "../../state/turns/live-turn.ts";
 import { openQuestions } from "../../state/turns/questions.ts";
 import { chatAddress } from "../../state/page/route.ts";

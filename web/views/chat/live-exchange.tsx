@@ -2,7 +2,7 @@ import { retryTurn } from "../../state/turns/turns.ts";
 import { isAsking, isOver, type LiveTurn } from "../../state/turns/live-turn.ts";
 import { picturesOf, wordsOf } from "../../state/thread/message-parts.ts";
 import { storedOf } from "../../state/thread/thread.ts";
-import { citedSources, type Source, sourcesOf } from "../../state/thread/sources.ts";
+import { citedSources, type Source, sourcesOf } from "../../state/page/sources.ts";
 import { texts } from "../../texts/texts.ts";
 import { PrimaryButton } from "../button.tsx";
 import { ErrorNote } from "../error-note.tsx";

@@ -1,5 +1,5 @@
 import { openSource } from "../../state/page/side-panel.ts";
-import { nameOf, type Source } from "../../state/thread/sources.ts";
+import { nameOf, type Source } from "../../state/page/sources.ts";
 import { texts } from "../../texts/texts.ts";
 
 /** What an answer rests on; each opens beside it. */

@@ -4,7 +4,7 @@ import { toActs } from "../../state/turns/acts.ts";
 import { toClosedQuestions } from "../../state/turns/asked.ts";
 import { attachmentsOf } from "../../state/thread/message-parts.ts";
 import { place } from "../../state/page/route.ts";
-import { sourcesIn } from "../../state/thread/sources.ts";
+import { sourcesIn } from "../../state/page/sources.ts";
 import { loadEarlier } from "../../state/thread/stored-messages.ts";
 import {
   conversationId,

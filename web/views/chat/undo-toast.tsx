@@ -1,5 +1,5 @@
 import { titleOf } from "../../state/conversations/conversations.ts";
-import { continueDeletion, deletion, pauseDeletion, takeBack } from "../../state/conversations/delete-later.ts";
+import { continueDeletion, deletion, pauseDeletion, takeBack } from "../../state/thread/delete-later.ts";
 import { texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";
 

@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { Message } from "../../api/types.ts";
 import type { ShownPicture } from "../../state/thread/message-parts.ts";
-import { isBeingAnswered } from "../../state/turns/say.ts";
+import { isBeingAnswered } from "../../state/thread/say.ts";
 import { inspect } from "../../state/page/side-panel.ts";
 import { showNumber, showTime, texts } from "../../texts/texts.ts";
 import { EarlierAnswer, VersionSwitch } from "../branches/version-switch.tsx";

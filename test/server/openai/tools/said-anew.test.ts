@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { mkdtemp, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { resultsAsAnswer } from "../../../../agents/questions.ts";
+import { resultsAsAnswer } from "../../../../agents/questions/questions.ts";
 import { makeQuestionStore } from "../../../../stores/postgres/agents/question-store.ts";
 import type { ChatRequestBody, ScriptedToolCall } from "../../../servers/model-server.ts";
 import { useTestPostgres } from "../../../support/databases/databases.ts";

@@ -1,9 +1,9 @@
 import { beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { OwnedConversation, Owner } from "../../../../stores/owner.ts";
+import type { OwnedConversation, Owner } from "../../../../turn/owner.ts";
 import { toExchanges } from "../../../../stores/postgres/conversations/exchanges.ts";
 import { makeTitleStore } from "../../../../stores/postgres/conversations/title-store.ts";
-import { makeWindowStore } from "../../../../stores/postgres/conversations/window-store.ts";
+import { makeWindowStore } from "../../../../stores/postgres/turns/window-store.ts";
 import { estimateTokens } from "../../../../text/tokens.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { sampleSummary } from "../../../support/databases/stored-conversation.ts";

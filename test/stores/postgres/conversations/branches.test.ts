@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { OwnedConversation } from "../../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../../turn/owner.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
 

@@ -1,7 +1,7 @@
 import { expect } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { OwnedConversation, Owner } from "../../../../stores/owner.ts";
-import { makeWindowStore } from "../../../../stores/postgres/conversations/window-store.ts";
+import type { OwnedConversation, Owner } from "../../../../turn/owner.ts";
+import { makeWindowStore } from "../../../../stores/postgres/turns/window-store.ts";
 import type { Stores } from "../../../support/databases/describe-stores.ts";
 import type { PlainTree, Talk, TreeMessage } from "./plain-tree.ts";
 

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
-import type { OwnedConversation } from "../../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../../turn/owner.ts";
 import { makeForkStore } from "../../../../stores/postgres/conversations/fork-store.ts";
-import { makeWindowStore } from "../../../../stores/postgres/conversations/window-store.ts";
+import { makeWindowStore } from "../../../../stores/postgres/turns/window-store.ts";
 import type { Stores } from "../../../support/databases/describe-stores.ts";
 import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { OwnedConversation } from "../../../../stores/owner.ts";
-import { makeSnapshotStore } from "../../../../stores/postgres/conversations/snapshot-store.ts";
+import type { OwnedConversation } from "../../../../turn/owner.ts";
+import { makeSnapshotStore } from "../../../../stores/postgres/turns/snapshot-store.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { pair, talks } from "./fork-talks.ts";
 

@@ -1,10 +1,10 @@
 import { expect } from "@jest/globals";
 import fc from "fast-check";
 import { v7 as uuidv7 } from "uuid";
-import type { DecideMemory } from "../../../../memory/agent/remember-turns.ts";
-import type { OwnedConversation } from "../../../../stores/owner.ts";
+import type { DecideMemory } from "../../../../memory/core/remember-turns.ts";
+import type { OwnedConversation } from "../../../../turn/owner.ts";
 import { makeForkStore } from "../../../../stores/postgres/conversations/fork-store.ts";
-import { makeSnapshotStore } from "../../../../stores/postgres/conversations/snapshot-store.ts";
+import { makeSnapshotStore } from "../../../../stores/postgres/turns/snapshot-store.ts";
 import type { Stores } from "../../../support/databases/describe-stores.ts";
 import { readingAgent } from "../../../support/samples/reading-agent.ts";
 import { sampleAnswer } from "../../../support/samples/sample-turns.ts";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { makeWindowStore } from "../../../../stores/postgres/conversations/window-store.ts";
+import { makeWindowStore } from "../../../../stores/postgres/turns/window-store.ts";
 import { wordsWithPictures } from "../../../../turn/picture.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { linkedPicture, pictureAt, pngUrl, samplePicture } from "../../../support/samples/sample-pictures.ts";

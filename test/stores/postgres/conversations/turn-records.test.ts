@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import { CANCEL_CHANNEL, clearOldTurns } from "../../../../stores/postgres/conversations/turn-record-store.ts";
-import type { OutcomeToStore } from "../../../../stores/postgres/conversations/recover-turn.ts";
+import { CANCEL_CHANNEL, clearOldTurns } from "../../../../stores/postgres/turns/turn-record-store.ts";
+import type { OutcomeToStore } from "../../../../stores/postgres/turns/recover-turn.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { EXPIRED_LEASE_MS, LONG_LEASE_MS, sampleAnswer, sampleTurn } from "../../../support/samples/sample-turns.ts";
 import { waitUntil } from "../../../support/wait-until.ts";

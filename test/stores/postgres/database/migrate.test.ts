@@ -10,7 +10,7 @@ import { IN_MEMORY, openEmbeddedPostgres } from "../../../../stores/postgres/dat
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { makeJobOverview } from "../../../../stores/jobs/job-overview.ts";
 import { layerJob } from "../../../../stores/jobs/job.ts";
-import { makeTurnStore } from "../../../../stores/postgres/conversations/turn-store.ts";
+import { makeTurnStore } from "../../../../stores/postgres/turns/turn-store.ts";
 import { createEmptyDatabase } from "../../../support/databases/databases.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
 import { beginFreely, sampleTurn } from "../../../support/samples/sample-turns.ts";

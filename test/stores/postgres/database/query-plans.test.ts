@@ -5,11 +5,11 @@ import type { Database, Statement, StatementValue } from "../../../../stores/pos
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
 import { makeSummaryStore } from "../../../../stores/postgres/memory/summary-store.ts";
-import { makeWindowStore } from "../../../../stores/postgres/conversations/window-store.ts";
+import { makeWindowStore } from "../../../../stores/postgres/turns/window-store.ts";
 import { useTestPostgres } from "../../../support/databases/databases.ts";
 import { recordStatements } from "../../../support/databases/record-statements.ts";
 import { placeOf, storeConversation, summariseThrough } from "../../../support/databases/stored-conversation.ts";
-import type { OwnedConversation } from "../../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../../turn/owner.ts";
 
 /** A node of a plan, as `explain (format json, analyze)` gives it. Row counts are per loop. */
 interface PlanNode {

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Owner } from "../../../../stores/owner.ts";
+import type { Owner } from "../../../../turn/owner.ts";
 import type { Erased } from "../../../../stores/postgres/erase/erase-exchange.ts";
-import { ownerKey } from "../../../../stores/search/index-keys.ts";
+import { ownerKey } from "../../../../stores/index-keys.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { tablesHolding } from "../../../support/databases/scan-tables.ts";
 import { sampleSummary } from "../../../support/databases/stored-conversation.ts";

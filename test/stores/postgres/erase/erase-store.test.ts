@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { Job } from "../../../../stores/jobs/job.ts";
-import type { Owner } from "../../../../stores/owner.ts";
-import { episodeGroupId, ownerKey } from "../../../../stores/search/index-keys.ts";
+import type { Owner } from "../../../../turn/owner.ts";
+import { episodeGroupId, ownerKey } from "../../../../stores/index-keys.ts";
 import { teach } from "../../../support/samples/core-memory.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { clearJobs } from "../../../support/samples/sample-jobs.ts";

@@ -10,13 +10,13 @@ import { makeDocumentStore } from "../../../../stores/postgres/knowledge/documen
 import { makeChunkStore } from "../../../../stores/postgres/knowledge/chunk-store.ts";
 import { exportLines, inSnapshot } from "../../../../stores/postgres/export/export-lines.ts";
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
-import { episodeGroupId } from "../../../../stores/search/index-keys.ts";
+import { episodeGroupId } from "../../../../stores/index-keys.ts";
 import { teach } from "../../../support/samples/core-memory.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
 import { tablesHolding } from "../../../support/databases/scan-tables.ts";
 import { placeOf, storeConversation, summariseThrough } from "../../../support/databases/stored-conversation.ts";
-import type { OwnedConversation } from "../../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../../turn/owner.ts";
 
 /** What one statement may take out in these tests. */
 const AT_ONCE = 40;

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { AppError } from "../../../../errors/app-error.ts";
-import type { Owner } from "../../../../stores/owner.ts";
+import type { Owner } from "../../../../turn/owner.ts";
 import { decodeCursor } from "../../../../stores/page.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { contentsOf, operationsOf, teach, versionsOf } from "../../../support/samples/core-memory.ts";

@@ -2,7 +2,7 @@ import { beforeEach, expect, test } from "@jest/globals";
 import type { IndexProgress } from "../../../../stores/postgres/memory/episode-store.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { messagesFromTo, placeOf, storeConversation } from "../../../support/databases/stored-conversation.ts";
-import type { OwnedConversation } from "../../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../../turn/owner.ts";
 
 const FIRST_ID = "00000000-0000-0000-0000-000000000000";
 

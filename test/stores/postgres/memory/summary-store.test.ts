@@ -11,7 +11,7 @@ import {
   storeConversation,
   summariseThrough,
 } from "../../../support/databases/stored-conversation.ts";
-import type { OwnedConversation } from "../../../../stores/owner.ts";
+import type { OwnedConversation } from "../../../../turn/owner.ts";
 
 /** A cover point: the time first, then the id. */
 const at = (time: number, id: number): Cursor => ({ createdAt: new Date(timeAt(time)), id: idOf(id) });

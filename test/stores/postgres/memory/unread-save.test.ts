@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Owner } from "../../../../stores/owner.ts";
+import type { Owner } from "../../../../turn/owner.ts";
 import type { ReadingOutcome, ReadingResult, UnreadConversation } from "../../../../stores/postgres/memory/unread-store.ts";
 import { contentsOf, sampleChange, sampleMemory, sampleOperation } from "../../../support/samples/core-memory.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";

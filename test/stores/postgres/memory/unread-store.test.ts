@@ -1,7 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { beforeEach, expect, jest, test } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { Owner } from "../../../../stores/owner.ts";
+import type { Owner } from "../../../../turn/owner.ts";
 import { toExchanges, firstMessageOf } from "../../../../stores/postgres/conversations/exchanges.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { decided, endOf, readNext } from "../../../support/samples/sample-reading.ts";

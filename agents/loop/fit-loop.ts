@@ -1,0 +1,74 @@
+import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { offeredTool } from "../offered-tool.ts";
+import type { AgentTool } from "../tool.ts";
+import { hasPictures, pictureTokensIn, withoutPictures } from "../../models/wire/pictured-message.ts";
+import { estimateTokens, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
+import type { FittingPrompt } from "../../prompt/ask-within-limit.ts";
+
+/** Most tools are the same in every turn. */
+const tokensOfTool = new WeakMap<AgentTool["tool"], number>();
+
+function schemaTokens(tool: AgentTool): number {
+  const known = tokensOfTool.get(tool.tool);
+  if (known !== undefined) return known;
+  const { name, description, parameters } = offeredTool(tool).function;
+  const tokens = estimateTokens(JSON.stringify([name, description, parameters])) + TOKENS_PER_MESSAGE;
+  tokensOfTool.set(tool.tool, tokens);
+  return tokens;
+}
+
+/** Tokens of the tools' names, descriptions and schemas in a request. */
+export function toolTokens(tools: readonly AgentTool[]): number {
+  return tools.reduce((sum, tool) => sum + schemaTokens(tool), 0);
+}
+
+function tokensOf(message: BaseMessage): number {
+  const calls =
+    "tool_calls" in message && Array.isArray(message.tool_calls) && message.tool_calls.length > 0 ? JSON.stringify(message.tool_calls) : "";
+  return estimateTokens(message.text + calls) + pictureTokensIn([message]) + TOKENS_PER_MESSAGE;
+}
+
+export const tokensOfMessages = (messages: readonly BaseMessage[]): number => messages.reduce((sum, message) => sum + tokensOf(message), 0);
+
+/**
+ * The same messages within `budget` tokens as far as that goes: outputs of tools give way, oldest first, but for what skills say, and pictures
+ * from the message at `loopStart` on.
+ */
+export function leaveOutOldOutputs(
+  messages: readonly BaseMessage[],
+  budget: number,
+  loopStart = messages.length,
+): { messages: BaseMessage[]; tokens: number } {
+  let tokens = tokensOfMessages(messages);
+  const fitting = messages.map((message, index) => {
+    if (tokens <= budget) return message;
+    if (index >= loopStart && hasPictures([message])) {
+      tokens -= pictureTokensIn([message]);
+      return withoutPictures([message])[0] ?? message;
+    }
+    if (!(message instanceof ToolMessage) || message.name === "load_skill") return message;
+    const placeholder = `[output of ${message.name ?? "a tool"} left out, ${estimateTokens(message.text)} tokens]`;
+    const shorter = new ToolMessage({ tool_call_id: message.tool_call_id, name: message.name ?? "", content: placeholder });
+    const gain = tokensOf(message) - tokensOf(shorter);
+    if (gain <= 0) return message;
+    tokens -= gain;
+    return shorter;
+  });
+  return { messages: fitting, tokens };
+}
+
+/** The messages of a loop: what stood before it at first, the same made anew for so many tokens, and what came since. */
+export interface LoopMessages {
+  start: readonly BaseMessage[];
+  again: (tokenBudget: number) => Promise<BaseMessage[]>;
+  behind: readonly BaseMessage[];
+}
+
+/** Fits a loop into `budget` tokens with those of the tools: outputs of tools give way first, then what stood before the loop. */
+export async function fitLoop({ start, again, behind }: LoopMessages, budget: number, schemas: number): Promise<FittingPrompt> {
+  const pruned = leaveOutOldOutputs([...start, ...behind], budget - schemas, start.length);
+  if (pruned.tokens <= budget - schemas) return { messages: pruned.messages, tokens: pruned.tokens + schemas, isWhole: true };
+  const kept = pruned.messages.slice(start.length);
+  const messages = [...(await again(Math.max(0, budget - tokensOfMessages(kept)))), ...kept];
+  return { messages, tokens: tokensOfMessages(messages) + schemas, isWhole: true };
+}

@@ -1,0 +1,116 @@
+import { v7 as uuidv7 } from "uuid";
+import type { AgentTool } from "../tool.ts";
+import { formedAnswer } from "../../models/formed-answer.ts";
+import { type AnswerRequest, type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
+import type { AskedCall } from "../../models/wire/collect-calls.ts";
+import type { Agent } from "../../turn/agent.ts";
+import type { CallerTool } from "../../turn/caller-tools.ts";
+import { emit } from "../../turn/context.ts";
+import type { ModelOptions } from "../../turn/model-options.ts";
+import { addUsage } from "./agent-progress.ts";
+import { boundedOptions } from "../../prompt/ask-within-limit.ts";
+import type { AgentTask } from "./agent-run.ts";
+import type { AgentTurn } from "./agent-turn.ts";
+import { askWithinLimit } from "../../prompt/ask-within-limit.ts";
+import { askInTurn } from "../../models/model-choice.ts";
+import { tokensOfMessages, toolTokens } from "./fit-loop.ts";
+import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
+
+const schemaOf = ({ function: { parameters } }: CallerTool) => parameters ?? { type: "object", properties: {} };
+
+/** Of one tool its arguments; of several, which one and its arguments. */
+function callSchema(tools: readonly CallerTool[]): Record<string, unknown> {
+  const [only, ...others] = tools;
+  if (only && others.length === 0) return schemaOf(only);
+  return {
+    anyOf: tools.map((tool) => ({
+      type: "object",
+      properties: { name: { const: tool.function.name }, arguments: schemaOf(tool) },
+      required: ["name", "arguments"],
+    })),
+  };
+}
+
+function toCall(text: string, tools: readonly CallerTool[]): AskedCall {
+  const id = `call_${uuidv7().replaceAll("-", "")}`;
+  const [only, ...others] = tools;
+  if (only && others.length === 0) return { id, name: only.function.name, arguments: text };
+  const { name, arguments: given } = JSON.parse(text) as { name: string; arguments: unknown };
+  return { id, name, arguments: JSON.stringify(given) };
+}
+
+/**
+ * An answer that calls one of the caller's tools. Of a server that makes no call although it must, the arguments are asked for as JSON of the
+ * tool's schema, which most servers enforce.
+ */
+export async function askForCalls(request: AnswerRequest, agentTools: readonly AgentTool[]): Promise<ModelAnswer> {
+  const tools = agentTools.flatMap(({ asSent }) => (asSent ? [asSent] : []));
+  const modelOptions = { ...request.modelOptions };
+  delete modelOptions.response_format;
+  const silent = { ...request, onToken: () => undefined };
+  const first = await streamAnswer({ ...silent, tools, modelOptions: { ...modelOptions, tool_choice: "required" } });
+  const hasCalls = first.toolCalls.length > 0 && first.toolCalls.every((call) => parseArguments(call.arguments) !== null);
+  if (first.error || first.cut || hasCalls) return first;
+  const name = tools.length === 1 ? tools[0]?.function.name : "call";
+  const response_format = { type: "json_schema" as const, json_schema: { name: name ?? "call", schema: callSchema(tools), strict: true } };
+  const second = await formedAnswer({ ...silent, tools: undefined, modelOptions: { ...modelOptions, response_format, stream: false } });
+  return second.error || second.cut ? second : { ...second, toolCalls: [toCall(second.text, tools)] };
+}
+
+/** What is stored as the answer of a turn that ends with calls. */
+export function callsAsText(calls: readonly AskedCall[]): string {
+  const [only, ...others] = calls;
+  if (only && others.length === 0) return only.arguments.trim() || "{}";
+  return JSON.stringify(calls.map((call) => ({ name: call.name, arguments: shownArguments(call) })));
+}
+
+/** Ends a turn with calls: they are told, and stored as its answer. */
+export async function callAsForced(
+  turn: AgentTurn,
+  agent: Agent,
+  { prompt, mustSee = false, tools }: Pick<AgentTask, "prompt" | "mustSee"> & { tools: readonly AgentTool[] },
+  { answerId, modelOptions }: { answerId: string; modelOptions: ModelOptions | undefined },
+): Promise<ModelAnswer> {
+  const { limits, sight, runtime, signal, progress, timeouts, observer } = turn;
+  const shared = {
+    ...{ timeouts, signal, callbacks: runtime.callbacks, messageId: answerId },
+    watched: { observer, purpose: "chat" as const },
+    onToken: () => undefined,
+    onThought: (content: string) => emit(runtime, { status: "thought", content }),
+  };
+  const asked = await askInTurn(
+    turn.choicesOf(agent),
+    ({ name, model }, { isLast }) =>
+      askWithinLimit({
+        ...{ limits, sight, mustSee, model: name, runtime, strategy: "truncate" as const },
+        toolTokens: toolTokens(tools),
+        async assemble(budget) {
+          const messages = await prompt(budget);
+          return { messages, tokens: tokensOfMessages(messages) + toolTokens(tools), isWhole: true };
+        },
+        ask: ({ messages }, maxTokens) =>
+          askForCalls(
+            {
+              ...shared,
+              modelOptions: boundedOptions(modelOptions, maxTokens),
+              model,
+              patience: isLast ? "long" : "short",
+              prompt: messages,
+            },
+            tools,
+          ),
+      }),
+    runtime.context?.onError,
+  );
+  progress.models.delete(asked.answeredBy);
+  progress.models.add(asked.answeredBy);
+  const { answer } = asked;
+  addUsage(progress, answer, { promptTokens: asked.prompt.tokens, limit: asked.limit });
+  if (answer.error || answer.toolCalls.length === 0) return answer;
+  for (const call of answer.toolCalls) {
+    const content = { call_id: call.id, agent: agent.name, name: call.name, arguments: shownArguments(call) };
+    emit(runtime, { status: "tool_call", content });
+  }
+  progress.called.push(...answer.toolCalls.map(({ name }) => name));
+  return { ...answer, text: callsAsText(answer.toolCalls) };
+}

@@ -1,0 +1,62 @@
+import { canonicalJson } from "../canonical-json.ts";
+
+/** Equal for calls that ask for the same, whatever the order of keys, the blanks between them and the form of numbers. */
+export const callKey = (name: string, given: unknown): string => `${name} ${canonicalJson(given)}`;
+
+/** So often the same is a loop. */
+const TIMES = 3;
+/** Of calls: among so many, and within so many milliseconds. */
+const AMONG = 10;
+const WITHIN_MS = 60_000;
+
+/** A call of a turn. `at`: in milliseconds, without the time that the turn waited for people. */
+export interface PastCall {
+  key: string;
+  at: number;
+}
+
+/** A call that failed, and in which round of calls. */
+export interface PastFailure {
+  name: string;
+  output: string;
+  round: number;
+}
+
+/** Two calls that take turns, three times, however slowly. */
+function takeTurns(calls: readonly PastCall[]): boolean {
+  const last = calls.slice(-2 * TIMES);
+  const [one, other] = last;
+  return last.length === 2 * TIMES && one?.key !== other?.key && last.every(({ key }, index) => key === last[index % 2]?.key);
+}
+
+export type LoopGuard = ReturnType<typeof makeLoopGuard>;
+
+/** Notices when an agent goes round in circles. */
+export function makeLoopGuard(past: readonly PastCall[] = [], failed: readonly PastFailure[] = []) {
+  let calls = [...past];
+  const rounds = new Map<string, Set<number>>();
+
+  /** Whether this failure has come in three rounds: of one round the model has not read it yet. */
+  function noteFailure({ name, output, round }: PastFailure): boolean {
+    const key = `${name} ${output}`;
+    const seen = (rounds.get(key) ?? new Set()).add(round);
+    rounds.set(key, seen);
+    return seen.size >= TIMES;
+  }
+  for (const failure of failed) noteFailure(failure);
+
+  return {
+    /** Notes a call before it runs; how often it has come now, when that is a loop, else null. */
+    noteCall(call: PastCall): number | null {
+      calls = [...calls, call].slice(-AMONG);
+      const same = calls.filter(({ key, at }) => key === call.key && call.at - at <= WITHIN_MS).length;
+      if (same >= TIMES) return same;
+      return takeTurns(calls) ? TIMES : null;
+    },
+    noteFailure,
+    /** The calls so far count no more. */
+    startAnew(): void {
+      calls = [];
+    },
+  };
+}

@@ -1,0 +1,103 @@
+import { checkBySchema } from "../../models/wire/check-by-schema.ts";
+import type { Elicit, ElicitedForm, FilledForm, FormField, FormValue } from "../../turn/elicited-form.ts";
+import type { NewQuestion, PendingCall } from "../../turn/resumed-turn.ts";
+import { canonicalJson } from "../canonical-json.ts";
+import type { Answer } from "./questions.ts";
+
+/** Of one call. A server that goes on asking gets no more answers. */
+const MOST_FORMS = 5;
+/** Somebody has to read and to write. */
+const FORM_MS = 300_000;
+
+/** Answers beside the values of a field. */
+const DECLINE = "decline";
+const LEAVE_OUT = "leave out";
+const [YES, NO] = ["yes", "no"];
+
+const identityOf = ({ server, message, fields }: ElicitedForm): string => canonicalJson({ server, message, fields });
+
+/** What a call with these answers tells its server, and the first form that it has no answer to. */
+export function answerForms(forms: readonly FilledForm[]): { elicit: Elicit; unanswered: () => FilledForm | null } {
+  let first: ElicitedForm | null = null;
+  return {
+    elicit(form) {
+      const known = forms.find((one) => one.state === "accepted" && identityOf(one) === identityOf(form));
+      if (known) return known.content;
+      first ??= form;
+      return null;
+    },
+    unanswered: () => (first && forms.length < MOST_FORMS ? { ...first, content: {}, done: 0, problem: null, state: "open" } : null),
+  };
+}
+
+const option = (label: string, description: string, is_recommended = false) => ({ label, description, is_recommended });
+
+const asText = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
+
+function optionsOf({ choices, usual, required }: FormField): NewQuestion["options"] {
+  const chosen = [usual].flat();
+  const values = choices?.map(({ label, value }) => option(label, "", chosen.includes(value)));
+  const written = usual === undefined ? [] : [option(asText(usual), "", true)];
+  return [
+    ...(values ?? written),
+    ...(required ? [] : [option(LEAVE_OUT, "Send nothing for this field.")]),
+    option(DECLINE, "Answer nothing of what the server asks. The call is not made again."),
+  ];
+}
+
+/** The next question of a form: its next field, or whether the person agrees when there are none. */
+export function formQuestion({ name, arguments: given }: PendingCall, { server, message, fields, done, problem }: FilledForm): NewQuestion {
+  const field = fields[done];
+  const asks = `The MCP server "${server}" asks in the middle of "${name}": ${message}`;
+  const parts = [asks, field?.about, problem === null ? undefined : `The last answer did not fit: ${problem}`];
+  return {
+    type: "clarification",
+    question: parts.filter((part) => part !== undefined).join("\n\n"),
+    options: field
+      ? optionsOf(field)
+      : [option(YES, "The call is made again, and the server is told yes."), option(NO, "The call is not made again.")],
+    allow_multiple: field?.severally ?? false,
+    tool: { name, arguments: given },
+    ifUnanswered: null,
+    timeoutMs: FORM_MS,
+  };
+}
+
+/** Throws Error with what is wrong with the answer. */
+function valueOf({ choices, severally, schema }: FormField, labels: readonly string[], text: string | null): FormValue {
+  const said = labels.length > 0 ? labels : text === null ? [] : [text.trim()];
+  if (choices) {
+    const values = said.map((label) => choices.find((choice) => choice.label === label));
+    if (values.includes(undefined) || values.length === 0) throw new Error("choose one of the options");
+    const chosen = values.flatMap((choice) => (choice ? [choice.value] : []));
+    return severally ? chosen.map(String) : (chosen[0] ?? "");
+  }
+  const [written = ""] = said;
+  if (schema["type"] === "string") return written;
+  const number = Number(written.normalize("NFKC") || NaN);
+  if (Number.isNaN(number)) throw new Error("it is no number");
+  return number;
+}
+
+function checked({ schema }: FormField, value: FormValue): FormValue {
+  const last = checkBySchema(schema, value, { draft: "2020-12", isQuick: false }).at(-1);
+  if (!last) return value;
+  throw new Error(last.error);
+}
+
+/** The form with one answer more. */
+export function fillForm(form: FilledForm, { value, text, by }: Pick<Answer, "value" | "text" | "by">): FilledForm {
+  if (by !== "person") return { ...form, state: "unanswered" };
+  const labels = value === null ? [] : [value].flat();
+  const field = form.fields[form.done];
+  if (!field) return { ...form, state: labels[0] === YES ? "accepted" : "declined" };
+  const isOwn = (label: string): boolean => labels[0] === label && !field.choices?.some((choice) => choice.label === label);
+  if (isOwn(DECLINE)) return { ...form, state: "declined" };
+  try {
+    const content = isOwn(LEAVE_OUT) ? form.content : { ...form.content, [field.name]: checked(field, valueOf(field, labels, text)) };
+    const done = form.done + 1;
+    return { ...form, content, done, problem: null, state: done === form.fields.length ? "accepted" : "open" };
+  } catch (error) {
+    return { ...form, problem: (error as Error).message };
+  }
+}

@@ -1,0 +1,76 @@
+import { type ContextShares, DEFAULT_SHARES } from "../turn/context-shares.ts";
+
+/** The most that the current message may have of what the system prompt leaves. Of a longer one the middle is left out. */
+const MESSAGE_SHARE = 0.75;
+/** How the share of history is divided. */
+const OF_HISTORY = { core_memory: 0.3, summary: 0.3, episodes: 0.16, passages: 0.24 } as const;
+
+/** Tokens that the parts of a prompt would have as a whole. `system` is never cut. */
+export interface PromptNeeds {
+  system: number;
+  instructions: number;
+  core_memory: number;
+  summary: number;
+  /** The current message. */
+  message: number;
+  /** The beginning of the answer that is continued. */
+  continued: number;
+  attachments: number;
+  episodes: number;
+  passages: number;
+  window: number;
+}
+
+/** What adding up loses of a whole number. */
+const ROUNDING = 1e-6;
+
+/** The most tokens of each. */
+export type PromptBudgets = PromptNeeds;
+
+/**
+ * Shares `room` out: each part gets what it needs, up to its weight's share, and what it does not need goes to the others by their weights.
+ * Together they never get more than `room`, and none gets less when `room` grows.
+ */
+export function shareOut<Name extends string>(
+  room: number,
+  parts: Readonly<Record<Name, { need: number; weight: number }>>,
+): Record<Name, number> {
+  const all = Object.entries(parts) as [Name, { need: number; weight: number }][];
+  const modest = all.toSorted(([, one], [, other]) => one.need / one.weight - other.need / other.weight);
+  let left = Math.max(0, room);
+  let weights = all.reduce((sum, [, { weight }]) => sum + weight, 0);
+  const given = modest.map(([name, { need, weight }]): [Name, number] => {
+    const part = Math.min(need, (left * weight) / weights);
+    left -= part;
+    weights -= weight;
+    return [name, Math.floor(part + ROUNDING)];
+  });
+  return Object.fromEntries(given) as Record<Name, number>;
+}
+
+/**
+ * How many tokens each part of a prompt of at most `limit` may have. When all fits, each has what it needs. What stays the same from turn to
+ * turn has its place first, and depends on nothing else but a message of more than that leaves: so the beginning of the prompt stays the
+ * same, too.
+ */
+export function promptBudgets(limit: number, needs: PromptNeeds, shares: ContextShares = DEFAULT_SHARES): PromptBudgets {
+  const ofPrompt = shares.system + shares.history + shares.recent;
+  const history = (part: keyof typeof OF_HISTORY): number => shares.history * OF_HISTORY[part];
+  const most = Math.max(0, limit - needs.system);
+  const message = Math.min(needs.message, most * MESSAGE_SHARE);
+  const firm = Math.max(0, (limit * (shares.system + shares.history)) / ofPrompt - needs.system);
+  const stableRoom = Math.min(firm, most - message, needs.instructions + needs.core_memory + needs.summary);
+  const stable = shareOut(stableRoom, {
+    instructions: { need: needs.instructions, weight: shares.system },
+    core_memory: { need: needs.core_memory, weight: history("core_memory") },
+    summary: { need: needs.summary, weight: history("summary") },
+  });
+  const changing = shareOut(most - message - stableRoom, {
+    continued: { need: needs.continued, weight: shares.recent },
+    attachments: { need: needs.attachments, weight: shares.recent },
+    episodes: { need: needs.episodes, weight: history("episodes") },
+    passages: { need: needs.passages, weight: history("passages") },
+    window: { need: needs.window, weight: shares.recent },
+  });
+  return { system: needs.system, message: Math.floor(message), ...stable, ...changing };
+}

@@ -1,0 +1,183 @@
+import type { Response } from "express";
+import { AppError } from "../../errors/app-error.ts";
+import { endWaiting } from "../../nodes/end-waiting.ts";
+import type { Owner } from "../../turn/owner.ts";
+import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
+import { makeTurnStore } from "../../stores/postgres/turns/turn-store.ts";
+import { estimateTokens } from "../../text/tokens.ts";
+import { shownArguments } from "../../text/tool-arguments.ts";
+import { CallerTool, type CallerTools } from "../../turn/caller-tools.ts";
+import type { Notice } from "../../turn/events.ts";
+import { type Picture, wordsWithPictures } from "../../turn/picture.ts";
+import type { GivenAnew } from "../../turn/resumed-turn.ts";
+import type { Stores } from "../parts/open-stores.ts";
+import type { Config } from "../settings/config.ts";
+import type { Turns } from "../turns/open-turn.ts";
+import { type GivenPicture, toGivenPicture } from "../turns/read-parts.ts";
+import { localSource, type TurnSource } from "../turns/turn-source.ts";
+import type { CompletionRequest } from "./completion-request.ts";
+
+const refuse = (field: string, problem: string): never => {
+  throw AppError.invalid([{ field, problem }]);
+};
+
+/** The names of the tools that may be called, and whether one must be. */
+function readChoice(choice: CompletionRequest["tool_choice"], known: readonly string[]): { names: readonly string[]; mustCall: boolean } {
+  if (choice === undefined || choice === null || choice === "auto") return { names: known, mustCall: false };
+  if (choice === "none") return { names: [], mustCall: false };
+  if (choice === "required") return { names: known, mustCall: true };
+  if (typeof choice === "string") return refuse("tool_choice", `"${choice.slice(0, 80)}" is none of auto, none and required`);
+  const { allowed_tools: allowed, function: named } = choice;
+  const names = allowed ? allowed.tools.map(({ function: one }) => one?.name ?? "") : [named?.name ?? ""];
+  const unknown = names.find((name) => !known.includes(name));
+  if (unknown !== undefined) refuse("tool_choice", `names the tool "${unknown.slice(0, 80)}", which is not among tools`);
+  return { names, mustCall: allowed ? allowed.mode === "required" : true };
+}
+
+type Tool = NonNullable<CompletionRequest["tools"]>[number];
+
+/** OpenAI's server runs it, or a client that is made for it. */
+const isOther = ({ type }: Tool): boolean => typeof type === "string" && type !== "function";
+
+/** That tools of a request are left out; none when all are functions. */
+export function leftOutNotices({ tools }: CompletionRequest): Notice[] {
+  const types = [...new Set((tools ?? []).filter(isOther).map(({ type }) => String(type).slice(0, 80)))];
+  if (types.length === 0) return [];
+  const message = `Only tools of type function are known here. Others of the request are left out: ${types.join(", ")}.`;
+  return [{ code: "tools_left_out", message }];
+}
+
+/** The tools of a request; null when the model is to call none. Throws AppError `invalid_request`. */
+export function readCallerTools({ tools, tool_choice: choice }: CompletionRequest): CallerTools | null {
+  const known = (tools ?? []).flatMap((tool, index) => {
+    if (isOther(tool)) return [];
+    const parsed = CallerTool.safeParse(tool);
+    return parsed.success ? parsed.data : refuse(`tools.${index}`, "must be of type function, with a name and a schema as parameters");
+  });
+  const { names, mustCall } = readChoice(
+    choice,
+    known.map(({ function: { name } }) => name),
+  );
+  if (mustCall && names.length === 0) refuse("tool_choice", "asks for a call, and there are no tools");
+  const allowed = known.filter(({ function: { name } }) => names.includes(name));
+  return allowed.length > 0 ? { tools: allowed, mustCall } : null;
+}
+
+/** The result of a call. `field`: where it stands in the request. */
+interface GivenResult {
+  callId: string;
+  output: string;
+  pictures: GivenPicture[];
+  field: string;
+}
+
+/** The results that a request ends with; null when it ends with something else. Throws AppError `invalid_request`. */
+export function readResults({ messages }: CompletionRequest): GivenResult[] | null {
+  const start = messages.findLastIndex(({ role }) => role !== "tool") + 1;
+  if (start === messages.length) return null;
+  const called = messages[start - 1]?.callIds ?? [];
+  const given = new Set<string>();
+  return messages.slice(start).map(({ tool_call_id: callId, text, images }, index) => {
+    const field = `messages.${start + index}.tool_call_id`;
+    if (!callId) return refuse(field, "is missing; say which call this is the result of");
+    const quoted = `"${callId.slice(0, 80)}"`;
+    if (given.has(callId)) refuse(field, `${quoted} has its result in a message before; send one for each call`);
+    if (called.length > 0 && !called.includes(callId))
+      refuse(field, `${quoted} is no call of the assistant's message before it, which are ${called.join(", ")}`);
+    given.add(callId);
+    const pictures = images.map(({ place, image_url }) =>
+      toGivenPicture(`messages.${start + index}.content.${place}.image_url`, image_url),
+    );
+    return { callId, output: wordsWithPictures(text, pictures.length), pictures, field };
+  });
+}
+
+/** The results that a request brings along before its message; none when other messages stand between. */
+function resultsBefore({ messages }: CompletionRequest): ReadonlyMap<string, string> {
+  const end = messages.findLastIndex(({ role }) => role !== "user") + 1;
+  const start = messages.slice(0, end).findLastIndex(({ role }) => role !== "tool") + 1;
+  return new Map(
+    messages.slice(start, end).flatMap(({ tool_call_id: id, text, images }) => (id ? [[id, wordsWithPictures(text, images.length)]] : [])),
+  );
+}
+
+/** Keeps the results that a request brings along with a message, and ends the turn that waits for them: the message is a turn of its own. */
+export async function keepResults(
+  { stores, config }: { stores: Pick<Stores, "database" | "questions" | "steps">; config: Config },
+  owner: Owner,
+  completion: CompletionRequest,
+): Promise<void> {
+  const results = resultsBefore(completion);
+  if (results.size === 0) return;
+  const { items } = await stores.questions.list(owner, { limit: 200, after: null });
+  const found = items.find(({ question }) => question.calls?.some(({ call_id: id }) => results.has(id)));
+  const closed = found && (await stores.questions.cancel(owner, found.turnId, config.TURN_LEASE_MS));
+  if (!closed) return;
+  const agent = closed.answered.question.agent;
+  const ended = closed.state.pending.flatMap(({ seq, id, name, arguments: given }): NewStep[] => {
+    const output = results.get(id);
+    if (output === undefined) return [];
+    return [
+      {
+        seq,
+        agent,
+        kind: "tool",
+        name,
+        callId: id,
+        arguments: shownArguments({ arguments: given }),
+        output,
+        tokens: estimateTokens(output),
+        ms: 0,
+      },
+    ];
+  });
+  await stores.steps.begin(closed, ended);
+  await endWaiting(makeTurnStore(stores.database), closed);
+}
+
+/** The turn of another leg: it goes on with the results. */
+export interface ResumedSource {
+  source: TurnSource;
+  /** From 2: how often the turn has been gone on with, and once more. */
+  leg: number;
+}
+
+/**
+ * Goes on with the turn that waits for these results, found by its calls. Throws AppError `invalid_request` when none does, or results are
+ * missing, and what `Turns.answer` throws.
+ */
+export async function answerCalls(
+  { stores, turns }: { stores: Pick<Stores, "database" | "questions" | "steps">; turns: Turns },
+  response: Response,
+  {
+    owner,
+    results,
+    isDetached,
+    ...reply
+  }: { owner: Owner; results: readonly GivenResult[]; pictures: Picture[]; givenAnew: GivenAnew; isDetached: boolean },
+): Promise<ResumedSource> {
+  const { items } = await stores.questions.list(owner, { limit: 200, after: null });
+  const callsOf = (question: (typeof items)[number]["question"]): string[] => (question.calls ?? []).map(({ call_id: id }) => id);
+  const countIn = (question: (typeof items)[number]["question"]): number =>
+    results.filter(({ callId }) => callsOf(question).includes(callId)).length;
+  const [found] = items
+    .filter(({ question }) => countIn(question) > 0)
+    .toSorted((one, other) => countIn(other.question) - countIn(one.question));
+  const [first] = results;
+  if (!found) {
+    const problem = `no turn waits for a result of the call "${first?.callId.slice(0, 80) ?? ""}": it has its result, or the chat has gone on without it`;
+    return refuse(first?.field ?? "messages", problem);
+  }
+  const { question, turnId } = found;
+  const asked = callsOf(question);
+  const missing = asked.filter((id) => !results.some(({ callId }) => callId === id));
+  if (missing.length > 0)
+    refuse(
+      "messages",
+      `lack the results of the calls ${missing.join(", ")}; send one for each call of the answer, all of them as the last messages`,
+    );
+  const given = results.filter(({ callId }) => asked.includes(callId)).map(({ callId, output }) => ({ call_id: callId, output }));
+  const { turn } = await turns.answer(owner, turnId, question.id, { results: given, ...reply });
+  turns.registry.attach(turnId, response, { cancels: !isDetached });
+  return { source: localSource(turn, false), leg: (turn.before?.legs ?? 0) + 1 };
+}

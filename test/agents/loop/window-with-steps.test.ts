@@ -1,0 +1,49 @@
+import { HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { expect, test } from "@jest/globals";
+import { groupByQuestion, withSteps } from "../../../agents/loop/window-with-steps.ts";
+import type { StepOfQuestion } from "../../../stores/postgres/agents/step-store.ts";
+
+const at = new Date();
+const step = (questionId: string, kind: "model" | "tool", seq: number, tokens = 0): StepOfQuestion => ({
+  ...{ questionId, turnId: questionId, seq, kind, agent: "helper", name: kind === "tool" ? "web_fetch" : "chat", arguments: {} },
+  ...{
+    callId: kind === "tool" ? `call ${questionId}` : null,
+    output: "a long page",
+    echo: null,
+    ok: true,
+    tokens,
+    startedAt: at,
+    endedAt: at,
+  },
+});
+const called = (questionId: string, tokens: number): StepOfQuestion[] => [
+  step(questionId, "model", 1),
+  step(questionId, "tool", 2, tokens),
+];
+
+function outputs(steps: readonly StepOfQuestion[], questionIds: readonly string[]): string[] {
+  const prompt = questionIds.map((id) => new HumanMessage({ id, content: id }));
+  const currentMessageId = questionIds.at(-1) ?? "";
+  const messages = withSteps(prompt, groupByQuestion(steps, questionIds), { currentMessageId, room: 1_000_000 });
+  return messages.filter((message) => message instanceof ToolMessage).map(({ text }) => text);
+}
+const WHOLE = "<tool_output>\n> a long page\n</tool_output>";
+const LEFT_OUT = "<tool_output>\n> [output of web_fetch left out, 70000 tokens]\n</tool_output>";
+
+test("the two turns before this one keep their outputs, whether they called tools or not", () => {
+  expect(outputs(called("first", 70_000), ["first", "second", "now"])).toEqual([WHOLE]);
+  expect(outputs(called("first", 70_000), ["first", "second", "third", "now"])).toEqual([LEFT_OUT]);
+});
+
+test("an answer that was stored with a thought is shown without it", () => {
+  const [answer, ...others] = called("first", 1);
+  const steps = answer ? [{ ...answer, output: "<think>Shall I look?</think>\n\nI look." }, ...others] : [];
+  const prompt = [new HumanMessage({ id: "first", content: "first" }), new HumanMessage("now")];
+  const shown = withSteps(prompt, groupByQuestion(steps, ["first", "now"]), { currentMessageId: "now", room: 1_000_000 });
+  expect(shown.map(({ text }) => text)).toEqual(["first", "I look.", WHOLE, "now"]);
+});
+
+test("an earlier attempt at this message is one of the two", () => {
+  const steps = [...called("first", 70_000), ...called("second", 1), ...called("now", 70_000)];
+  expect(outputs(steps, ["first", "second", "now"])).toEqual([LEFT_OUT, WHOLE, WHOLE]);
+});

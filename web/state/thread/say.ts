@@ -1,0 +1,17 @@
+import type { ChatRequest } from "../../api/types.ts";
+import { choices, choicesAsFields } from "./choices.ts";
+import { isOver } from "../turns/live-turn.ts";
+import { userId } from "../page/settings.ts";
+import { sessionId, turnsHere } from "./thread.ts";
+import { sendTurn } from "../turns/turns.ts";
+
+/** Whether the shown conversation is being answered, or waits for its user. */
+export const isBeingAnswered = (): boolean => turnsHere.value.some((turn) => !isOver(turn));
+
+/** Says something in the shown conversation, as the choices have it. */
+export function say(asked: Pick<ChatRequest, "message" | "edit_of" | "regenerate">): void {
+  const owner = userId.value;
+  if (owner === null) return;
+  const body = { user_id: owner, session_id: sessionId.value, on_disconnect: "continue", interactive: true } as const;
+  sendTurn({ kb_prefix: null, agent_type: null, ...body, ...asked, ...choicesAsFields(choices.value) });
+}
