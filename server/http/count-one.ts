@@ -1,4 +1,4 @@
-import type { RateLimiterMemory} from "rate-limiter-flexible";
+import type { RateLimiterMemory } from "rate-limiter-flexible";
 import { RateLimiterRes } from "rate-limiter-flexible";
 
 /** Also above the limit. */

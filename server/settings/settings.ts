@@ -100,9 +100,7 @@ const prompt = {
   KB_HANDLERS: z
     .string()
     .optional()
-    .describe(
-      "A file of JavaScript with handlers that answer for knowledge bases, like `./handlers.js`: see docs/memory.md. Unset: none.",
-    ),
+    .describe("A file of JavaScript with handlers that answer for knowledge bases, like `./handlers.js`: see docs/memory.md. Unset: none."),
   TIME_ZONE: timeZone.default("UTC").describe('The time zone in which "yesterday" and "last Tuesday" are understood.'),
   CONTEXT_TOKEN_BUDGET: wholeNumber(256)
     .optional()
