@@ -6,8 +6,7 @@ import { type DocumentLimits, HEADING_SEPARATOR } from "../parsing/document.ts";
 import { parseDocument } from "../parsing/parse-document.ts";
 import type { Chunk } from "../parsing/split-document.ts";
 import { indexSwitchedOff } from "../erase/erase-jobs.ts";
-import type { JobHandler, Remaining } from "../jobs/run-jobs.ts";
-import type { Queryable } from "../../stores/postgres/database/database.ts";
+import type { JobHandler } from "../jobs/run-jobs.ts";
 import type { Embedder } from "../../models/embedder.ts";
 import { knowledgeKey } from "../../stores/index-keys.ts";
 import { lexicalText } from "../../text/lexical-text.ts";
@@ -42,26 +41,29 @@ export function makeIngestDocument(parts: IndexChunksParts): JobHandler<IngestJo
       if (!(await indexChunks(documentId, document, signal))) await parts.chunks.publish({ tenantId, documentId });
     },
 
-    async giveUp(transaction, job, { code, message }) {
-      if (code === "overloaded") await parts.chunks.giveUp(transaction, job, message);
-    },
-
-    remaining: (transaction, job) => remainingOf(parts.chunks, transaction, job),
+    ...endOf(parts.chunks),
   };
 }
 
 /** The job waits for a process that has an index. */
-export function makeIngestWithoutIndex(chunks: Pick<ChunkStore, "lockAndCheck">): JobHandler<IngestJob> {
-  return {
-    step: () => Promise.reject(indexSwitchedOff()),
-    remaining: (transaction, job) => remainingOf(chunks, transaction, job),
-  };
+export function makeIngestWithoutIndex(chunks: EndingChunks): JobHandler<IngestJob> {
+  return { step: () => Promise.reject(indexSwitchedOff()), ...endOf(chunks) };
 }
 
-async function remainingOf(chunks: Pick<ChunkStore, "lockAndCheck">, transaction: Queryable, job: IngestJob): Promise<Remaining> {
-  const more = await chunks.lockAndCheck(transaction, job);
-  if (more === null) return "erased";
-  return more ? "more" : "nothing";
+type EndingChunks = Pick<ChunkStore, "lockAndCheck" | "giveUp">;
+
+/** With its job a document fails, until somebody has it read again. */
+function endOf(chunks: EndingChunks): Required<Pick<JobHandler<IngestJob>, "remaining" | "giveUp">> {
+  return {
+    async remaining(transaction, job) {
+      const more = await chunks.lockAndCheck(transaction, job);
+      if (more === null) return "erased";
+      return more ? "more" : "nothing";
+    },
+
+    giveUp: (transaction, job, { code, message }) =>
+      chunks.giveUp(transaction, job, code === "overloaded" ? message : `It was tried for a day. The last time: ${message}`),
+  };
 }
 
 async function storeChunks(

@@ -91,7 +91,6 @@ const planAfter = (retryAfterSeconds: number, age: number): RetryPlan => ({
 const UNENDED_BESIDE_OTHERS = 2;
 /** Two runs beside others and three alone. */
 const MOST_UNENDED = 5;
-const AN_HOUR_SECONDS = 60 * MINUTE_SECONDS;
 
 const runsAlone = ({ unended }: Pick<ClaimedJob, "unended">): boolean => unended >= UNENDED_BESIDE_OTHERS;
 const ageSeconds = ({ createdAt }: ClaimedJob): number => (Date.now() - createdAt.getTime()) / 1_000;
@@ -125,11 +124,12 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
     const condition = failure ? null : handlerOf(claimed).doneWhen?.(claimed.job);
     if (condition && (await queue.settleIf(claimed, condition))) return { outcome: "done" };
     return queue.transaction(async (transaction, jobs): Promise<Ended> => {
-      if (failure && claimed.isLast && !stopping) await handlerOf(claimed).giveUp?.(transaction, claimed.job, failure.error);
+      const dies = failure !== undefined && claimed.isLast && !stopping;
+      if (dies) await handlerOf(claimed).giveUp?.(transaction, claimed.job, failure.error);
       const remaining = await handlerOf(claimed).remaining(transaction, claimed.job, failure !== undefined);
       if (failure && remaining === "more") {
-        const { code, message } = failure.error;
-        if (!(await jobs.fail(claimed, { code, message }, failure.plan))) return { outcome: "lost" };
+        const why = { code: failure.error.code, message: failure.error.message };
+        if (!(await (dies ? jobs.bury(claimed, why) : jobs.fail(claimed, why, failure.plan)))) return { outcome: "lost" };
         return stopping ? { outcome: "handed_back" } : { outcome: "failed", error: failure.error };
       }
       if (!(await jobs.settle(claimed))) return { outcome: "lost" };
@@ -144,8 +144,8 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
 
   async function runOnce(claimed: ClaimedJob, signal: AbortSignal): Promise<Ended> {
     if (claimed.unended >= MOST_UNENDED) {
-      const message = `The job "${claimed.job.kind}" ran alone, and its process died or was held up, ${MOST_UNENDED - UNENDED_BESIDE_OTHERS} times. It is tried again, alone, in an hour.`;
-      return end(claimed, { error: new AppError("internal_error", message), plan: planAfter(AN_HOUR_SECONDS, ageSeconds(claimed)) });
+      const message = `The job "${claimed.job.kind}" ran alone, and its process died or was held up, ${MOST_UNENDED - UNENDED_BESIDE_OTHERS} times.${claimed.isLast ? "" : " It is tried again, alone, in an hour."}`;
+      return end(claimed, { error: new AppError("internal_error", message), plan: planAfter(60 * MINUTE_SECONDS, ageSeconds(claimed)) });
     }
     try {
       if (claimed.unended > 0 && !(await queue.keepUnended(claimed))) return { outcome: "lost" };

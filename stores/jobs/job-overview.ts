@@ -1,7 +1,7 @@
 import { type Database, type Queryable, queryRow } from "../postgres/database/database.ts";
 import type { OwnedConversation } from "../../turn/owner.ts";
 import { conversationJobKeys, type Job, type JobKind, ownerJobKey } from "./job.ts";
-import type { JobFailure } from "./job-queue.ts";
+import { DATA_ANEW, type JobFailure } from "./job-queue.ts";
 import { DEAD_LETTERS, makeBoss, QUEUE } from "../postgres/database/pg-boss.ts";
 
 /** `retrying` waits after a failed run; `dead` failed for good. */
@@ -87,8 +87,8 @@ function toFailure(output: Partial<JobFailure> | null): JobFailure {
   return { code: output?.code ?? "internal_error", message: output?.message ?? "The process that ran the job ended." };
 }
 
-/** Runs that never ended count no longer. */
-const BEGIN_ANEW = `update pgboss.job set data = data - 'unended' where name = '${DEAD_LETTERS}' and data ? 'unended'`;
+/** For those that pg-boss has made. */
+const BEGIN_ANEW = `update pgboss.job set data = ${DATA_ANEW} where name = '${DEAD_LETTERS}' and data <> ${DATA_ANEW}`;
 
 const REDRIVE_LIMIT = 1_000;
 

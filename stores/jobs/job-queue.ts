@@ -34,6 +34,8 @@ export interface JobTransaction {
   settle(claimed: ClaimedJob): Promise<boolean>;
   /** For another try; false when the claim is lost. */
   fail(claimed: ClaimedJob, failure: JobFailure, plan: RetryPlan): Promise<boolean>;
+  /** Makes a dead letter of it; false when the claim is lost. */
+  bury(claimed: ClaimedJob, failure: JobFailure): Promise<boolean>;
   /** Returns the number of jobs. */
   erase(conversation: OwnedConversation): Promise<number>;
   eraseOwner(owner: Owner): Promise<number>;
@@ -67,15 +69,19 @@ const ERASE_BATCH = 5_000;
 /** Later than the answer to the request. */
 const VACUUM_AFTER_SECONDS = 1;
 
-type StoredJob = Job & { unended?: number };
+/** `last`: its next failure is its end. pg-boss does not know that, so that no job dies without its handler. */
+type StoredJob = Job & { unended?: number; last?: boolean };
 
 const THIS_CLAIM = `name = '${QUEUE}' and id = $1 and retry_count = $2 and state = 'active'`;
-const KEEP_UNENDED = `update pgboss.job set data = data || jsonb_build_object('unended', $3::int) where ${THIS_CLAIM} returning id`;
+const KEEP = `update pgboss.job set data = data || $3::jsonb where ${THIS_CLAIM} returning id`;
+/** SQL: the data of a job for which neither earlier runs nor its age count. */
+export const DATA_ANEW = "data - array['unended', 'last']";
+const NO_MORE_TRIES = `update pgboss.job set retry_limit = 0, data = ${DATA_ANEW} where ${THIS_CLAIM}`;
 
 /** An output without our code comes from pg-boss: the process died. */
 function toClaimed(stored: JobWithMetadata<StoredJob>, claimedAt: number): ClaimedJob {
   const { id, retryCount, retryLimit, data, createdOn, output } = stored;
-  const { unended = 0, ...job } = data;
+  const { unended = 0, last = false, ...job } = data;
   const wasLeft = output !== null && output !== undefined && !("code" in output);
   return {
     id,
@@ -84,8 +90,14 @@ function toClaimed(stored: JobWithMetadata<StoredJob>, claimedAt: number): Claim
     claimedAt,
     createdAt: createdOn,
     unended: wasLeft ? unended + 1 : unended,
-    isLast: retryCount >= retryLimit,
+    isLast: last || retryCount >= retryLimit,
   };
+}
+
+/** False when the claim is lost. */
+async function keep(queryable: Queryable, { id, retryCount }: ClaimedJob, facts: Omit<StoredJob, keyof Job>): Promise<boolean> {
+  const values = [id, retryCount, JSON.stringify(facts)];
+  return (await queryable.query({ name: "job-keep", text: KEEP, values })).length > 0;
 }
 
 const SUPERVISE_SECONDS = 5;
@@ -107,6 +119,10 @@ export function makeJobQueue(database: Database): JobQueue {
     const db = (name?: string) => ({ db: toBossDatabase(transaction, name) });
     const erase = (name: string, text: string, values: StatementValue[]): Promise<{ counts: boolean }[]> =>
       transaction.query<{ counts: boolean }>({ name, text: `${text} ${COUNTS}`, values });
+    const fail = async ({ id, retryCount }: ClaimedJob, failure: JobFailure): Promise<boolean> => {
+      const { affected } = (await boss.fail(QUEUE, [{ id, retryCount }], failure, db("job-fail"))) as Affected;
+      return affected > 0;
+    };
     const countOf = (rows: { counts: boolean }[]): number => rows.filter(({ counts }) => counts).length;
     async function add(jobs: readonly Job[], startAfter = 0): Promise<void> {
       if (jobs.length === 0) return;
@@ -120,13 +136,16 @@ export function makeJobQueue(database: Database): JobQueue {
         const { affected } = (await boss.deleteJob(QUEUE, [{ id, retryCount }], db("job-settle"))) as Affected;
         return affected === 1;
       },
-      async fail({ id, retryCount }, failure, { retryAfterSeconds, isLast = false }) {
-        const { affected } = (await boss.fail(QUEUE, [{ id, retryCount }], failure, db("job-fail"))) as Affected;
-        if (affected === 0) return false;
-        if (retryAfterSeconds === undefined && !isLast) return true;
-        const startAfter = retryAfterSeconds === undefined ? {} : { startAfter: retryAfterSeconds };
-        await boss.update(QUEUE, undefined, { id, ...startAfter, ...(isLast ? { retryLimit: 0 } : {}), ...db() });
+      async fail(claimed, failure, { retryAfterSeconds, isLast = false }) {
+        if (isLast) await keep(transaction, claimed, { last: true });
+        if (!(await fail(claimed, failure))) return false;
+        if (retryAfterSeconds !== undefined)
+          await boss.update(QUEUE, undefined, { id: claimed.id, startAfter: retryAfterSeconds, ...db() });
         return true;
+      },
+      async bury(claimed, failure) {
+        await transaction.query({ name: "job-no-more-tries", text: NO_MORE_TRIES, values: [claimed.id, claimed.retryCount] });
+        return fail(claimed, failure);
       },
       erase: async ({ tenantId, userId, conversationId }) =>
         countOf(await erase("job-erase", ERASE_CONVERSATION, [tenantId, userId, conversationJobKeys(conversationId)])),
@@ -168,10 +187,7 @@ export function makeJobQueue(database: Database): JobQueue {
       return settled.length === 1;
     },
 
-    async keepUnended({ id, retryCount, unended }) {
-      const kept = await database.query({ name: "job-keep-unended", text: KEEP_UNENDED, values: [id, retryCount, unended] });
-      return kept.length > 0;
-    },
+    keepUnended: (claimed) => keep(database, claimed, { unended: claimed.unended }),
 
     async touch(claimed) {
       const held = claimed.map(({ id, retryCount }) => ({ id, retryCount }));

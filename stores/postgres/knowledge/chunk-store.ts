@@ -45,7 +45,7 @@ export interface ChunkStore {
   /** Stores the chunks and drops the source; false when the document is gone or already read. */
   saveChunks(document: OwnedDocument, chunks: readonly ChunkToStore[], headings?: string): Promise<boolean>;
   fail(document: OwnedDocument, reason: string): Promise<void>;
-  /** The same, but the source is kept, so that the document can be read again. */
+  /** The same of one that waits, but what there is of it is kept, so that it can be read again. */
   giveUp(transaction: Queryable, document: OwnedDocument, reason: string): Promise<void>;
   listUnindexed(document: OwnedDocument, indexName: string, limit: number): Promise<UnindexedChunk[]>;
   /** False when one is gone. */

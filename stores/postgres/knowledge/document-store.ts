@@ -22,10 +22,10 @@ export interface StoredDocument {
   id: string;
   title: string;
   status: DocumentStatus;
-  /** 0 while it is pending. */
+  /** 0 until it is read. */
   chunkCount: number;
   error: string | null;
-  /** It failed, and its source is kept. */
+  /** It failed, and its source or its pieces are kept. */
   canReadAgain: boolean;
   externalId: string | null;
   metadata: Record<string, unknown>;
@@ -55,7 +55,9 @@ export interface DocumentStore {
   remove(place: DocumentPlace, documentId: string): Promise<boolean>;
 }
 
-const COLUMNS = `id, title, status, chunk_count as "chunkCount", error, status = 'failed' and source is not null as "canReadAgain", external_id as "externalId", metadata, created_at as "createdAt"`;
+const CAN_READ_AGAIN = "status = 'failed' and (source is not null or chunk_count > 0)";
+
+const COLUMNS = `id, title, status, chunk_count as "chunkCount", error, ${CAN_READ_AGAIN} as "canReadAgain", external_id as "externalId", metadata, created_at as "createdAt"`;
 
 const ADD = `
 insert into knowledge_documents (id, tenant_id, prefix, external_id, title, content_type, metadata, status, source, created_at, updated_at)
@@ -70,7 +72,7 @@ returning id`;
 
 const READ_AGAIN = `
 update knowledge_documents set status = 'pending', error = null, updated_at = clock_timestamp()
-where tenant_id = $1 and prefix = $2 and id = $3 and status = 'failed' and source is not null returning id`;
+where tenant_id = $1 and prefix = $2 and id = $3 and ${CAN_READ_AGAIN} returning id`;
 
 const LIST = `
 select ${COLUMNS} from knowledge_documents

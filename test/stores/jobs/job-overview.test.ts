@@ -66,7 +66,7 @@ describeOnBothDatabases("the overview of jobs", (open) => {
       const claimed = await at.claimOnly();
       await at.fail(claimed, { retryAfterSeconds: 0 });
       await at.fail(await at.claimOnly(), { retryAfterSeconds: 0, isLast: true });
-      await at.fail(await at.claimOnly(), {}, failure);
+      await at.bury(await at.claimOnly(), failure);
       await at.kill(second);
       const [newest, oldest, ...others] = await at.overview.listDead(10, null);
       expect(others).toEqual([]);
@@ -160,7 +160,7 @@ describeOnBothDatabases("the overview of jobs", (open) => {
       await at.add(job);
       expect(await at.overview.pending(job)).toBe(1);
       await at.fail(await at.claimOnly(), { retryAfterSeconds: 0, isLast: true });
-      await at.fail(await at.claimOnly(), {});
+      await at.bury(await at.claimOnly());
       expect(await deadIds()).toEqual([job.conversationId]);
     });
 

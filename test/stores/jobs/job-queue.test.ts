@@ -168,13 +168,15 @@ describeOnBothDatabases("the job queue", (open) => {
       expect(performance.now() - began).toBeGreaterThan(atLeastMs);
     });
 
-    test("with isLast gives one more try, whose failure makes a dead letter with its error", async () => {
+    test("with isLast makes the next try the last one, after which the job is buried with its error", async () => {
       const job = sampleJob();
       const failure = { code: "model_refused", message: "No." };
       await at.add(job);
       await at.fail(await at.claimOnly(), { retryAfterSeconds: 0, isLast: true });
       expect(await at.overview.listDead(10, null)).toEqual([]);
-      await at.fail(await at.claimOnly(), {}, failure);
+      const last = await at.claimOnly();
+      expect(last).toMatchObject({ job, isLast: true });
+      await at.bury(last, failure);
       expect(await at.overview.listDead(10, null)).toMatchObject([{ job, attempts: 2, failure }]);
       expect(await at.queue.claim(100)).toEqual([]);
       expect(await at.overview.pending(job)).toBe(0);

@@ -28,6 +28,9 @@ export const settleJob = (queue: JobQueue, claimed: ClaimedJob): Promise<boolean
 export const failJob = (queue: JobQueue, claimed: ClaimedJob, plan: RetryPlan, failure = SAMPLE_FAILURE): Promise<boolean> =>
   queue.transaction((_transaction, jobs) => jobs.fail(claimed, failure, plan));
 
+export const buryJob = (queue: JobQueue, claimed: ClaimedJob, failure = SAMPLE_FAILURE): Promise<boolean> =>
+  queue.transaction((_transaction, jobs) => jobs.bury(claimed, failure));
+
 /** Claims the only job that is due. */
 export async function claimOnly(queue: JobQueue): Promise<ClaimedJob> {
   const [claimed, ...others] = await queue.claim(100);
@@ -40,7 +43,7 @@ export async function killJobs(queue: JobQueue, jobs: Job[], failure = SAMPLE_FA
   for (const job of jobs) {
     await addJobs(queue, job);
     await failJob(queue, await claimOnly(queue), { retryAfterSeconds: 0, isLast: true });
-    await failJob(queue, await claimOnly(queue), {}, failure);
+    await buryJob(queue, await claimOnly(queue), failure);
   }
 }
 
@@ -79,6 +82,7 @@ export function useJobs(open: () => Promise<Database>) {
     claimOnly: () => claimOnly(opened.queue),
     settle: (claimed: ClaimedJob) => settleJob(opened.queue, claimed),
     fail: (claimed: ClaimedJob, plan: RetryPlan, failure?: JobFailure) => failJob(opened.queue, claimed, plan, failure),
+    bury: (claimed: ClaimedJob, failure?: JobFailure) => buryJob(opened.queue, claimed, failure),
     kill: (...jobs: Job[]) => killJobs(opened.queue, jobs),
   });
 }
