@@ -105,9 +105,14 @@ where tenant_id = $1 and user_id = $2
   and ($8::text[] = '{}' or lower(coalesce(title, ${beginningSql("asc", "role = 'user'")}, '')) like all ($8))
 order by created_at desc, id desc limit $5`;
 
-const inScope = (name: "id" | "session_id"): string =>
-  `from conversations where ${name} = $1 and tenant_id = $2 and ($3::text is null or user_id = $3)`;
-const OF_SCOPE = inScope("id");
+const IN_SCOPE = "tenant_id = $2 and ($3::text is null or user_id = $3)";
+const OF_SCOPE = `from conversations where id = $1 and ${IN_SCOPE}`;
+
+/** SQL: the conversation of an id ($1), else the oldest of a session ($4), in a scope ($2 and $3). */
+export const namedSql = (columns: string): string => `
+with of_id as materialized (select ${columns} ${OF_SCOPE})
+select * from of_id
+union all (select ${columns} from conversations where session_id = $4 and ${IN_SCOPE} and not exists (select from of_id) order by created_at limit 1)`;
 
 const RENAME = "update conversations set session_id = $4, metadata = $5 where id = $1 and tenant_id = $2 and user_id = $3";
 
@@ -135,12 +140,8 @@ export function makeConversationStore(database: Database): ConversationStore {
   async function one<Row>(name: string, text: string, values: (string | null)[]): Promise<Row | null> {
     return (await database.query<Row>({ name, text, values }))[0] ?? null;
   }
-  async function findNamed(scope: OwnerScope, { id, sessionId }: { id: string; sessionId: string }): Promise<StoredConversation | null> {
-    const { tenantId, userId } = scope;
-    const found = await one<StoredConversation>("conversation-find", `select ${CONVERSATION} ${OF_SCOPE}`, [id, tenantId, userId]);
-    const ofSession = `select ${CONVERSATION} ${inScope("session_id")} order by created_at limit 1`;
-    return found ?? one("conversation-find-session", ofSession, [sessionId, tenantId, userId]);
-  }
+  const findNamed: ConversationStore["findNamed"] = ({ tenantId, userId }, { id, sessionId }) =>
+    one("conversation-find", namedSql(CONVERSATION), [id, tenantId, userId, sessionId]);
   return {
     async create(owner, { id, sessionId, metadata }) {
       const values = [...ownedValues({ ...owner, conversationId: id }), ownerLock(owner), sessionId, storableJson(metadata)];

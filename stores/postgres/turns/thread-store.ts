@@ -3,7 +3,7 @@ import type { OwnedConversation, OwnerScope } from "../../../turn/owner.ts";
 import { fromJson, openQuestion, type QuestionJson } from "./question-rows.ts";
 import type { Database, StatementValue } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
-import { CHOSEN_ID, sessionOfChosen } from "../conversations/conversation-store.ts";
+import { CHOSEN_ID, sessionOfChosen, namedSql } from "../conversations/conversation-store.ts";
 
 /** A turn runs, or waits for an answer, or the newest one has failed, or nothing of this. */
 export type ThreadStatus = "busy" | "interrupted" | "error" | "idle";
@@ -102,12 +102,7 @@ export function makeThreadStore(database: Database): ThreadStore {
 
   return {
     async find({ tenantId, userId }, id) {
-      const findBy = (name: string, column: string, value: string) => {
-        const text = `select ${THREAD} from conversations where ${column} = $1 and tenant_id = $2 and ($3::text is null or user_id = $3) limit 1`;
-        return list(name, text, [value, tenantId, userId]);
-      };
-      const [found] = await findBy("thread-find", "id", id);
-      return found ?? (await findBy("thread-find-chosen", "session_id", sessionOfChosen(id)))[0] ?? null;
+      return (await list("thread-find", namedSql(THREAD), [id, tenantId, userId, sessionOfChosen(id)]))[0] ?? null;
     },
 
     search(scope, filter, { by, order, limit, offset }) {

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
-import { makeIngestDocument, makeIngestWithoutIndex } from "../../../memory/knowledge/ingest-document.ts";
+import { makeIngestDocument, makeIngestWithoutIndex } from "../../../memory/documents/ingest-document.ts";
 import type { DocumentLimits } from "../../../memory/parsing/document.ts";
 import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";

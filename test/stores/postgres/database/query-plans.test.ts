@@ -3,7 +3,9 @@ import pg from "pg";
 import { v7 as uuidv7 } from "uuid";
 import type { Database, Statement, StatementValue } from "../../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
+import { makeConversationStore } from "../../../../stores/postgres/conversations/conversation-store.ts";
 import { makeMessageStore } from "../../../../stores/postgres/conversations/message-store.ts";
+import { makeThreadStore } from "../../../../stores/postgres/turns/thread-store.ts";
 import { makeSummaryStore } from "../../../../stores/postgres/memory/summary-store.ts";
 import { makeWindowStore } from "../../../../stores/postgres/turns/window-store.ts";
 import { useTestPostgres } from "../../../support/databases/databases.ts";
@@ -193,5 +195,32 @@ describe(`statements over conversations of ${LENGTH} messages among others on re
   test("the window of a conversation without a summary is read in two pages, the second by its own statement", async () => {
     const names = (await statementsOf(loadWindow("uncovered", 6))).map(({ name }) => name);
     expect(names).toEqual(["window-newest", "window-older"]);
+  });
+});
+
+describe("the look-up of a thread whose id its client has chosen, by a key of the tenant, among 50,000 conversations", () => {
+  const database = useTestPostgres();
+  const [scope, chosen] = [{ tenantId: "tenant", userId: null }, uuidv7()];
+  beforeAll(async () => {
+    const columns = "id, tenant_id, user_id, session_id, last_message_at, created_at, updated_at";
+    const row = "gen_random_uuid(), 'tenant', 'user ' || n % 5000, case n when 1 then $1 else 'session ' || n end, now(), now(), now()";
+    const text = `insert into conversations (${columns}) select ${row} from generate_series(1, 50000) n`;
+    await database.query({ text, values: [`thread:${chosen}`] });
+    await database.query({ text: "analyze conversations" });
+  });
+
+  test.each<[string, (on: Database) => Promise<{ sessionId: string } | null>]>([
+    ["a conversation", (on) => makeConversationStore(on).find(scope, chosen)],
+    ["a thread", (on) => makeThreadStore(on).find(scope, chosen)],
+  ])("as %s is one statement that goes by an index", async (_name, find) => {
+    const { database: recorded, statements } = recordStatements(database);
+    expect(await find(recorded)).toMatchObject({ sessionId: `thread:${chosen}` });
+    expect(statements).toHaveLength(1);
+    for (const mode of ["custom", "generic"] as const) {
+      const nodes = await explainStatement(database, statements[0] as Statement, mode);
+      const scans = nodes.filter((node) => node["Relation Name"] === "conversations");
+      expect(scans.length).toBeGreaterThan(0);
+      expect(scans.filter((node) => node["Node Type"].includes("Seq") || rowsReadBy(node) > 2)).toEqual([]);
+    }
   });
 });
