@@ -55,9 +55,29 @@ export function fittingPage<Item>(items: readonly Item[], bytesOf: (item: Item) 
   return end < 0 ? [...items] : items.slice(0, end);
 }
 
-/** Takes one row more than the limit. */
-export function toPage<Item extends Cursor>(rows: Item[], limit: number): Page<Item> {
+/** Takes one row more than the limit. `nextOf`: how the list goes on behind a row. */
+export function cutPage<Item>(rows: readonly Item[], limit: number, nextOf: (last: Item) => string): Page<Item> {
   const items = fittingPage(rows.slice(0, limit));
   const last = items.at(-1);
-  return { items, next: rows.length > items.length && last ? encodeCursor(last) : null };
+  return { items, next: rows.length > items.length && last ? nextOf(last) : null };
+}
+
+/** The same, of a list ordered by `(created_at, id)`. */
+export function toPage<Item extends Cursor>(rows: readonly Item[], limit: number): Page<Item> {
+  return cutPage(rows, limit, encodeCursor);
+}
+
+/** Of a list that is read whole, what comes behind the cursor and fits. */
+export function pageBehind<Item extends Cursor>(all: readonly Item[], after: Cursor | null): Page<Item> {
+  return toPage(after ? all.filter((item) => isBehind(item, after)) : all, Infinity);
+}
+
+/** The same by name, of a list in any order. */
+export function pageByName<Item>(all: readonly Item[], nameOf: (item: Item) => string, after = ""): Page<Item> {
+  const behind = all.filter((item) => nameOf(item) > after);
+  return cutPage(
+    behind.toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)),
+    Infinity,
+    nameOf,
+  );
 }

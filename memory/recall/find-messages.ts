@@ -1,7 +1,7 @@
 import { MAX } from "uuid";
 import type { FoundMessage, MessageStore } from "../../stores/postgres/conversations/message-store.ts";
 import type { Owner } from "../../turn/owner.ts";
-import { type Cursor, encodeCursor, type Page, type PageRequest } from "../../stores/page.ts";
+import { type Cursor, encodeCursor, type Page, type PageRequest, fittingPage } from "../../stores/page.ts";
 import { ownerKey } from "../../stores/index-keys.ts";
 import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchHit } from "../../stores/search/contract/search-index.ts";
@@ -43,20 +43,18 @@ export function makeFindMessages({ index, messages }: FindMessagesParts) {
     const opened = await index.open(await index.name());
     const key = ownerKey(owner.tenantId, owner.userId);
     const found: { message: FoundMessage; place: Cursor }[] = [];
-    let before: Cursor = after ?? { createdAt: END_OF_TIME, id: MAX };
-    for (let search = 0; search < MOST_SEARCHES; search++) {
+    let before: Cursor | null = after ?? { createdAt: END_OF_TIME, id: MAX };
+    for (let search = 0; search < MOST_SEARCHES && before && found.length <= limit; search++) {
       const hits = await opened.listByWords(key, words, before, limit + 1);
       const best = await loadHits(owner, hits, words);
       found.push(
         ...hits.flatMap(({ id, createdAt }) => (best.has(id) ? { message: best.get(id) as FoundMessage, place: { createdAt, id } } : [])),
       );
       const last = hits.at(-1);
-      if (found.length > limit) break;
-      if (!last || hits.length <= limit) return { items: found.map(({ message }) => message), next: null };
-      before = { createdAt: last.createdAt, id: last.id };
+      before = last && hits.length > limit ? { createdAt: last.createdAt, id: last.id } : null;
     }
-    const page = found.slice(0, limit);
-    const end = found.length > limit ? page.at(-1)?.place : before;
+    const page = fittingPage(found.slice(0, limit));
+    const end = page.length < found.length ? page.at(-1)?.place : before;
     return { items: page.map(({ message }) => message), next: end ? encodeCursor(end) : null };
   };
 }

@@ -2,7 +2,7 @@ import { z } from "zod";
 import { validate as isUuid } from "uuid";
 import querystring, { type ParsedUrlQuery } from "node:querystring";
 import { AppError, type Problem } from "../../errors/app-error.ts";
-import { decodeCursor, type PageRequest } from "../../stores/page.ts";
+import { type Cursor, decodeCursor, type PageRequest } from "../../stores/page.ts";
 import { isTooDeep, MAX_LEVELS } from "../../text/nesting.ts";
 import { LONGEST_INSTRUCTIONS } from "../../turn/context.ts";
 
@@ -127,9 +127,16 @@ export const pageQuery = {
   after: z.string("must be given once").optional().describe("The `next` of the page before."),
 };
 export const PageQuery = z.object(pageQuery);
+/** Of a list whose pages end only where they are too large. */
+export const AfterQuery = z.object({ after: pageQuery.after });
 
 export function toPageRequest({ limit, after }: { limit: number; after?: string | undefined }): PageRequest {
   return { limit, after: after === undefined ? null : decodeCursor(after) };
+}
+
+/** The cursor of an `AfterQuery`. */
+export function parseAfter(query: unknown): Cursor | null {
+  return toPageRequest({ ...parseRequest(AfterQuery, query), limit: Infinity }).after;
 }
 
 export const DryRunQuery = z.object({

@@ -6,6 +6,7 @@ import type { ConversationGraph } from "../../graph/build-graph.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/operation.ts";
 import { givenMetadata, parseRequest, storableText } from "../http/parse-request.ts";
 import { Assistant, GRAPH_ID } from "./assistants.ts";
+import { fitAnswer } from "./fit-answer.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
 import { RunContext } from "./run-request.ts";
 import { bodySelection, pickFields } from "./select-fields.ts";
@@ -133,13 +134,13 @@ export function assistantRoutes(
   return makeRouter(assistantOperations, {
     async searchAssistants(request, response) {
       const asked = parseRequest(AssistantSearch, request.body);
-      const { limit: most, offset: from, sort_by: by, sort_order: order } = asked;
+      const { limit: most, offset: start, sort_by: by, sort_order: order, select } = asked;
+      const from = start ?? 0;
       const found = await listFiltered(tenantOf(response), asked);
       const field = by ?? "name";
       found.sort((one, other) => (one[field] < other[field] ? -1 : one[field] > other[field] ? 1 : 0) * (order === "desc" ? -1 : 1));
-      const end = (from ?? 0) + (most ?? 10);
-      if (end < found.length) response.set("x-pagination-next", String(end));
-      response.json(found.slice(from ?? 0, end).map((assistant) => pickFields(assistant, asked.select)));
+      const page = found.slice(from, from + (most ?? 10)).map((assistant) => pickFields(assistant, select));
+      response.json(fitAnswer(response, page, from, found.length));
     },
     async countAssistants(request, response) {
       const asked = parseRequest(AssistantFilter, request.body);
@@ -160,18 +161,17 @@ export function assistantRoutes(
     listSubgraphs: sendSubgraphs,
     listSubgraphsOf: sendSubgraphs,
     async listAssistantVersions(request, response) {
-      const { limit: most, offset: from } = parseRequest(VersionsRequest, request.body);
+      const { limit: most, offset: start } = parseRequest(VersionsRequest, request.body);
+      const from = start ?? 0;
       const tenantId = tenantOf(response);
       const found = await assistants.find(tenantId, String(request.params["assistant_id"]));
       if (found.metadata.tier === "system") return void response.json([found]);
-      const page = { limit: Math.min((from ?? 0) + (most ?? 10), 1_000), before: null };
-      const versions = (await stores.agents.versions(tenantId, found.name, page)).slice(from ?? 0);
-      response.json(
-        versions.map(({ version, spec, updatedAt }) => {
-          const at = updatedAt.toISOString();
-          return { ...found, version, description: spec?.description ?? found.description, created_at: at, updated_at: at };
-        }),
-      );
+      const page = { limit: Math.min(from + (most ?? 10), 1_000), before: null };
+      const versions = (await stores.agents.versions(tenantId, found.name, page)).slice(from).map(({ version, spec, updatedAt }) => {
+        const at = updatedAt.toISOString();
+        return { ...found, version, description: spec?.description ?? found.description, created_at: at, updated_at: at };
+      });
+      response.json(fitAnswer(response, versions, from));
     },
   });
 }

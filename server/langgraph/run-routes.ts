@@ -10,6 +10,7 @@ import { cancelTurn, type FoundTurn, findTurn, sourceOf } from "../turns/find-tu
 import { makeAnswerRun } from "./answer-run.ts";
 import type { RegisteredTurn } from "../turns/turn-registry.ts";
 import type { LangGraphParts, LangGraphRouteParts } from "./langgraph-parts.ts";
+import { fitAnswer } from "./fit-answer.ts";
 import { isServedMode, STREAM_MODES, type StreamMode } from "./run-frames.ts";
 import { modesOf, RunBody } from "./run-request.ts";
 import { pickFields, querySelection } from "./select-fields.ts";
@@ -174,7 +175,8 @@ export function runRoutes(parts: LangGraphRouteParts, { threads, states, checkpo
       const { status, select, ...page } = parseRequest(ListQuery, request.query);
       const thread = await threads.ofRequest(request, response);
       const found = await runs.list(conversationOf(response, thread), { ...page, sessionId: thread.sessionId, status });
-      response.json(found.map((run) => pickFields(run, select)));
+      const shown = found.map((run) => pickFields(run, select));
+      response.json(fitAnswer(response, shown, page.offset));
     },
     async getRun(request, response) {
       const { thread, found } = await findRun(request, response);

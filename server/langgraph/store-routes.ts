@@ -1,7 +1,6 @@
 import type { Request, Response, Router } from "express";
 import { z } from "zod";
 import { MemoryStore } from "../../memory/store/memory-store.ts";
-import { fittingPage } from "../../stores/page.ts";
 import { isTooDeep } from "../../text/nesting.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { Config } from "../settings/config.ts";
@@ -10,6 +9,7 @@ import type { Memory } from "../parts/open-memory.ts";
 import { jsonBody, makeRouter, operationGroup, route, time } from "../http/operation.ts";
 import { parseRequest, storableText, TOO_DEEP } from "../http/parse-request.ts";
 import { holding, limit, offset } from "./assistant-routes.ts";
+import { fitAnswer } from "./fit-answer.ts";
 import { notOffered } from "./run-request.ts";
 
 const label = storableText.max(200);
@@ -153,9 +153,7 @@ export function storeRoutes({
       const { namespace_prefix: namespacePrefix, filter, limit: most, offset: from, query } = parseRequest(ItemSearch, request.body);
       const asked = { limit: most ?? 10, offset: from ?? 0, ...(filter ? { filter } : {}), ...(query ? { query } : {}) };
       const [items = []] = await storeFor(response).batch([{ namespacePrefix, ...asked }]);
-      const shown = fittingPage(items.map(toShown));
-      if (shown.length < items.length) response.set("x-pagination-next", String(asked.offset + shown.length));
-      response.json({ items: shown });
+      response.json({ items: fitAnswer(response, items.map(toShown), asked.offset) });
     },
     async listNamespaces(request, response) {
       const { prefix, suffix, max_depth: maxDepth, limit: most, offset: from } = parseRequest(NamespaceSearch, request.body);

@@ -6,6 +6,7 @@ import { combineObservers } from "../../observe/observer.ts";
 import type { OpenAIParts } from "./openai-parts.ts";
 import type { Config } from "../settings/config.ts";
 import type { ReadLargeJson } from "../http/read-body.ts";
+import { fittingPage } from "../../stores/page.ts";
 import { requireJson } from "../http/read-body.ts";
 import { callerOf } from "../auth/caller.ts";
 import { abortSignalOnClose } from "../http/event-stream.ts";
@@ -51,6 +52,7 @@ export const openaiOperations = operationGroup({
       errors: [...START_ERRORS, ...MODEL_ERRORS, "not_found", "turn_cancelled", "turn_superseded"],
     }),
     listModels: route("GET /v1/models", "The service as a model, one for each knowledge base and agent, and those of MODELS", {
+      details: "As many as fit into 4 MiB. `GET /v1/models/{id}` and turns know the others, too.",
       answer: OpenAIModelList,
     }),
     getModel: route("GET /v1/models/*id", "One of them", { params: { id: z.string() }, answer: OpenAIModel, errors: ["not_found"] }),
@@ -113,7 +115,8 @@ export function openaiRoutes(parts: OpenAIParts): Router {
 
   return makeRouter(openaiOperations, {
     async listModels(_request, response) {
-      response.json({ object: "list", data: (await offered.list(callerOf(response).tenantId)).map(({ shown }) => shown) });
+      const all = await offered.list(callerOf(response).tenantId);
+      response.json({ object: "list", data: fittingPage(all.map(({ shown }) => shown)) });
     },
     async getModel(request, response) {
       const id = [request.params["id"]].flat().join("/");

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { unknownModel } from "../../../agents/catalog/load-agent-files.ts";
 import { unknownTools, unmetNames } from "../../../agents/catalog/unknown-names.ts";
 import { AppError, type Problem } from "../../../errors/app-error.ts";
-import { fittingPage } from "../../../stores/page.ts";
+import { cutPage, pageByName } from "../../../stores/page.ts";
 import { Agent, AGENT_NAME, AgentSpec, ASSISTANT } from "../../../turn/agent.ts";
 import { requireWholeTenant, tenantOf } from "../../auth/caller.ts";
 import type { Stores } from "../../parts/open-stores.ts";
@@ -11,7 +11,7 @@ import type { Agents } from "../../parts/open-agents.ts";
 import type { Models } from "../../parts/open-models.ts";
 import type { Mcp } from "../../parts/open-mcp.ts";
 import { jsonAnswer, jsonBody, makeRouter, next, operationGroup, route, time } from "../../http/operation.ts";
-import { DryRunQuery, isDryRun, parseRequest, wholeNumberField } from "../../http/parse-request.ts";
+import { DryRunQuery, isDryRun, parseRequest, wholeNumberField, AfterQuery } from "../../http/parse-request.ts";
 
 /** Switches an agent of the system off for this tenant. */
 const Disabled = z.strictObject({ disabled: z.literal(true) });
@@ -22,7 +22,7 @@ const ListedAgent = Agent.extend({
   version: z.int().nullable().describe("Null for an agent of the system."),
 });
 const PutAgent = ListedAgent.extend({ warnings: z.array(z.object({ field: z.string(), problem: z.string() })) });
-const AgentList = z.object({ agents: z.array(ListedAgent), next: z.null() });
+const AgentList = z.object({ agents: z.array(ListedAgent), next });
 const AgentVersions = z.object({
   versions: z.array(z.object({ version: z.int(), agent: AgentSpec.nullable().describe("Null: disabled."), created_at: time })),
   next,
@@ -39,7 +39,7 @@ export const agentOperations = operationGroup({
   tag: "agents",
   schemas: { AgentBody, AgentSpec, ListedAgent, PutAgent, AgentList, AgentVersions, DeletedAgent },
   routes: {
-    listAgents: route("GET /api/v1/agents", "All agents, by name", { answer: AgentList }),
+    listAgents: route("GET /api/v1/agents", "All agents, by name", { query: AfterQuery, answer: AgentList }),
     getAgent: route("GET /api/v1/agents/:name", "One agent", { params, answer: ListedAgent, errors: ["not_found"] }),
     putAgent: route("PUT /api/v1/agents/:name", "Makes an agent, changes it, or disables one of the system", {
       params,
@@ -107,7 +107,7 @@ export function agentRoutes({
       const shown = spec ?? agents.system.find((agent) => agent.name === name); // a disabled one is shown as the system has it
       return shown ? [{ ...shown, name, tier: "tenant" as const, disabled: spec === null, version }] : [];
     });
-    return [BUILT_IN, ...ofSystem, ...ofTenant].sort((one, other) => (one.name < other.name ? -1 : 1));
+    return [BUILT_IN, ...ofSystem, ...ofTenant];
   }
 
   async function findListed(tenantId: string, name: string): Promise<Listed> {
@@ -146,8 +146,10 @@ export function agentRoutes({
   }
 
   return makeRouter(agentOperations, {
-    async listAgents(_request, response) {
-      response.json({ agents: await listAll(tenantOf(response)), next: null });
+    async listAgents(request, response) {
+      const { after } = parseRequest(AfterQuery, request.query);
+      const { items, next } = pageByName(await listAll(tenantOf(response)), ({ name }) => name, after);
+      response.json({ agents: items, next });
     },
     async getAgent(request, response) {
       response.json(await findListed(tenantOf(response), nameOf(request)));
@@ -193,11 +195,8 @@ export function agentRoutes({
       const { limit, after } = parseRequest(VersionsQuery, request.query);
       const found = await stores.agents.versions(tenantOf(response), name, { limit: limit + 1, before: after ?? null });
       if (found.length === 0 && after === undefined) throw noSuchAgent(name);
-      const shown = fittingPage(found.slice(0, limit));
-      response.json({
-        versions: shown.map(({ version, spec, updatedAt }) => ({ version, agent: spec, created_at: updatedAt })),
-        next: shown.length < found.length ? String(shown.at(-1)?.version) : null,
-      });
+      const { items, next } = cutPage(found, limit, ({ version }) => String(version));
+      response.json({ versions: items.map(({ version, spec, updatedAt }) => ({ version, agent: spec, created_at: updatedAt })), next });
     },
   });
 }

@@ -6,9 +6,10 @@ import { AgentTier } from "../../../turn/agent.ts";
 import { requireWholeTenant, tenantOf } from "../../auth/caller.ts";
 import type { Stores } from "../../parts/open-stores.ts";
 import type { Agents } from "../../parts/open-agents.ts";
-import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../../http/operation.ts";
-import { DryRunQuery, isDryRun, parseRequest, storableText } from "../../http/parse-request.ts";
+import { jsonAnswer, jsonBody, makeRouter, operationGroup, route, next } from "../../http/operation.ts";
+import { DryRunQuery, isDryRun, parseRequest, storableText, AfterQuery } from "../../http/parse-request.ts";
 import { readJson, requireJson } from "../../http/read-body.ts";
+import { pageByName } from "../../../stores/page.ts";
 
 /** Switches a skill of the system off for this tenant. */
 const Disabled = z.strictObject({ disabled: z.literal(true) });
@@ -26,7 +27,7 @@ const ListedSkill = z.object({
   disabled: z.boolean().describe("Of the system, and switched off for this tenant."),
 });
 const Skill = ListedSkill.extend({ files: z.record(z.string(), z.string()) });
-const SkillList = z.object({ skills: z.array(ListedSkill), next: z.null() });
+const SkillList = z.object({ skills: z.array(ListedSkill), next });
 const DeletedSkill = z.object({ deleted: z.boolean() });
 
 const params = { name: z.string().regex(SKILL_NAME).describe("The name of a skill.") };
@@ -35,7 +36,7 @@ export const skillOperations = operationGroup({
   tag: "agents",
   schemas: { SkillBody, ListedSkill, Skill, SkillList, DeletedSkill },
   routes: {
-    listSkills: route("GET /api/v1/skills", "All skills, by name", { answer: SkillList }),
+    listSkills: route("GET /api/v1/skills", "All skills, by name", { query: AfterQuery, answer: SkillList }),
     getSkill: route("GET /api/v1/skills/:name", "One skill with its files", { params, answer: Skill, errors: ["not_found"] }),
     putSkill: route("PUT /api/v1/skills/:name", "Makes a skill, changes it, or disables one of the system", {
       params,
@@ -72,8 +73,7 @@ export function skillRoutes({ stores, agents: { systemSkills } }: { stores: Pick
       return shown === undefined ? [] : [{ name, tier: "tenant" as const, description: shown, disabled: description === null }];
     });
     const others = systemSkills.filter(({ name }) => !names.has(name));
-    const all = [...listed, ...others.map(({ name, tier, description }) => ({ name, tier, description, disabled: false }))];
-    return all.sort((one, other) => (one.name < other.name ? -1 : 1));
+    return [...listed, ...others.map(({ name, tier, description }) => ({ name, tier, description, disabled: false }))];
   }
 
   async function findSkill(tenantId: string, name: string): Promise<z.infer<typeof Skill>> {
@@ -84,8 +84,10 @@ export function skillRoutes({ stores, agents: { systemSkills } }: { stores: Pick
   }
 
   return makeRouter(skillOperations, {
-    async listSkills(_request, response) {
-      response.json({ skills: await listAll(tenantOf(response)), next: null });
+    async listSkills(request, response) {
+      const { after } = parseRequest(AfterQuery, request.query);
+      const { items, next } = pageByName(await listAll(tenantOf(response)), ({ name }) => name, after);
+      response.json({ skills: items, next });
     },
     async getSkill(request, response) {
       response.json(await findSkill(tenantOf(response), nameOf(request)));

@@ -5,8 +5,9 @@ import { callerOf } from "../../auth/caller.ts";
 import { findConversation } from "../conversations/conversation-routes.ts";
 import type { Stores } from "../../parts/open-stores.ts";
 import { makeRouter, next, operationGroup, route, time } from "../../http/operation.ts";
-import { parseRequest, parseUuid, wholeNumberField } from "../../http/parse-request.ts";
+import { parseRequest, parseUuid, wholeNumberField, AfterQuery } from "../../http/parse-request.ts";
 import { toTurnStep, TurnStep } from "../../turns/turn-step.ts";
+import { pageByName } from "../../../stores/page.ts";
 
 const StepList = z.object({ steps: z.array(TurnStep), next });
 const StepsQuery = z.object({
@@ -24,6 +25,7 @@ const ConversationAgents = z.object({
       state_description: z.string().nullable(),
     }),
   ),
+  next,
 });
 
 export const stepOperations = operationGroup({
@@ -36,6 +38,7 @@ export const stepOperations = operationGroup({
       errors: ["not_found"],
     }),
     listConversationAgents: route("GET /api/v1/conversations/:id/agents", "The agents with tools that took part in a conversation", {
+      query: AfterQuery,
       answer: ConversationAgents,
       errors: ["not_found"],
     }),
@@ -56,12 +59,14 @@ export function stepRoutes({ stores }: { stores: Pick<Stores, "conversations" | 
     },
     async listConversationAgents(request, response) {
       const conversation = await findConversation(stores.conversations, request, response);
-      const agents = await stores.steps.agents(conversation);
+      const { after } = parseRequest(AfterQuery, request.query);
+      const { items, next } = pageByName(await stores.steps.agents(conversation), ({ agent }) => agent, after);
       response.json({
-        agents: agents.map(({ agent, interactionCount, lastInteractionType, lastInteractionAt, stateDescription }) => {
+        agents: items.map(({ agent, interactionCount, lastInteractionType, lastInteractionAt, stateDescription }) => {
           const last = { last_interaction_type: lastInteractionType, last_interaction_at: lastInteractionAt };
           return { agent, interaction_count: interactionCount, ...last, state_description: stateDescription };
         }),
+        next,
       });
     },
   });

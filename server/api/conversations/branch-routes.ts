@@ -4,8 +4,9 @@ import type { StoredBranch } from "../../../stores/postgres/turns/branch-store.t
 import { ERASED, sendEraseReceipt } from "../erase-receipt.ts";
 import type { Stores } from "../../parts/open-stores.ts";
 import type { Memory } from "../../parts/open-memory.ts";
-import { jsonAnswer, jsonBody, makeRouter, operationGroup, route, time } from "../../http/operation.ts";
-import { callerId, parseRequest, parseUuid, uuidField } from "../../http/parse-request.ts";
+import { jsonAnswer, jsonBody, makeRouter, operationGroup, route, time, next, type Sent } from "../../http/operation.ts";
+import { callerId, parseRequest, parseUuid, uuidField, AfterQuery, parseAfter } from "../../http/parse-request.ts";
+import { type Cursor, pageBehind } from "../../../stores/page.ts";
 import { findConversation } from "./conversation-routes.ts";
 
 const Branch = z.object({
@@ -30,7 +31,7 @@ const ForkBody = z.strictObject(
   { error: (issue) => (issue.code === "invalid_type" ? "must be a JSON object with session_id" : undefined) },
 );
 const Forked = z.object({ conversation_id: z.uuid() });
-export const BranchList = z.object({ branches: z.array(Branch) });
+export const BranchList = z.object({ branches: z.array(Branch), next });
 const BranchBody = z
   .strictObject(
     {
@@ -52,6 +53,7 @@ export const branchOperations = operationGroup({
   schemas: { BranchList, Branch, BranchBody, ForkBody, Forked },
   routes: {
     listBranches: route("GET /api/v1/conversations/:id/branches", "The branches of a conversation, oldest first", {
+      query: AfterQuery,
       answer: BranchList,
       errors: ["not_found"],
     }),
@@ -79,7 +81,7 @@ export const branchOperations = operationGroup({
   },
 });
 
-export const toBranch = ({ id, parentId, forkMessageId, origin, label, messageCount, createdAt, updatedAt, isActive }: StoredBranch) => ({
+const toBranch = ({ id, parentId, forkMessageId, origin, label, messageCount, createdAt, updatedAt, isActive }: StoredBranch) => ({
   id,
   parent_id: parentId,
   fork_message_id: forkMessageId,
@@ -91,18 +93,23 @@ export const toBranch = ({ id, parentId, forkMessageId, origin, label, messageCo
   active: isActive,
 });
 
+export function toBranches(all: readonly StoredBranch[], after: Cursor | null = null): Sent<z.output<typeof BranchList>> {
+  const { items, next } = pageBehind(all, after);
+  return { branches: items.map(toBranch), next };
+}
+
 export function branchRoutes({ stores, memory }: { stores: Pick<Stores, "branches" | "conversations" | "forks">; memory: Memory }): Router {
   const { branches, conversations } = stores;
   return makeRouter(branchOperations, {
     async listBranches(request, response) {
-      const conversation = await findConversation(conversations, request, response);
-      response.json({ branches: (await branches.list(conversation)).map(toBranch) });
+      const after = parseAfter(request.query);
+      response.json(toBranches(await branches.list(await findConversation(conversations, request, response)), after));
     },
     async activateBranch(request, response) {
       const { branch_id: branchId, message_id: messageId = "" } = parseRequest(BranchBody, request.body);
       const conversation = await findConversation(conversations, request, response);
       await branches.activate(conversation, branchId ?? (await branches.findBranchOf(conversation, messageId)));
-      response.json({ branches: (await branches.list(conversation)).map(toBranch) });
+      response.json(toBranches(await branches.list(conversation)));
     },
     async deleteBranch(request, response) {
       const { children } = parseRequest(DeletionQuery, request.query);

@@ -3,9 +3,10 @@ import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
 import type { Snapshot as StoredSnapshot } from "../../../stores/postgres/turns/snapshot-store.ts";
 import type { Stores } from "../../parts/open-stores.ts";
-import { jsonAnswer, jsonBody, makeRouter, operationGroup, route, time } from "../../http/operation.ts";
-import { parseRequest, parseUuid, storableText } from "../../http/parse-request.ts";
-import { BranchList, toBranch } from "./branch-routes.ts";
+import { jsonAnswer, jsonBody, makeRouter, operationGroup, route, time, next } from "../../http/operation.ts";
+import { parseRequest, parseUuid, storableText, AfterQuery, parseAfter } from "../../http/parse-request.ts";
+import { BranchList, toBranches } from "./branch-routes.ts";
+import { pageBehind } from "../../../stores/page.ts";
 import { findConversation } from "./conversation-routes.ts";
 
 const MAX_LABEL_CHARACTERS = 200;
@@ -17,7 +18,7 @@ const Snapshot = z.object({
   label: z.string(),
   created_at: time,
 });
-const SnapshotList = z.object({ snapshots: z.array(Snapshot) });
+const SnapshotList = z.object({ snapshots: z.array(Snapshot), next });
 const SnapshotBody = z.strictObject(
   {
     label: storableText
@@ -40,6 +41,7 @@ export const snapshotOperations = operationGroup({
       errors: ["not_found"],
     }),
     listSnapshots: route("GET /api/v1/conversations/:id/snapshots", "The snapshots of a conversation, oldest first", {
+      query: AfterQuery,
       answer: SnapshotList,
       errors: ["not_found"],
     }),
@@ -69,8 +71,10 @@ export function snapshotRoutes({ stores }: { stores: Pick<Stores, "branches" | "
       response.status(201).json(toSnapshot(await snapshots.add(conversation, label)));
     },
     async listSnapshots(request, response) {
-      const conversation = await findConversation(conversations, request, response);
-      response.json({ snapshots: (await snapshots.list(conversation)).map(toSnapshot) });
+      const after = parseAfter(request.query);
+      const all = await snapshots.list(await findConversation(conversations, request, response));
+      const { items, next } = pageBehind(all, after);
+      response.json({ snapshots: items.map(toSnapshot), next });
     },
     async deleteSnapshot(request, response) {
       const id = parseUuid("snapshot id", request.params["snapshot"]);
@@ -82,7 +86,7 @@ export function snapshotRoutes({ stores }: { stores: Pick<Stores, "branches" | "
       const id = parseUuid("snapshot id", request.params["snapshot"]);
       const conversation = await findConversation(conversations, request, response);
       await snapshots.restore(conversation, id);
-      response.json({ branches: (await branches.list(conversation)).map(toBranch) });
+      response.json(toBranches(await branches.list(conversation)));
     },
   });
 }

@@ -8,6 +8,7 @@ import type { Stores } from "../../parts/open-stores.ts";
 import type { Memory } from "../../parts/open-memory.ts";
 import { limitBody, readJson } from "../../http/read-body.ts";
 import { requireWholeTenant } from "../../auth/caller.ts";
+import { cutPage } from "../../../stores/page.ts";
 import {
   externalId,
   metadata,
@@ -39,7 +40,7 @@ const Document = z.object({
   status: z.enum(["pending", "indexed", "failed"]),
   chunk_count: z.int(),
   error: z.string().nullable(),
-  can_read_again: z.boolean().describe("It was not read in time, and its file is kept."),
+  can_read_again: z.boolean().describe("Its job gave up, and its file or its pieces are kept."),
   external_id: z.string().nullable(),
   metadata: z.record(z.string(), z.unknown()),
   created_at: time,
@@ -114,7 +115,7 @@ export const documentOperations = operationGroup({
         errors: ["not_found"],
       },
     ),
-    readDocumentAgain: route("POST /api/v1/knowledge/:kb/documents/:document/read", "Reads a document again that was not read in time", {
+    readDocumentAgain: route("POST /api/v1/knowledge/:kb/documents/:document/read", "Reads a document again whose job gave up", {
       details: "One that is read or waits stays as it is.",
       params,
       answers: { 202: jsonAnswer(Document, "Taken; `status` in the list tells when it is indexed.") },
@@ -220,9 +221,8 @@ export function documentRoutes({
       const { limit, after = -1 } = parseRequest(PassagesQuery, request.query);
       if (!(await documents.find(place, documentId))) throw noSuchDocument(documentId, place);
       const passages = await chunks.listOf(place, documentId, after, limit + 1);
-      const shown = passages.slice(0, limit);
-      const last = passages.length > limit ? shown.at(-1) : undefined;
-      response.json({ passages: shown.map(toPassage), next: last ? String(last.position) : null });
+      const { items, next } = cutPage(passages, limit, ({ position }) => String(position));
+      response.json({ passages: items.map(toPassage), next });
     },
     readDocumentAgain: [
       requireWholeTenant,

@@ -7,9 +7,10 @@ import { AgentType } from "../../../turn/state.ts";
 import type { Stores } from "../../parts/open-stores.ts";
 import { readJson, requireJson } from "../../http/read-body.ts";
 import { requireWholeTenant, tenantOf } from "../../auth/caller.ts";
-import { instructionsText, parseRequest, storableText } from "../../http/parse-request.ts";
+import { instructionsText, parseRequest, storableText, AfterQuery } from "../../http/parse-request.ts";
 import { GENERAL } from "../../../turn/route-decision.ts";
-import { makeRouter, operationGroup, route, jsonBody, jsonAnswer } from "../../http/operation.ts";
+import { makeRouter, operationGroup, route, jsonBody, jsonAnswer, next } from "../../http/operation.ts";
+import { pageByName } from "../../../stores/page.ts";
 
 export const PREFIX = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const MAX_DESCRIPTION_CHARACTERS = 2_000;
@@ -48,7 +49,7 @@ const KnowledgeBase = z.object({
   worker: AgentType.optional(),
   instructions: z.string().optional(),
 });
-const KnowledgeList = z.object({ knowledge: z.array(KnowledgeBase) });
+const KnowledgeList = z.object({ knowledge: z.array(KnowledgeBase), next });
 
 export const DeletedDocuments = z.object({ deleted: z.object({ documents: z.int() }) });
 
@@ -58,7 +59,7 @@ export const knowledgeOperations = operationGroup({
   tag: "knowledge",
   schemas: { KnowledgeBody, KnowledgeBase, KnowledgeList, DeletedDocuments },
   routes: {
-    listKnowledgeBases: route("GET /api/v1/knowledge", "All knowledge bases", { answer: KnowledgeList }),
+    listKnowledgeBases: route("GET /api/v1/knowledge", "All knowledge bases, by name", { query: AfterQuery, answer: KnowledgeList }),
     getKnowledgeBase: route("GET /api/v1/knowledge/:kb", "One knowledge base", { params, answer: KnowledgeBase, errors: ["not_found"] }),
     putKnowledgeBase: route("PUT /api/v1/knowledge/:kb", "Makes a knowledge base, or changes it", {
       params,
@@ -95,8 +96,11 @@ const MAX_BASE_BYTES = 400 * 1024;
 
 export function knowledgeRoutes({ stores: { knowledgeBases } }: { stores: Pick<Stores, "knowledgeBases"> }): Router {
   return makeRouter(knowledgeOperations, {
-    async listKnowledgeBases(_request, response) {
-      response.json({ knowledge: (await knowledgeBases.list(tenantOf(response))).map(toBase) });
+    async listKnowledgeBases(request, response) {
+      const { after } = parseRequest(AfterQuery, request.query);
+      const all = (await knowledgeBases.list(tenantOf(response))).map(toBase);
+      const { items, next } = pageByName(all, ({ kb_prefix: prefix }) => prefix, after);
+      response.json({ knowledge: items, next });
     },
     async getKnowledgeBase(request, response) {
       response.json(toBase(await loadBase(knowledgeBases, placeOf(request, response))));

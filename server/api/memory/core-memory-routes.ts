@@ -9,6 +9,7 @@ import type { Stores } from "../../parts/open-stores.ts";
 import type { Memory } from "../../parts/open-memory.ts";
 import { pageQuery, parseRequest, storableText, toPageRequest, uuidField, wholeNumberField, callerId } from "../../http/parse-request.ts";
 import { makeRouter, operationGroup, route, jsonAnswer, jsonBody, time, next } from "../../http/operation.ts";
+import { cutPage } from "../../../stores/page.ts";
 
 export const SectionBody = z.strictObject({
   content: storableText
@@ -198,9 +199,9 @@ export function coreMemoryRoutes({ stores, memory }: { stores: Pick<Stores, "cor
       const { limit, after } = parseRequest(HistoryQuery, request.query);
       const section = nameOf(request);
       const versions = await coreMemory.history(ownerOf(request, response), section, { limit: limit + 1, before: after ?? null });
-      const shown = versions.slice(0, limit);
+      const { items, next } = cutPage(versions, limit, ({ version }) => String(version));
       response.json({
-        versions: shown.map(({ version, content, updatedBy, createdAt, conversationId, triggerMessageId }) => ({
+        versions: items.map(({ version, content, updatedBy, createdAt, conversationId, triggerMessageId }) => ({
           version,
           content,
           updated_by: updatedBy,
@@ -208,7 +209,7 @@ export function coreMemoryRoutes({ stores, memory }: { stores: Pick<Stores, "cor
           conversation_id: conversationId,
           trigger_message_id: triggerMessageId,
         })),
-        next: versions.length > limit ? String(shown.at(-1)?.version) : null,
+        next,
       });
     },
     async revertSection(request, response) {

@@ -7,15 +7,16 @@ import type { Config } from "../../settings/config.ts";
 import type { Memory } from "../../parts/open-memory.ts";
 import type { Stores } from "../../parts/open-stores.ts";
 import { parseRequest, parseUuid, storableText, wholeNumberField, callerId } from "../../http/parse-request.ts";
-import { makeRouter, operationGroup, route, type Sent, time } from "../../http/operation.ts";
+import { makeRouter, operationGroup, route, type Sent, time, next } from "../../http/operation.ts";
 import type { RecallRequest } from "../../../memory/recall/recall-episodes.ts";
 import type { OwnedConversation } from "../../../turn/owner.ts";
-import { fittingPage, MOST_PAGE_BYTES } from "../../../stores/page.ts";
+import { cutPage } from "../../../stores/page.ts";
 import type { Neighbour } from "../../../memory/recall/neighbours.ts";
 import { civilDay, startOfDay } from "../../../text/days.ts";
 import { EpisodeType, Layer } from "../../../turn/state.ts";
 
 const MAX_QUERY_CHARACTERS = 4_000;
+const MOST_EPISODES = 100;
 /** A person waits longer than a turn: this many times MEMORY_READ_TIMEOUT_MS. */
 const PATIENCE = 5;
 
@@ -37,7 +38,8 @@ const EpisodesQuery = z.object({
     .refine((text) => text.trim() !== "", "is blank; say what to look for")
     .refine((text) => text.length <= MAX_QUERY_CHARACTERS, `has more than ${MAX_QUERY_CHARACTERS} characters`)
     .meta({ minLength: 1, maxLength: MAX_QUERY_CHARACTERS }),
-  limit: wholeNumberField(1, 100).default(10),
+  limit: wholeNumberField(1, MOST_EPISODES).default(10).describe("Of all pages together."),
+  after: wholeNumberField(0, MOST_EPISODES).default(0).describe("The `next` of the page before."),
   conversation_id: z.string("must be given once").optional().describe("Searches this conversation alone, unless `scope` says otherwise."),
   episode_type: z
     .enum(EpisodeType.options, `must be one of ${EpisodeType.options.join(", ")}`)
@@ -80,6 +82,7 @@ const EpisodeList = z.object({
     }),
   ),
   degraded: z.array(Layer),
+  next,
 });
 
 export const episodeOperations = operationGroup({
@@ -87,7 +90,6 @@ export const episodeOperations = operationGroup({
   schemas: { EpisodeList },
   routes: {
     findEpisodes: route("GET /api/v1/users/:id/episodes", "A user's earlier exchanges, ranked exactly as a turn would recall them", {
-      details: `The best ones, as many as fit into ${MOST_PAGE_BYTES} bytes.`,
       params: { id: callerId },
       query: EpisodesQuery,
       answer: EpisodeList,
@@ -120,7 +122,7 @@ export function episodeRoutes({ config, memory, stores }: { config: Config; memo
   return makeRouter(episodeOperations, {
     async findEpisodes(request, response) {
       const owner = { tenantId: tenantOf(response), userId: userInPath(request, response) };
-      const { query: question, limit, conversation_id, scope, episode_type, ...span } = parseRequest(EpisodesQuery, request.query);
+      const { query: question, limit, after, conversation_id, scope, episode_type, ...span } = parseRequest(EpisodesQuery, request.query);
       const { TIME_ZONE: timeZone } = config;
       const [from, until] = [momentOf(span.from, timeZone), momentOf(span.to, timeZone, { isEnd: true })];
       if (from && until && from >= until) throw AppError.invalid([{ field: "to", problem: `"${span.to}" is before "${span.from}"` }]);
@@ -141,8 +143,9 @@ export function episodeRoutes({ config, memory, stores }: { config: Config; memo
         limit,
         signal,
       });
+      const { items, next } = cutPage(episodes.slice(after), limit, (last) => String(episodes.indexOf(last) + 1));
       response.json({
-        episodes: fittingPage(episodes).map((episode) => ({
+        episodes: items.map((episode) => ({
           ...toExchange(episode),
           score: episode.score,
           similarity: episode.similarity,
@@ -152,6 +155,7 @@ export function episodeRoutes({ config, memory, stores }: { config: Config; memo
           neighbours: episode.neighbours.map(toExchange),
         })),
         degraded: degraded ? ["episodic"] : [],
+        next,
       });
     },
   });

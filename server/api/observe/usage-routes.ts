@@ -8,6 +8,7 @@ import { tenantOf, withCallersUser } from "../../auth/caller.ts";
 import type { Stores } from "../../parts/open-stores.ts";
 import { makeRouter, next, operationGroup, route } from "../../http/operation.ts";
 import { callerId, pageQuery, parseRequest } from "../../http/parse-request.ts";
+import { cutPage } from "../../../stores/page.ts";
 
 const KEYS = ["user", "model", "day"] as const satisfies UsageKey[];
 const DAY_MS = 86_400_000;
@@ -125,12 +126,8 @@ export function usageRoutes({ stores: { usage } }: { stores: Pick<Stores, "usage
       const { from = toDay(Date.parse(to) - (DEFAULT_DAYS - 1) * DAY_MS) } = query;
       const after = query.after === undefined ? null : decode(by, query.after);
       const found = await usage.list({ tenantId: tenantOf(response), by, from, to, userId, after, limit });
-      const last = found[limit - 1];
-      response.json({
-        ...{ by, from, to },
-        usage: found.slice(0, limit).map((one) => toUsage(by, one)),
-        next: found.length > limit && last ? encode(by, last.key) : null,
-      });
+      const { items, next } = cutPage(found, limit, ({ key }) => encode(by, key));
+      response.json({ ...{ by, from, to }, usage: items.map((one) => toUsage(by, one)), next });
     },
   });
 }
