@@ -1,16 +1,20 @@
-import { describe, expect, test } from "@jest/globals";
+import { afterEach, describe, expect, test } from "@jest/globals";
 import { useGraphWithModel } from "../support/services/graph-with-model.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
+/** What a refused statement counts stays: a sequence is not rolled back. */
 const FULL = `
+create sequence refused;
 create function refuse_as_full() returns trigger language plpgsql as
-$$ begin raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$;
+$$ begin perform nextval('refused'); raise exception 'could not extend file: No space left on device' using errcode = 'disk_full'; end $$;
 create trigger full_disk before insert on messages for each row when (new.role = 'assistant') execute function refuse_as_full()`;
 
 describe("a turn whose answer has no room on the disk", () => {
   const opened = useGraphWithModel({ storeMs: 500 });
   const fill = () => opened.database.query({ text: FULL });
-  const makeRoom = () => opened.database.query({ text: "drop function refuse_as_full cascade" });
+  const makeRoom = () => opened.database.query({ text: "drop function if exists refuse_as_full cascade; drop sequence if exists refused" });
+  const isRefused = async () => (await opened.database.query({ text: "select from refused where is_called" })).length > 0;
+  afterEach(makeRoom);
   const answersOf = async (talk: ReturnType<typeof opened.makeTalk>): Promise<string[]> =>
     (await talk.stored()).filter(({ role }) => role === "assistant").map(({ content }) => content);
 
@@ -32,8 +36,7 @@ describe("a turn whose answer has no room on the disk", () => {
     const talk = opened.makeTalk(opened.makeGraph({ storeMs: 60_000 }));
     await fill();
     const turn = talk.start("Hello!");
-    await turn.accepted;
-    await waitUntil("the answer is said", () => opened.server.seen.length === 1);
+    await waitUntil("the answer is refused", isRefused);
     await makeRoom();
     expect(await turn.ended).toMatchObject({ status: "done", content: { answer: "Hi there." } });
     expect(await answersOf(talk)).toEqual(["Hi there."]);
