@@ -112,13 +112,18 @@ describePage("the list of conversations", startOfflineService, (on) => {
     await page.locator(".conversation-title", { hasText: "lighthouse" }).waitFor();
   });
 
-  test("one that is made elsewhere is there when somebody comes back to the page", async () => {
-    const tested = await on.open();
-    const { page } = tested;
+  test("one that is made elsewhere is there when somebody comes back to the page, and after a while", async () => {
+    const { page } = await on.open();
+    await page.clock.install();
+    await page.reload();
     await page.getByText(t.none).waitFor();
+    await page.clock.pauseAt(Date.now() + 60_000);
     await say("From another device", "elsewhere");
     await page.evaluate("dispatchEvent(new Event('focus'))");
     await page.getByRole("link", { name: /From another device/ }).waitFor();
+    await say("From a third one", "elsewhere again");
+    await page.clock.fastForward(60_000);
+    await page.getByRole("link", { name: /From a third one/ }).waitFor();
   });
 
   test("an unknown conversation is said to be unknown, and the next message begins a new one", async () => {

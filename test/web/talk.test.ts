@@ -124,6 +124,22 @@ describePage("talking on the page", startModelService, (on) => {
     expect(await tested.page.getByText(texts.inspector.noPassages).count()).toBe(0);
   });
 
+  test("calls every layer that was away unavailable, and none of them empty", async () => {
+    const tested = await on.open();
+    await tested.say("What do you know?");
+    await tested.settled();
+    const degraded = ["core_memory", "summary", "episodic", "knowledge"];
+    await tested.page.route(/\/api\/v1\/turns\/[^/]+$/, async (route) => {
+      const response = await route.fetch();
+      await route.fulfill({ response, json: { ...((await response.json()) as object), degraded } });
+    });
+    await tested.press(texts.chat.inspect, tested.answer);
+    const { unavailable, noSections, noSummary, noEpisodes, noPassages } = texts.inspector;
+    await tested.page.getByText(unavailable).first().waitFor();
+    expect(await tested.page.getByText(unavailable).count()).toBe(degraded.length);
+    for (const empty of [noSections, noSummary, noEpisodes, noPassages]) expect(await tested.page.getByText(empty).count()).toBe(0);
+  });
+
   test("takes a conversation up in another one while the first is still answered", async () => {
     on.model.answer(({ messages }) => ({ tokens: [`re ${messages.at(-1)?.content ?? ""}`], firstTokenMs: 1_000 }));
     const tested = await on.open();
