@@ -40,7 +40,7 @@ describePage("what is chosen for a conversation", startModelService, (on) => {
     await shows(tested, `poet · ${texts.chat.none}`);
   });
 
-  test("Temporary begins a conversation of its own, and is told by what is stored, also in another tab", async () => {
+  test("Temporary begins a conversation of its own, and is told by what is stored, also in another tab and for an edited question", async () => {
     on.model.answer({ tokens: ["Yes."] });
     const tested = await on.open();
     const kept = async (): Promise<unknown[][]> => {
@@ -67,6 +67,14 @@ describePage("what is chosen for a conversation", startModelService, (on) => {
     const other = await on.open();
     await other.follow(/Forget this/);
     await shows(other, texts.chat.temporary);
+    const question = other.page.locator("article.from-user").last();
+    await other.press(texts.branches.edit, question);
+    const field = question.getByRole("textbox", { name: texts.branches.edit });
+    await field.fill("Forget that");
+    await field.press("Enter");
+    await question.getByText("Forget that", { exact: true }).waitFor();
+    await other.settled();
+    expect((await kept())[0]).toEqual([["Forget that", false]]);
     await (await openOptions(other)).getByLabel(texts.chat.temporary).uncheck();
     await shows(other, "");
     await waitUntil("a fresh thread", async () => (await other.page.locator("article").count()) === 0);

@@ -44,6 +44,16 @@ describe("pictures in the input of a run, by LangGraph's client", () => {
     expect(seen()).toContain(pngUrl(5, 3));
   });
 
+  test("are shown again when their question got no answer and is asked once more", async () => {
+    opened.model.answer({ status: 400 });
+    await client().runs.wait(threadId, "assistant", { input: input(text("Who is it?"), image(pngUrl(6, 3))), raiseError: false });
+    opened.model.answer({ tokens: ["A dog."] });
+    opened.model.seen.length = 0;
+    await client().runs.wait(threadId, "assistant", { input: null, checkpointId: threadId });
+    expect(seen()).toContain(pngUrl(6, 3));
+    expect((await client().threads.getState<StateValues>(threadId)).values.messages.map(({ type }) => type)).toEqual(["human", "ai"]);
+  });
+
   test.each<[string, object]>([
     ["that holds no picture", image("data:image/png;base64,AAAA")],
     ["without an address", { type: "image" }],
