@@ -47,6 +47,8 @@ export interface TurnInput {
   store?: boolean;
   /** Facts of the request that are kept with the turn's outcome. Default: none. */
   asked?: Record<string, unknown> | null;
+  /** What the caller named of agent, model and the like: both messages keep it. Default: nothing. */
+  chosen?: Record<string, string> | null;
   /** Somebody can be asked, and the turn may end with `waiting`. Default false: every question is answered at once as if nobody did. */
   interactive?: boolean;
   /** `stepping`: the turn waits before every step, a call of the model or of a tool; go with `interactive`. Default `normal`. */

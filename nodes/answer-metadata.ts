@@ -39,6 +39,7 @@ export function answerMetadata(state: ConversationState): Record<string, unknown
     citations: withEarlier(continued?.citations ?? [], citationsOf(answer, receipt?.passages ?? [])),
     episodes: receipt?.episodes ?? [],
     core_memory: receipt?.core_memory ?? [],
+    ...(state.chosen ? { chosen: state.chosen } : {}),
     ...(state.remember === false ? NOT_REMEMBERED : {}),
     ...(cut ? { cut } : {}),
     ...(error ? { error: error.code } : {}),

@@ -40,7 +40,7 @@ export function makeHistory(parts: HistoryParts): Node {
   const line = makeKeyedQueue();
 
   return async function history(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { tenantId, userId, sessionId, message, pictures, continues, editOf, regenerate, behind, again, remember } = state;
+    const { tenantId, userId, sessionId, message, pictures, continues, editOf, regenerate, behind, again, remember, chosen } = state;
     const { context } = runtime;
     const turnId = context?.turnId ?? uuidv7();
     const owner = { tenantId, userId };
@@ -61,6 +61,7 @@ export function makeHistory(parts: HistoryParts): Node {
       behind: behind ?? undefined,
       again: again ?? undefined,
       remember,
+      chosen,
     };
     if (!state.store && isTakingBack(toBegin)) throw AppError.invalid([{ field: "store", problem: "a turn on a new branch is stored" }]);
     const options = { onBusy: context?.onBusy ?? "refuse", signal: context?.signal, window: { atLeast: historyWindow, useSummary } };

@@ -25,6 +25,7 @@ const GIVEN = [
   "remember",
   "store",
   "asked",
+  "chosen",
   "interactive",
   "execution",
   "stopsBefore",

@@ -176,6 +176,7 @@ export const ConversationState = new StateSchema({
   remember: z.boolean().default(true), // caller: false for a turn that leaves no memory
   store: z.boolean().default(true), // caller: false for a turn whose messages are deleted at its end
   asked: z.record(z.string(), z.unknown()).nullable().default(null), // caller: of its request, to be kept with its outcome
+  chosen: z.record(z.string(), z.string()).nullable().default(null), // caller: what it named of agent, model and the like, to be kept with both messages
   debug: z.boolean().default(false), // caller
   interactive: z.boolean().default(false), // caller: somebody can be asked, and the turn may wait for the answer
   execution: z.enum(["normal", "stepping"]).default("normal"), // caller: stepping stops before every step, for people who look

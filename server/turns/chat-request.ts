@@ -148,6 +148,13 @@ export function parseChatBody(
   return { body: parseChatRequest({ ...(body as object), message: words }, MAX_MESSAGE_CHARS, pictures.length > 0), pictures };
 }
 
+/** What the caller has named instead of leaving it to the service; null: nothing. */
+export function whatIsChosen({ agent, model, kb_prefix, agent_type, execution }: ChatRequest): Record<string, string> | null {
+  const fields = Object.entries({ agent, model, kb_prefix, agent_type, execution: execution === "normal" ? null : execution });
+  const named = fields.filter((field): field is [string, string] => typeof field[1] === "string");
+  return named.length === 0 ? null : Object.fromEntries(named);
+}
+
 /** For the key of a request: without what a retry has another value of, or another version does not know. */
 export function whatIsAsked({ remember, interactive, session_id, model, execution, ...others }: ChatRequest): object {
   const asked = {

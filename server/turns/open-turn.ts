@@ -21,7 +21,7 @@ import { causeFacts, type CauseFacts } from "../../observe/logger.ts";
 import type { Observing } from "../observe/open-observing.ts";
 import type { Stores } from "../parts/open-stores.ts";
 import { hashBody, hashIdempotencyKey, makeOpenIdempotent } from "./idempotent-turns.ts";
-import { type ChatRequest, whatIsAsked } from "./chat-request.ts";
+import { type ChatRequest, whatIsAsked, whatIsChosen } from "./chat-request.ts";
 import { whichPictures } from "./read-parts.ts";
 import { makeRecentTurns } from "./recent-turns.ts";
 import { makeAnswerQuestion } from "./answer-question.ts";
@@ -183,6 +183,7 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
         ...beside,
         ...departure,
         remember: body.remember,
+        chosen: whatIsChosen(body),
         debug: body.debug,
         interactive: body.interactive,
         execution: body.execution,

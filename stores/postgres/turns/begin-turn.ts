@@ -1,5 +1,4 @@
 import { v7 as uuidv7 } from "uuid";
-import { NOT_REMEMBERED } from "../../../turn/outcome.ts";
 import { KeyTaken } from "../../../turn/context.ts";
 import { ownerKey } from "../../index-keys.ts";
 import type { JobQueue } from "../../jobs/job-queue.ts";
@@ -9,7 +8,7 @@ import { lastErasureSql } from "../memory/core-memory-store.ts";
 import { beginOnBranch, isTakingBack } from "./branch-turn.ts";
 import { continueAnswer } from "./continue-answer.ts";
 import { ownerLock, shareOwner } from "../paths/locks.ts";
-import { type BeginTurn, type BegunTurn, refuseTakenKey, retryTurn } from "./recover-turn.ts";
+import { type BeginTurn, type BegunTurn, refuseTakenKey, retryTurn, questionMetadata } from "./recover-turn.ts";
 import { storePictures } from "../conversations/picture-store.ts";
 import { firstPage, newestSql, type WindowRequest } from "./window-store.ts";
 
@@ -42,7 +41,7 @@ with ${shareOwner(10)}, before as materialized (
   returning id, last_message_at, message_count, rewrites, imported_count, last_prompt, active_branch_id
 ), asked as (
   insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at, branch_id)
-  select $7, id, 'user', $8, $16::jsonb = '{}', $9, $16::jsonb || jsonb_build_object('turn_id', $5::uuid), last_message_at, active_branch_id from conversation
+  select $7, id, 'user', $8, not $16::jsonb ? 'remember', $9, $16::jsonb || jsonb_build_object('turn_id', $5::uuid), last_message_at, active_branch_id from conversation
   returning id, conversation_id, created_at, branch_id
 ), begun as (
   insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at, branch_id)
@@ -66,7 +65,7 @@ export async function beginTurn(
   turn: BeginTurn,
   window: Pick<WindowRequest, "atLeast" | "useSummary"> | undefined,
 ): Promise<BegunTurn | null> {
-  const { tenantId, userId, sessionId, turnId, leaseMs, message, pictures = [], tokenCount, key, continues, remember = true } = turn;
+  const { tenantId, userId, sessionId, turnId, leaseMs, message, pictures = [], tokenCount, key, continues } = turn;
   if (key?.earlier && continues === undefined) return retryTurn(database, turn, { ...key, earlier: key.earlier });
   const messageId = uuidv7();
   const stored = [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount];
@@ -77,7 +76,7 @@ export async function beginTurn(
     key?.keyHash ?? null,
     key?.bodyHash ?? null,
     ...newest,
-    JSON.stringify(remember ? {} : NOT_REMEMBERED),
+    questionMetadata(turn),
   ];
   try {
     if (continues !== undefined) {

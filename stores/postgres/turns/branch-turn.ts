@@ -1,6 +1,5 @@
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../../errors/app-error.ts";
-import { NOT_REMEMBERED } from "../../../turn/outcome.ts";
 import { layerJob } from "../../jobs/job.ts";
 import type { JobTransaction } from "../../jobs/job-queue.ts";
 import type { OwnedConversation, Owner } from "../../../turn/owner.ts";
@@ -10,7 +9,7 @@ import { partnerIdSql } from "../conversations/exchanges.ts";
 import { lockOwnerShared } from "../paths/locks.ts";
 import { moveToBranchSql, rootOf } from "./move-to-branch.ts";
 import { storePictures } from "../conversations/picture-store.ts";
-import { type BeginTurn, type BegunTurn, type TakenBack, takeOver } from "./recover-turn.ts";
+import { type BeginTurn, type BegunTurn, type TakenBack, takeOver, questionMetadata } from "./recover-turn.ts";
 
 type MaybeTakenBack = { [Way in keyof TakenBack]?: string | null | undefined };
 
@@ -145,7 +144,7 @@ with ${moveToBranchSql("$1", "$2", {
     last_message_at = case when $7::uuid is null then conversations.last_message_at else greatest(clock_timestamp(), conversations.last_message_at + interval '1 millisecond') end`,
 })}, asked as (
   insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at, branch_id)
-  select $7::uuid, id, 'user', $8, $10::jsonb = '{}', $9, $10::jsonb || jsonb_build_object('turn_id', $3::uuid), last_message_at, $2::uuid
+  select $7::uuid, id, 'user', $8, not $10::jsonb ? 'remember', $9, $10::jsonb || jsonb_build_object('turn_id', $3::uuid), last_message_at, $2::uuid
   from moved where $7::uuid is not null
   returning id
 )
@@ -166,7 +165,7 @@ returning messages.id`;
 
 /** Begins a turn on a branch of its own, see `BeginTurn`, or answers a question that was imported and has no answer; null while another turn holds the conversation. */
 export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction, turn: BeginTurn): Promise<BegunTurn | null> {
-  const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key, pictures = [], remember = true } = turn;
+  const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key, pictures = [] } = turn;
   await lockOwnerShared(transaction, turn);
   const lock = { name: "continue-lock", text: LOCK_SESSION, values: [tenantId, userId, sessionId] };
   const [conversation] = await transaction.query<{ id: string; isBusy: boolean }>(lock);
@@ -182,9 +181,8 @@ export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction
   const branch = { ...fork, id: uuidv7(), origin: isAgain ? ("regenerate" as const) : ("edit" as const) };
   await addBranch(transaction, { tenantId, userId, conversationId }, branch, tooMany);
   const newId = isAgain ? null : uuidv7();
-  const metadata = JSON.stringify(remember ? {} : NOT_REMEMBERED);
   const keys = [key?.keyHash ?? null, key?.bodyHash ?? null];
-  const stored = [newId, message, tokenCount, metadata, isAgain ? questionId : null, ...keys];
+  const stored = [newId, message, tokenCount, questionMetadata(turn), isAgain ? questionId : null, ...keys];
   await transaction.query({
     name: "branch-begin",
     text: STORE,

@@ -1,6 +1,6 @@
 import { AppError } from "../../../errors/app-error.ts";
 import { KeyTaken, type TurnKey } from "../../../turn/context.ts";
-import { ONCE } from "../../../turn/outcome.ts";
+import { NOT_REMEMBERED, ONCE } from "../../../turn/outcome.ts";
 import type { Picture } from "../../../turn/picture.ts";
 import type { Citation } from "../../../turn/state.ts";
 import type { Owner } from "../../../turn/owner.ts";
@@ -32,10 +32,16 @@ export interface BeginTurn extends Owner, TakenBack {
   tokenCount: number;
   /** False: no memory uses the message. Default true. */
   remember?: boolean;
+  /** What the caller named of agent, model and the like. Default: nothing. */
+  chosen?: Record<string, string> | null;
   key?: TurnKey | undefined;
   /** The last answer, as the client knows it: the turn goes on with it, and stores no message. */
   continues?: string | undefined;
 }
+
+/** The metadata of a new question, but for its turn's id. */
+export const questionMetadata = ({ remember = true, chosen = null }: BeginTurn): string =>
+  JSON.stringify({ ...(chosen ? { chosen } : {}), ...(remember ? {} : NOT_REMEMBERED) });
 
 /** An answer that a turn goes on with. */
 export interface ContinuedAnswer {
