@@ -1,5 +1,6 @@
 import { render } from "preact";
 import { watchConversations } from "./state/conversations/conversations.ts";
+import { watchTemporary } from "./state/conversations/leave-temporary.ts";
 import { watchQuestions } from "./state/turns/questions.ts";
 import { followPlace } from "./state/thread/thread.ts";
 import { resumeKeptTurns } from "./state/turns/turns.ts";
@@ -10,6 +11,7 @@ const page = document.getElementById("page");
 if (!page) throw new Error("index.html has no element with the id page");
 await loadTexts();
 resumeKeptTurns();
+watchTemporary();
 followPlace();
 watchQuestions();
 watchConversations();

@@ -105,6 +105,7 @@ export const en = {
     whoAnswers: "Agent",
     model: "Model",
     temporary: "Temporary: memory learns nothing",
+    temporaryExplain: "Temporary: memory learns nothing, and it is erased when you leave it",
     stepping: "Step by step: stops before each step of an agent",
     knowledge: "Knowledge",
     automatic: "Automatic",

@@ -99,6 +99,7 @@ export const zh: Texts = {
     whoAnswers: "智能体",
     model: "模型",
     temporary: "临时：不会被记住",
+    temporaryExplain: "临时：不会被记住，离开后即删除",
     stepping: "单步执行：智能体每一步之前停下",
     knowledge: "知识库",
     automatic: "自动",

@@ -2,7 +2,9 @@ import { computed, signal } from "@preact/signals";
 import { toApiError, type ApiError } from "../../api/api-error.ts";
 import * as api from "../../api/endpoints.ts";
 import type { Conversation, ConversationChanges } from "../../api/types.ts";
+import { place } from "../page/route.ts";
 import { userId } from "../page/settings.ts";
+import { isTemporary } from "../thread/session-names.ts";
 
 /** Conversations read at most for one that an address names. */
 const SEARCHED = 2_000;
@@ -10,6 +12,7 @@ const PAGE = 50;
 const MOST = 200;
 /** Between two looks at what was made elsewhere, in milliseconds. */
 const LOOK_MS = 30_000;
+const LOST_AFTER_MS = 24 * 3_600_000;
 
 const listed = signal<Conversation[]>([]);
 /** Pinned ones; those of later pages are read on their own. */
@@ -20,8 +23,9 @@ export const hiddenConversation = signal<string | null>(null);
 export const conversations = computed(() => {
   const isPinned = new Set(pinned.value.map(({ id }) => id));
   const inOrder = [...pinned.value, ...listed.value.filter(({ id }) => !isPinned.has(id))];
-  return inOrder.filter(({ id }) => id !== hiddenConversation.value);
+  return inOrder.filter(isShown);
 });
+export const isShown = ({ id, session_id }: Conversation): boolean => id !== hiddenConversation.value && !isTemporary(session_id);
 export const nextConversations = signal<string | null>(null);
 export const conversationsError = signal<ApiError | null>(null);
 export const conversationsLoaded = signal(false);
@@ -29,6 +33,10 @@ export const conversationsLoaded = signal(false);
 export const showsArchived = signal(false);
 
 export const titleOf = ({ title, session_id }: Conversation): string => title ?? session_id;
+
+/** Temporary, and not erased when its tab was closed. */
+const isLost = ({ id, session_id, updated_at }: Conversation): boolean =>
+  isTemporary(session_id) && id !== place.value.conversationId && Date.now() - Date.parse(updated_at) > LOST_AFTER_MS;
 
 /** Reads as many as are shown. */
 export async function loadConversations(): Promise<void> {
@@ -42,6 +50,7 @@ export async function loadConversations(): Promise<void> {
     if (userId.value !== owner || showsArchived.value !== archived) return;
     pinned.value = all.conversations.filter((conversation) => conversation.pinned);
     listed.value = page.conversations;
+    for (const { id } of page.conversations.filter(isLost)) void api.eraseConversation(id, false).catch(() => undefined);
     nextConversations.value = page.next;
     conversationsError.value = null;
     conversationsLoaded.value = true;

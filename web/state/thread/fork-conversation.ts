@@ -2,13 +2,14 @@ import { forkConversation } from "../../api/endpoints.ts";
 import { randomId } from "../../browser/random-id.ts";
 import { loadConversations } from "../conversations/conversations.ts";
 import { chatAddress, goTo } from "../page/route.ts";
+import { nameSession } from "./session-names.ts";
 import { conversationId } from "./thread.ts";
 
 /** Begins a conversation with the messages of the shown one, up to one of them or all, and shows it. Throws ApiError. */
 export async function continueInAnother(at?: string): Promise<void> {
   const id = conversationId.value;
   if (id === null) return;
-  const { conversation_id: fork } = await forkConversation(id, { session_id: `web-${randomId()}`, ...(at === undefined ? {} : { at }) });
+  const { conversation_id: fork } = await forkConversation(id, { session_id: nameSession(), ...(at === undefined ? {} : { at }) });
   await loadConversations();
   if (conversationId.value !== id) return;
   goTo(chatAddress(fork));

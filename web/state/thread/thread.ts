@@ -8,6 +8,7 @@ import { isOver, type LiveTurn } from "../turns/live-turn.ts";
 import { attachmentsOf, toParts } from "./message-parts.ts";
 import { chatAddress, goTo, place, renamePlace } from "../page/route.ts";
 import { userId } from "../page/settings.ts";
+import { nameSession } from "./session-names.ts";
 import { addMessages, clearMessages, isStored, readNewest, showMessages, storedMessages } from "./stored-messages.ts";
 import { readTab, writeTab } from "../../browser/tab-storage.ts";
 import { texts } from "../../texts/texts.ts";
@@ -22,11 +23,15 @@ export const threadError = signal<ApiError | null>(null);
 export const threadIsLoading = signal(false);
 
 function draftSession(): string {
-  const kept = readTab<string>(DRAFT);
-  if (kept !== null) return kept;
-  const fresh = `web-${randomId()}`;
-  writeTab(DRAFT, fresh);
-  return fresh;
+  const session = readTab<string>(DRAFT) ?? nameSession();
+  writeTab(DRAFT, session);
+  return session;
+}
+
+/** Gives what is shown another session, before anything was said. */
+export function renameDraft(session: string): void {
+  writeTab(DRAFT, session);
+  sessionId.value = session;
 }
 
 export const turnsHere = computed(() =>
@@ -96,9 +101,11 @@ async function open(id: string): Promise<void> {
 }
 
 function openDraft(): void {
-  sessionId.value = draftSession();
-  conversationId.value = null;
-  clearMessages();
+  batch(() => {
+    sessionId.value = draftSession();
+    conversationId.value = null;
+    clearMessages();
+  });
   threadError.value = null;
   threadIsLoading.value = false;
 }
@@ -169,6 +176,10 @@ export function followPlace(): void {
     const ended = turnsHere.value.filter(isOver);
     queueMicrotask(() => void Promise.allSettled(ended.map(takeStored)));
   });
+}
+
+export function forgetDraft(session: string): void {
+  if (readTab<string>(DRAFT) === session) writeTab(DRAFT, null);
 }
 
 export function forgetThread(): void {

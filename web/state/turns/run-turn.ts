@@ -1,7 +1,7 @@
 import { pause } from "../../browser/pause.ts";
 import { effect } from "@preact/signals";
 import { ApiError, NO_CONNECTION, toApiError } from "../../api/api-error.ts";
-import { cancelTurn, readMessage, readSteps, readTurn, resumeTurn, startTurn } from "../../api/endpoints.ts";
+import { cancelTurn, eraseConversation, readMessage, readSteps, readTurn, resumeTurn, startTurn } from "../../api/endpoints.ts";
 import { readEvents } from "../../api/read-events.ts";
 import type { TurnEvent } from "../../api/types.ts";
 import { toActs } from "./acts.ts";
@@ -62,14 +62,17 @@ async function recallSteps(turn: LiveTurn, turnId: string): Promise<void> {
   turn.asked.value = withEarlier(turn.asked.value, toClosedQuestions(found.steps));
 }
 
+function until(isSo: () => boolean, signal?: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const stop = effect(() => void (isSo() && resolve()));
+  signal?.addEventListener("abort", () => resolve(), { once: true });
+  return promise.finally(stop);
+}
+
 /** Waits until the turn asks no more, or the page is left. */
 async function whenItGoesOn(turn: LiveTurn, signal: AbortSignal): Promise<void> {
   if (turn.turnId.value !== null) void recallSteps(turn, turn.turnId.value);
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const stop = effect(() => void (isAsking(turn) || resolve()));
-  signal.addEventListener("abort", () => resolve(), { once: true });
-  await promise;
-  stop();
+  await until(() => !isAsking(turn), signal);
 }
 
 /**
@@ -116,4 +119,12 @@ export async function stopTurn(turn: LiveTurn): Promise<void> {
   } catch (error) {
     if (!isOver(turn)) fail(turn, toApiError(error));
   }
+}
+
+/** Ends a turn, and erases the conversation that it has begun. Throws ApiError. */
+export async function eraseTurn(turn: LiveTurn): Promise<void> {
+  await stopTurn(turn);
+  await until(() => isOver(turn));
+  const id = turn.turnId.value === null ? null : (await readTurn(turn.turnId.value)).conversation_id;
+  if (id !== null) await eraseConversation(id, true);
 }

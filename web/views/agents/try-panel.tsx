@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from "preact/hooks";
-import { cancelTurn, eraseConversation, readTurn } from "../../api/endpoints.ts";
 import { isAsking, isOver, type LiveTurn, makeLiveTurn } from "../../state/turns/live-turn.ts";
 import { loadQuestions } from "../../state/turns/questions.ts";
-import { runTurn } from "../../state/turns/run-turn.ts";
+import { eraseTurn, runTurn } from "../../state/turns/run-turn.ts";
 import { userId } from "../../state/page/settings.ts";
+import { nameSession } from "../../state/thread/session-names.ts";
 import { texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
 import { submitting } from "../loaded.tsx";
@@ -12,16 +12,6 @@ import { Modal } from "../modal.tsx";
 import { Acts, Plan, Thoughts } from "../chat/acts.tsx";
 import { ClosedQuestions } from "../questions/closed-questions.tsx";
 import { QuestionCard } from "../questions/question-card.tsx";
-
-/** Ends a try and deletes what is left of it. */
-async function forget(turn: LiveTurn): Promise<void> {
-  const turnId = turn.turnId.value;
-  if (turnId === null) return;
-  if (!isOver(turn)) await cancelTurn(turnId);
-  const { conversation_id: id } = await readTurn(turnId);
-  if (id !== null) await eraseConversation(id, true);
-  await loadQuestions();
-}
 
 function Tried({ turn }: { turn: LiveTurn }) {
   const { open, closed } = turn.asked.value;
@@ -45,25 +35,24 @@ export function TryPanel({ agent, onClose }: { agent: string; onClose: () => voi
   const t = texts.value.agents;
   const [message, setMessage] = useState("");
   const [turn, setTurn] = useState<LiveTurn | null>(null);
-  const last = useRef<{ turn: LiveTurn; leaving: AbortController } | null>(null);
+  const last = useRef<LiveTurn | null>(null);
 
   function end(): void {
-    last.current?.leaving.abort();
-    // What cannot be deleted taught nothing, and stands in the list of conversations.
-    if (last.current) void forget(last.current.turn).catch(() => undefined);
+    // What cannot be erased taught nothing, and is a temporary conversation.
+    if (last.current) void eraseTurn(last.current).then(loadQuestions, () => undefined);
   }
   useEffect(() => end, []);
 
   function ask(): void {
     end();
-    const leaving = new AbortController();
     const asked = makeLiveTurn({
-      ...{ user_id: userId.value ?? "", message: message.trim(), agent, remember: false, interactive: true },
+      ...{ user_id: userId.value ?? "", session_id: nameSession("temporary-"), message: message.trim() },
+      ...{ agent, remember: false, interactive: true },
       ...{ kb_prefix: null, agent_type: null, on_disconnect: "cancel" },
     });
-    last.current = { turn: asked, leaving };
+    last.current = asked;
     setTurn(asked);
-    void runTurn(asked, leaving.signal, () => undefined);
+    void runTurn(asked, new AbortController().signal, () => undefined);
   }
 
   return (

@@ -91,7 +91,7 @@ export function ComposerOptions() {
           options={MODES.map((name) => [name, t.agents[name]])}
           onChoose={(name) => choose({ mode: name as AgentType | "" })}
         />
-        <Switch label={t.temporary} isOn={isTemporary} onSwitch={chooseTemporary} />
+        <Switch label={t.temporaryExplain} isOn={isTemporary} onSwitch={chooseTemporary} />
         <Switch label={t.stepping} isOn={isStepping} onSwitch={(isOn) => choose({ isStepping: isOn })} />
       </div>
     </details>

@@ -2,12 +2,12 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { choices } from "../../state/thread/choices.ts";
 import { picturesFor } from "../../state/thread/chosen-pictures.ts";
-import { keepDraft, readDraft } from "../../state/thread/drafts.ts";
 import { isOver } from "../../state/turns/live-turn.ts";
 import { toParts } from "../../state/thread/message-parts.ts";
 import { stopTurn } from "../../state/turns/run-turn.ts";
 import { say } from "../../state/thread/say.ts";
 import { sessionId, turnsHere } from "../../state/thread/thread.ts";
+import { drafts } from "../../state/thread/unsent.ts";
 import { texts } from "../../texts/texts.ts";
 import { fitToText } from "../fit-to-text.ts";
 import { submitting } from "../loaded.tsx";
@@ -29,13 +29,13 @@ export function Composer() {
     if (matchMedia("(hover: hover)").matches) field.current?.focus();
   }, []);
   useLayoutEffect(() => {
-    draft.value = readDraft(session);
+    draft.value = drafts.of(session) ?? "";
     requestAnimationFrame(() => fitToText(field.current));
   }, [session]);
 
   function write(text: string): void {
     draft.value = text;
-    keepDraft(session, text);
+    drafts.keep(session, text || null);
   }
 
   function send(): void {

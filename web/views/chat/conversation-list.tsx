@@ -5,7 +5,7 @@ import {
   conversations,
   conversationsError,
   conversationsLoaded,
-  hiddenConversation,
+  isShown,
   loadMoreConversations,
   nextConversations,
   showArchived,
@@ -36,7 +36,7 @@ export function ConversationList({ onLeave }: { onLeave: () => void }) {
   const { value: found } = useLoaded(find, [owner, settled, conversations.value]);
   const listed = wanted === "" || wanted !== settled ? null : found?.conversations;
   const isIt = (conversation: Conversation): boolean => titleOf(conversation).toLowerCase().includes(wanted.toLowerCase());
-  const shown = listed?.filter(({ id }) => id !== hiddenConversation.value) ?? conversations.value.filter(isIt);
+  const shown = listed?.filter(isShown) ?? conversations.value.filter(isIt);
 
   return (
     <nav class="conversations" aria-label={t.title} onClick={({ target }) => target instanceof Element && target.closest("a") && onLeave()}>
