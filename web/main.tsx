@@ -1,6 +1,6 @@
 import { render } from "preact";
 import { watchConversations } from "./state/conversations/conversations.ts";
-import { watchTemporary } from "./state/conversations/leave-temporary.ts";
+import { watchTemporary } from "./state/thread/leave-temporary.ts";
 import { watchQuestions } from "./state/turns/questions.ts";
 import { followPlace } from "./state/thread/thread.ts";
 import { resumeKeptTurns } from "./state/turns/turns.ts";

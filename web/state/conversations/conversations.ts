@@ -4,7 +4,7 @@ import * as api from "../../api/endpoints.ts";
 import type { Conversation, ConversationChanges } from "../../api/types.ts";
 import { place } from "../page/route.ts";
 import { userId } from "../page/settings.ts";
-import { isTemporary } from "../thread/session-names.ts";
+import { isTemporary } from "../../browser/session-names.ts";
 
 /** Conversations read at most for one that an address names. */
 const SEARCHED = 2_000;

@@ -1,12 +1,9 @@
 import { computed } from "@preact/signals";
 import type { AgentType, ChatRequest } from "../../api/types.ts";
-import { readTab, writeTab } from "../../browser/tab-storage.ts";
+import { isTemporary, nameSession } from "../../browser/session-names.ts";
 import { storedMessages } from "./stored-messages.ts";
-import { beginConversation, sessionId, turnsHere } from "./thread.ts";
-import { isTemporary } from "../thread/session-names.ts";
-import { storedMessages } from "../thread/stored-messages.ts";
-import { beginConversation, sessionId, turnsHere } from "../thread/thread.ts";
-import { makeUnsent } from "../thread/unsent.ts";
+import { beginConversation, renameDraft, sessionId, turnsHere } from "./thread.ts";
+import { makeUnsent } from "./unsent.ts";
 
 /** How messages of a conversation are answered. Empty: as the service chooses. */
 export interface Choices {
@@ -55,11 +52,12 @@ export function chooseTemporary(isOn: boolean): void {
   choose({ isTemporary: isOn });
 }
 
-/** The choices as the turn says them that is now sent, and whether a temporary conversation begins with it. */
-export function sendChoices(): { fields: Partial<ChatRequest>; beginsTemporary: boolean } {
+/** The choices, as the turn says them that is now sent. What begins as temporary gets a session that says so. */
+export function sendChoices(): Partial<ChatRequest> {
   const { agent, model, knowledge, mode, isTemporary: isOn, isStepping } = choices.value;
   unsent.keep(sessionId.value, null);
-  const fields: Partial<ChatRequest> = {
+  if (isOn && !hasBegun()) renameDraft(nameSession("temporary-"));
+  return {
     kb_prefix: knowledge || null,
     agent_type: mode || null,
     ...(agent === "" ? {} : { agent }),
@@ -67,5 +65,4 @@ export function sendChoices(): { fields: Partial<ChatRequest>; beginsTemporary: 
     ...(isOn ? { remember: false } : {}),
     ...(isStepping ? { execution: "stepping" } : {}),
   };
-  return { fields, beginsTemporary: isOn && !hasBegun() };
 }

@@ -1,8 +1,7 @@
 import { forkConversation } from "../../api/endpoints.ts";
-import { randomId } from "../../browser/random-id.ts";
 import { loadConversations } from "../conversations/conversations.ts";
 import { chatAddress, goTo } from "../page/route.ts";
-import { nameSession } from "./session-names.ts";
+import { nameSession } from "../../browser/session-names.ts";
 import { conversationId } from "./thread.ts";
 
 /** Begins a conversation with the messages of the shown one, up to one of them or all, and shows it. Throws ApiError. */

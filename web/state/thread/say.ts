@@ -1,12 +1,10 @@
 import { batch } from "@preact/signals";
 import type { ChatRequest } from "../../api/types.ts";
-import { choices, choicesAsFields, sendChoices } from "./choices.ts";
+import { sendChoices } from "./choices.ts";
 import { isOver } from "../turns/live-turn.ts";
 import { userId } from "../page/settings.ts";
-import { sessionId, turnsHere } from "./thread.ts";
 import { sendTurn } from "../turns/turns.ts";
-import { nameSession } from "../thread/session-names.ts";
-import { renameDraft, sessionId, turnsHere } from "../thread/thread.ts";
+import { sessionId, turnsHere } from "./thread.ts";
 
 /** Whether the shown conversation is being answered, or waits for its user. */
 export const isBeingAnswered = (): boolean => turnsHere.value.some((turn) => !isOver(turn));
@@ -16,9 +14,8 @@ export function say(asked: Pick<ChatRequest, "message" | "edit_of" | "regenerate
   const owner = userId.value;
   if (owner === null) return;
   batch(() => {
-    const { fields, beginsTemporary } = sendChoices();
-    if (beginsTemporary) renameDraft(nameSession("temporary-"));
+    const chosen = sendChoices();
     const body = { user_id: owner, session_id: sessionId.value, on_disconnect: "continue", interactive: true } as const;
-    sendTurn({ kb_prefix: null, agent_type: null, ...body, ...asked, ...fields });
+    sendTurn({ kb_prefix: null, agent_type: null, ...body, ...asked, ...chosen });
   });
 }

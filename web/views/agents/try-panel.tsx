@@ -3,7 +3,7 @@ import { isAsking, isOver, type LiveTurn, makeLiveTurn } from "../../state/turns
 import { loadQuestions } from "../../state/turns/questions.ts";
 import { eraseTurn, runTurn } from "../../state/turns/run-turn.ts";
 import { userId } from "../../state/page/settings.ts";
-import { nameSession } from "../../state/thread/session-names.ts";
+import { nameSession } from "../../browser/session-names.ts";
 import { texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
 import { submitting } from "../loaded.tsx";

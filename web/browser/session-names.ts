@@ -1,4 +1,4 @@
-import { randomId } from "../../browser/random-id.ts";
+import { randomId } from "./random-id.ts";
 
 /** A new session. That of a temporary conversation is known by its name, in every browser. */
 export const nameSession = (kind: "web-" | "temporary-" = "web-"): string => `${kind}${randomId()}`;

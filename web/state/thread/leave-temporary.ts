@@ -2,9 +2,9 @@ import { effect, untracked } from "@preact/signals";
 import { eraseConversation } from "../../api/endpoints.ts";
 import { chatAddress, place, renamePlace } from "../page/route.ts";
 import { readTab, writeTab } from "../../browser/tab-storage.ts";
-import { isTemporary } from "../thread/session-names.ts";
-import { conversationId, forgetDraft, forgetThread, sessionId } from "../thread/thread.ts";
-import { drafts } from "../thread/unsent.ts";
+import { isTemporary } from "../../browser/session-names.ts";
+import { conversationId, forgetDraft, forgetThread, sessionId } from "./thread.ts";
+import { drafts } from "./unsent.ts";
 import { eraseTurn } from "../turns/run-turn.ts";
 import { forgetTurns, liveTurns } from "../turns/turns.ts";
 
