@@ -65,7 +65,8 @@ export function makeAskInThread({
     const conversation = conversationOf(response, thread);
     const checkpointId = checkpointOf(body);
     const held = thread.status === "idle" ? null : await stores.turns.findHeld(conversation);
-    const next = checkpointId === null ? null : await checkpoints.nextOf(conversation, checkpointId, held);
+    const running = thread.status === "interrupted" ? null : held; // a question that waits is shown as any other
+    const next = checkpointId === null ? null : await checkpoints.nextOf(conversation, checkpointId, running);
     if (!isNothing(body.input)) {
       const takenBack = next ?? (await rolledBack(conversation, held, body));
       const { fields, ...asked } = newQuestion(body.input, config.MAX_PICTURES);

@@ -73,6 +73,13 @@ export function makeCheckpoints({ stores }: { stores: Pick<Stores, "branches" | 
   return {
     placeOf,
     nextOf,
+    /** Whether it is a place before the turn that waits. Of checkpoints between steps nothing is known. */
+    async isBefore(conversation: OwnedThread, checkpointId: string): Promise<boolean> {
+      if (isBeginning(conversation, checkpointId)) return true;
+      if ((await turns.findHeld(conversation)) === checkpointId) return false;
+      const known = [await turns.find(conversation, checkpointId), ...(await messages.findAll(conversation, [checkpointId]))];
+      return known.some((one) => one !== null);
+    },
     /** Makes the state behind a checkpoint the newest one: what came behind it is off the path. Throws AppError as `BranchStore.leave`. */
     async goBack(conversation: OwnedThread, { sessionId }: StoredThread, checkpointId: string): Promise<void> {
       const next = await nextOf(conversation, checkpointId);

@@ -30,7 +30,7 @@ import {
   type RunBody,
   stopsOf,
 } from "./run-request.ts";
-import { noSuchThread, type Threads, userOfRequest } from "./threads.ts";
+import { conversationOf, noSuchThread, type Threads, userOfRequest } from "./threads.ts";
 
 /** A run that has begun, or was found by its key. */
 export interface OpenedRun {
@@ -182,8 +182,12 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
       if (!found && body.if_not_exists !== "create") throw noSuchThread(threadId);
       const { command } = body;
       if (found && command && "resume" in command && command.resume !== undefined) return resume(response, found, body, command.resume);
-      if (found && !command && isNothing(body.input) && (checkpointOf(body) === null || found.status === "interrupted"))
-        return resume(response, found, body, undefined);
+      if (found && !command && isNothing(body.input)) {
+        const checkpointId = checkpointOf(body);
+        const isBefore = async (id: string): Promise<boolean> =>
+          found.status !== "interrupted" || checkpoints.isBefore(conversationOf(response, found), id);
+        if (checkpointId === null || !(await isBefore(checkpointId))) return resume(response, found, body, undefined);
+      }
       const owner = { tenantId: tenantOf(response), userId: found?.userId ?? userOfRequest(request, response, contextOf(body).user_id) };
       if (!found) newQuestion(body.input, config.MAX_PICTURES); // refused before a thread is made for it
       const thread = found ?? (await threads.create(owner, threadId));

@@ -1,13 +1,9 @@
-import { fileURLToPath } from "node:url";
-import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { build } from "esbuild";
-import { listMessages, messagesOf } from "../support/clients/api-client.ts";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { makeKnowledgeClient } from "../support/clients/knowledge-client.ts";
-import { askingClient, callOf, ORDER_TOOLS, ordered } from "../support/services/asking-agent.ts";
-import { openServiceWithEpisodes } from "../support/services/service-with-episodes.ts";
+import { askingClient, callOf, ordered } from "../support/services/asking-agent.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { describePage } from "../web/tested-page.ts";
-import type { Talk } from "./talk.ts";
+import { startReactService, useReactChats } from "./react-chats.ts";
 
 /** Each hook, as it stands in the address of the page, and how it says who has spoken. */
 const HOOKS = [
@@ -16,60 +12,14 @@ const HOOKS = [
   { hook: "ai", of: "useChat of the AI SDK", user: "user", assistant: "assistant" },
 ] as const;
 
-async function startService() {
-  const entry = fileURLToPath(new URL("page/react-page.ts", import.meta.url));
-  const define = { "process.env.NODE_ENV": '"production"' };
-  const { outputFiles } = await build({ entryPoints: [entry], bundle: true, write: false, format: "esm", target: "es2022", define });
-  const service = await openServiceWithEpisodes({}, { extras: { tools: ORDER_TOOLS } });
-  return { ...service, script: outputFiles[0]?.text ?? "" };
-}
-
-describePage("pages of React in a browser", startService, (on) => {
-  let chats = 0;
-  let opened: { close(): Promise<unknown> }[] = [];
-  const problems: string[] = [];
+describePage("pages of React in a browser", startReactService, (on) => {
+  const open = useReactChats(on);
   let asking: ReturnType<typeof askingClient>;
   beforeEach(async () => {
     ordered.length = 0;
     asking = askingClient(on);
     await asking.makeAgent("asks");
   });
-  afterEach(async () => {
-    await Promise.all(opened.map((page) => page.close()));
-    opened = [];
-    expect(problems.splice(0)).toEqual([]);
-  });
-
-  /** Opens the page with one hook. `fields`: what else stands in its address. */
-  async function open(hook: string, fields: Record<string, string> = {}) {
-    const page = await on.browser.newPage();
-    opened.push(page);
-    page.setDefaultTimeout(30_000);
-    page.on("pageerror", (error) => problems.push(error.message));
-    const body = "<!doctype html><meta charset=utf-8><body><script type=module src=/page.js></script>";
-    await page.route("**/react?*", (route) => route.fulfill({ contentType: "text/html", body }));
-    await page.route("**/page.js", (route) => route.fulfill({ contentType: "text/javascript", body: on.script }));
-    const chat = `react-${chats++}`;
-    await page.goto(`${on.url}/react?${new URLSearchParams({ hook, chat, ...fields }).toString()}`);
-    await page.locator("#status", { hasText: "ready" }).waitFor();
-    return {
-      page,
-      do: (what: keyof Talk, ...given: unknown[]) => page.evaluate(`void window.talk.${what}(...${JSON.stringify(given)})`),
-      /** The lines of the chat, once it is at rest and has as many, or has this line. */
-      async lines(until: number | string): Promise<string[]> {
-        const all = page.locator("li");
-        await (typeof until === "string" ? all.filter({ hasText: until }).last() : all.nth(until - 1)).waitFor();
-        await page.locator("#status", { hasText: "ready" }).waitFor();
-        return all.allTextContents();
-      },
-      seen: (line: string) => page.locator("li", { hasText: line }).last().waitFor(),
-      asked: () => page.locator("#asks:not(:empty)").waitFor(),
-      async stored(): Promise<{ content: string; completed: boolean }[]> {
-        const thread = new URL(page.url()).searchParams.get("thread");
-        return thread ? listMessages(on.url, thread) : messagesOf(on.url, "ada", chat);
-      },
-    };
-  }
 
   describe.each(HOOKS)("$of", ({ hook, user, assistant }) => {
     test("shows an answer, and the next one that knows of it", async () => {

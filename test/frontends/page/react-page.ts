@@ -1,10 +1,10 @@
 // A page with one hook of React at a time: its messages as a list, and what a person can do as `window.talk`.
 import { useChat } from "@ai-sdk/react";
-import { Client } from "@langchain/langgraph-sdk";
+import { Client, type StreamMode } from "@langchain/langgraph-sdk";
 import { useStream } from "@langchain/langgraph-sdk/react";
 import { useStream as useLangChainStream } from "@langchain/react";
 import { DefaultChatTransport, isToolUIPart, lastAssistantMessageIsCompleteWithApprovalResponses, type UIMessage } from "ai";
-import { createElement as h, type ReactElement, useEffect } from "react";
+import { createElement as h, type ReactElement, useEffect, useState } from "react";
 import { createRoot } from "react-dom/client";
 import type { Talk } from "../talk.ts";
 import { makeAdapter } from "./langchain-react-adapter.ts";
@@ -19,6 +19,7 @@ interface Shown {
   lines: string[];
   status: string;
   asks: string;
+  notices?: string;
   talk: Talk;
 }
 
@@ -26,18 +27,28 @@ const { origin, searchParams } = new URL(location.href);
 const agent = searchParams.get("agent") ?? "assistant";
 const chatId = searchParams.get("chat") ?? "chat";
 
-function Chat({ lines, status, asks, talk }: Shown): ReactElement {
+function Chat({ lines, status, asks, notices = "", talk }: Shown): ReactElement {
   useEffect(() => void (window.talk = talk));
   const items = lines.map((line, place) => h("li", { key: place }, line));
-  return h("main", null, h("ul", null, items), h("p", { id: "asks" }, asks), h("p", { id: "status" }, status));
+  const said = { asks, notices, status };
+  return h("main", null, h("ul", null, items), ...Object.entries(said).map(([id, words]) => h("p", { id, key: id }, words)));
 }
 
 interface Asked {
   question: string;
 }
 
-const lineOf = ({ type, content }: { type: string; content: unknown }): string =>
-  `${type}: ${typeof content === "string" ? content : JSON.stringify(content)}`;
+interface Said {
+  id?: string | undefined;
+  type: string;
+  content: unknown;
+  tool_calls?: { name: string; args: unknown }[] | undefined;
+}
+
+function lineOf({ type, content, tool_calls: calls = [] }: Said): string {
+  const words = typeof content === "string" ? content : JSON.stringify(content);
+  return `${type}: ${words}${calls.map(({ name, args }) => `${name}(${JSON.stringify(args)})`).join(" ")}`;
+}
 
 function statusOf({ error, isLoading }: { error: unknown; isLoading: boolean }): string {
   if (error !== undefined && error !== null) return `error: ${error instanceof Error ? String(error) : JSON.stringify(error)}`;
@@ -45,7 +56,8 @@ function statusOf({ error, isLoading }: { error: unknown; isLoading: boolean }):
 }
 
 function LangGraphChat(): ReactElement {
-  const stream = useStream<{ messages: { id?: string; type: string; content: unknown }[] }, { InterruptType: Asked }>({
+  const [notices, setNotices] = useState("");
+  const stream = useStream<{ messages: Said[] }, { InterruptType: Asked }>({
     apiUrl: `${origin}/langgraph`,
     assistantId: agent,
     threadId: searchParams.get("thread"),
@@ -56,21 +68,34 @@ function LangGraphChat(): ReactElement {
     reconnectOnMount: true,
     fetchStateHistory: true,
     defaultHeaders: { "X-User-Id": "ada" },
-    onCustomEvent: () => undefined,
+    onCustomEvent(event) {
+      const { status, content } = event as { status: string; content: { code: string } };
+      if (status === "notice") setNotices(content.code);
+    },
     onUpdateEvent: () => undefined,
   });
+  const { messages } = stream;
+  const metadataAt = (place: number) => {
+    const message = messages[place];
+    return message && stream.getMessagesMetadata(message, place);
+  };
+  const placeBefore = (place: number) => ({ checkpoint: metadataAt(place)?.firstSeenState?.parent_checkpoint ?? null });
   const talk: Talk = {
-    say: (text) => stream.submit({ messages: [{ type: "human", content: text }] }),
+    say: (text, modes) => stream.submit({ messages: [{ type: "human", content: text }] }, modes && { streamMode: modes as StreamMode[] }),
     answer: (isAllowed) => stream.submit(undefined, { command: { resume: isAllowed } }),
     stop: () => stream.stop(),
-    again: () => stream.submit(undefined, { checkpoint: null }),
+    again: () => stream.submit(undefined, placeBefore(messages.length - 1)),
+    edit: (place, text) => stream.submit({ messages: [{ type: "human", content: text }] }, placeBefore(place)),
+    turn(place) {
+      const { branch = "", branchOptions = [] } = metadataAt(place) ?? {};
+      stream.setBranch(branchOptions[(branchOptions.indexOf(branch) + 1) % branchOptions.length] ?? "");
+    },
   };
-  return h(Chat, {
-    lines: stream.messages.map(lineOf),
-    status: statusOf(stream),
-    asks: stream.interrupt?.value?.question ?? "",
-    talk,
+  const lines = messages.map((message, place) => {
+    const { branch = "", branchOptions = [] } = metadataAt(place) ?? {};
+    return lineOf(message) + (branchOptions.length > 0 ? ` (${branchOptions.indexOf(branch) + 1} of ${branchOptions.length})` : "");
   });
+  return h(Chat, { lines, status: statusOf(stream), asks: stream.interrupt?.value?.question ?? "", notices, talk });
 }
 
 const client = new Client({ apiUrl: `${origin}/langgraph`, defaultHeaders: { "X-User-Id": "ada" } });
