@@ -9,7 +9,7 @@ function Found({ found: { passages, degraded } }: { found: FoundPassages }) {
   return (
     <>
       {degraded && <p class="note warning">{texts.value.memory.episodes.degraded}</p>}
-      {passages.length === 0 && <p class="quiet">{t.nothing}</p>}
+      {passages.length === 0 && !degraded && <p class="quiet">{t.nothing}</p>}
       <ol class="cards">
         {passages.map(({ id, title, heading, text, score }, index) => (
           <li key={id} class="card" data-passage={id}>

@@ -77,7 +77,7 @@ export function EpisodeSearch({ owner }: { owner: string }) {
       {note}
       {receipt && <Receipt receipt={receipt} />}
       {found && found.degraded.length > 0 && <p class="note warning">{t.degraded}</p>}
-      {found?.episodes.length === 0 && (
+      {found?.episodes.length === 0 && found.degraded.length === 0 && (
         <p class="quiet" role="status">
           {t.none}
         </p>
