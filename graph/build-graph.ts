@@ -28,6 +28,7 @@ export function chooseGenerator(
 ): "generate_agent" | "generate_kb" | "generate_rag" {
   const { agent, callerTools } = state;
   const isStepping = state.execution === "stepping";
+  if (state.callResults) return "generate_agent"; // what a turn did is in the prompt of agents alone
   if (state.continued) return "generate_rag"; // neither an agent nor a handler can go on with an answer
   if (agent && (hasTools(agent) || isStepping)) return "generate_agent";
   const isAnswerable = state.error === null && (state.retrievalResults.length > 0 || !looksOnly(state));

@@ -5,7 +5,7 @@ import type { ConversationGraph } from "./build-graph.ts";
 import { makeEventLog } from "./event-log.ts";
 import { type GraphWatch, streamGraph } from "./stream-graph.ts";
 import { type LAST_STATUS, millisecondsSince, type NodeEvent, type Notice, type TurnEvent } from "../turn/events.ts";
-import type { CallerTools } from "../turn/caller-tools.ts";
+import type { CallerTools, CallResults } from "../turn/caller-tools.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
 import type { Picture } from "../turn/picture.ts";
 import type { AgentType, Attachment, ConversationState, StepKind, Usage } from "../turn/state.ts";
@@ -33,6 +33,8 @@ export interface TurnInput {
   modelOptions?: ModelOptions | null;
   /** The conversation's last answer, as it is known: the turn goes on with it, and the stored answer grows. `message`: its question. */
   continues?: string | null;
+  /** Of the calls with which the turn of `continues` has ended: the new answer takes the place of that one. */
+  callResults?: CallResults | null;
   /** The id of a message of the user in this conversation: the turn leaves before it, on a new branch. Default: at the end of the path. */
   editOf?: string | null;
   /** The id of an answer in this conversation, which is given again on a new branch. `message`: its question. */

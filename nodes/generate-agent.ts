@@ -6,6 +6,7 @@ import { costOf } from "../models/facts/prompt-budget.ts";
 import type { StepOfQuestion } from "../stores/postgres/agents/step-store.ts";
 import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import type { Agent } from "../turn/agent.ts";
+import type { CallerCall } from "../turn/caller-tools.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import { givenOf, type ResumedTurn } from "../turn/resumed-turn.ts";
@@ -16,7 +17,7 @@ import type { AgentTurn } from "../agents/loop/agent-turn.ts";
 import { startProgress } from "../agents/loop/agent-progress.ts";
 import { agentPromptOf, type AgentPromptParts, readForAgent } from "../agents/loop/agent-prompt.ts";
 import type { RunSubagent } from "../agents/loop/ask-agent.ts";
-import { ASSISTANT_WITH_TOOLS, fitCallerTools } from "../agents/loop/fit-caller-tools.ts";
+import { ASSISTANT_WITH_TOOLS, fitCallerTools, stepsOfResults } from "../agents/loop/fit-caller-tools.ts";
 import { picturesOfResults } from "../agents/loop/pictures-of-results.ts";
 import { callAsForced } from "../agents/loop/forced-calls.ts";
 import { tellAnswer } from "../agents/loop/ask-question.ts";
@@ -76,22 +77,23 @@ export function makeGenerateAgent({
   const { steps } = shared;
 
   return async function generateAgent(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { callerTools } = state;
+    const { callerTools, callResults } = state;
     const isStepping = state.execution === "stepping";
     const resumed = runtime.context?.resumed;
-    const agent = state.agent ?? (callerTools || isStepping || resumed ? ASSISTANT_WITH_TOOLS : null);
+    const agent = state.agent ?? (callerTools || callResults || isStepping || resumed ? ASSISTANT_WITH_TOOLS : null);
     if (state.error || !agent) return { ...answerUpdate(state, "", ""), partialAnswer: true };
     const { tenantId, userId, conversationId, turnId, currentMessageId } = state;
     const held = { tenantId, userId, conversationId, turnId, runner: resumed?.runner ?? null };
     let progress = startProgress(resumed, [], isStepping);
     const began = progress.askedAt;
-    const answerId = turnId;
+    const answerId = state.continued?.answerId ?? turnId;
     let firstTokenMs: number | null = null;
     const onToken = (content: string): void => {
       firstTokenMs ??= millisecondsSince(began);
       emit(runtime, { status: "token", content });
     };
 
+    let calls: CallerCall[] = [];
     const last: { prompt: TurnPrompt | null } = { prompt: null }; // until the model is asked
     const { answer, question, error } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, async (signal) => {
       try {
@@ -102,6 +104,12 @@ export function makeGenerateAgent({
         // The caller's choice is for the agent that answers, not for those that it asks.
         const choicesOf = (one: Agent) => chooseModels({ model: one === agent ? state.requestedModel : null, agent: one });
         progress = startProgress(resumed, earlier, isStepping);
+        const given = resumed ? [] : stepsOfResults(agent, callResults?.calls ?? [], earlier);
+        if (given.length > 0) {
+          await retryWhileUnreachable(() => steps.begin(held, given), signal);
+          progress.steps += given.length;
+          reading.steps = await retryWhileUnreachable(() => steps.ofQuestions(held, reading.questionIds), signal);
+        }
         const { interactive, routeDecision, stopsBefore } = state;
         const leg = (resumed?.state.leg ?? 0) + 1;
         const toResume = ({ name }: Agent) => ({ given: givenOf(state, name), routeDecision, leg });
@@ -131,7 +139,7 @@ export function makeGenerateAgent({
         for (const content of reading.notices) emit(runtime, { status: "notice", content });
         const running = startAgent(turn, agent, tools, before + performance.now());
         let end: string | null = null;
-        let pictures: readonly Picture[] = resumed?.pictures ?? [];
+        let pictures: readonly Picture[] = resumed?.pictures ?? callResults?.pictures ?? [];
         if (resumed) {
           tellAnswer(runtime, resumed);
           const next = await running.calls.afterAnswer(resumed);
@@ -156,6 +164,7 @@ export function makeGenerateAgent({
           const answer = await callAsForced(turn, agent, { prompt, mustSee, tools }, { answerId, modelOptions });
           await retryWhileUnreachable(() => steps.begin(held, [modelStep(turn, agent, answer)]), signal);
           progress.steps++;
+          if (answer.error === null) calls = answer.toolCalls;
           return { answer, question: null, error: answer.error };
         }
         const answers = { answerId, modelOptions, onToken };
@@ -184,6 +193,7 @@ export function makeGenerateAgent({
       answeredBy: models.at(-1) ?? null,
       receipt: last.prompt?.receipt ?? null,
       toolCalls: progress.called.length,
+      calls,
       steps: progress.steps,
       degraded: (last.prompt ? isBlind(last.prompt) : !state.windowIsWhole) ? ["summary"] : [],
       partialAnswer: error !== null,

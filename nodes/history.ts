@@ -25,8 +25,9 @@ export interface HistoryParts extends LoadHistoryParts {
   leaseMs: number;
 }
 
-function toContinued({ answerId, text, completed, citations }: StoredAnswer): ContinuedAnswer {
-  return { answerId, text, completed, citations };
+/** `isReplaced`: the new answer takes its place. */
+function toContinued({ answerId, text, completed, citations }: StoredAnswer, isReplaced: boolean): ContinuedAnswer {
+  return isReplaced ? { answerId, text: "", completed: false, citations: [] } : { answerId, text, completed, citations };
 }
 
 /**
@@ -40,7 +41,7 @@ export function makeHistory(parts: HistoryParts): Node {
   const line = makeKeyedQueue();
 
   return async function history(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { tenantId, userId, sessionId, message, pictures, continues, editOf, regenerate, behind, again, remember, chosen } = state;
+    const { tenantId, userId, sessionId, message, pictures, continues, callResults, editOf, regenerate, behind, again, remember, chosen } = state;
     const { context } = runtime;
     const turnId = context?.turnId ?? uuidv7();
     const owner = { tenantId, userId };
@@ -95,10 +96,10 @@ export function makeHistory(parts: HistoryParts): Node {
         currentMessageId: messageId,
         lastUsageRatio: lastPrompt ? shareOf(lastPrompt.tokens, lastPrompt.limit) : 0,
         ...(question === undefined ? {} : { message: question }),
-        ...(continued ? { message: continued.question, continued: toContinued(continued) } : {}),
+        ...(continued ? { message: continued.question, continued: toContinued(continued, callResults !== null) } : {}),
         ...(ofMessage ? { pictures: ofMessage } : {}),
         ...followed,
-        ...toHistory(loaded, episodes !== null, continued?.answerId),
+        ...toHistory(loaded, episodes !== null, (continued ?? state.continued)?.answerId),
       };
     } catch (error) {
       // The message is stored and the run ends here: release the conversation at once.

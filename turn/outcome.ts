@@ -10,6 +10,7 @@ import {
   type RouteDecision,
   type TurnUsage,
 } from "./state.ts";
+import type { CallerCall } from "./caller-tools.ts";
 import type { TurnProgress } from "./context.ts";
 import type { Notice, TurnResult, TurnTimings } from "./events.ts";
 
@@ -39,6 +40,8 @@ export interface TurnOutcome {
   model?: string | null;
   tool_calls?: number;
   steps?: number;
+  /** Of the caller's tools, with which the turn has ended. */
+  calls?: CallerCall[];
 }
 
 /** `ifSuperseded` overrides fields if another turn has taken the conversation. */
@@ -98,6 +101,7 @@ export function turnOutcome(state: ConversationState, progress: TurnProgress | u
     model: state.answeredBy,
     tool_calls: state.toolCalls,
     steps: state.steps,
+    ...(state.calls.length > 0 ? { calls: state.calls } : {}),
   };
   return { outcome, ifSuperseded: state.error ? {} : { completed: false, error: SUPERSEDED } };
 }

@@ -30,6 +30,7 @@ const GIVEN = [
   "execution",
   "stopsBefore",
   "callerTools",
+  "continued",
 ] as const satisfies (keyof ConversationState)[];
 type Given = Pick<ConversationState, (typeof GIVEN)[number]> & { requestedAgent: string; requestedKbPrefix: string };
 

@@ -2,7 +2,7 @@ import { MessagesValue, ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import { Agent } from "./agent.ts";
 import { ERROR_CODES, type ErrorCode } from "../errors/error-codes.ts";
-import { CallerTools } from "./caller-tools.ts";
+import { CallerCall, CallerTools, CallResults } from "./caller-tools.ts";
 import { ModelOptions } from "./model-options.ts";
 import { Picture } from "./picture.ts";
 import { Question } from "./question.ts";
@@ -169,6 +169,7 @@ export const ConversationState = new StateSchema({
   callerTools: CallerTools.nullable().default(null), // caller: tools that it runs itself
   modelOptions: ModelOptions.nullable().default(null), // caller: how the model is called in this turn
   continues: z.string().nullable().default(null), // caller: the last answer, to go on with it
+  callResults: CallResults.nullable().default(null), // caller: of the calls with which the turn of `continues` has ended; the answer takes its place
   editOf: z.string().nullable().default(null), // caller: a question of the user that the message takes the place of, on a new branch
   regenerate: z.string().nullable().default(null), // caller: an answer to give again, on a new branch; the message is its question
   behind: z.string().nullable().default(null), // caller: a message behind which the turn leaves the path, on a new branch
@@ -210,6 +211,7 @@ export const ConversationState = new StateSchema({
   messages: MessagesValue, // caller, generate_rag: the thread in Studio; the prompt has the window instead
   answer: z.string().default(""), // generate_rag: what was streamed, of a continued answer without its beginning
   toolCalls: z.number().default(0), // generate_agent
+  calls: z.array(CallerCall).default(() => []), // generate_agent: of the caller's tools, with which the turn ends
   steps: z.number().default(0), // generate_agent: those that are stored
   question: Question.nullable().default(null), // generate_agent: what the turn waits for; nothing of its end is stored yet
   usage: TurnUsage.nullable().default(null), // generate_rag: null when the model was not asked

@@ -2,7 +2,10 @@ import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { JSONSchema } from "@langchain/core/utils/json_schema";
 import type { AgentTool } from "../tool.ts";
 import { Agent, ASSISTANT } from "../../turn/agent.ts";
-import type { CallerTool, CallerTools } from "../../turn/caller-tools.ts";
+import type { NewStep, StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
+import { estimateTokens } from "../../text/tokens.ts";
+import { shownArguments } from "../../text/tool-arguments.ts";
+import type { CallerCall, CallerTool, CallerTools, CallResults } from "../../turn/caller-tools.ts";
 import type { Notice } from "../../turn/events.ts";
 import { toolTokens } from "./fit-loop.ts";
 
@@ -50,4 +53,29 @@ export function fitCallerTools(
   if (leftOut.length === 0) return { tools: fitting, notice: null };
   const message = `The prompt is at its limit of ${tokenBudget} tokens: ${leftOut.length} of ${all.length} tools of the request are left out, the last ones: ${leftOut.join(", ").slice(0, 500)}.`;
   return { tools: fitting, notice: { code: "context_trimmed", message } };
+}
+
+/** The step of a call whose result the caller has sent. */
+export function resultStep(agent: string, seq: number, { id, name, arguments: given }: CallerCall, output: string): NewStep {
+  const about = { seq, agent, kind: "tool" as const, name, callId: id, arguments: shownArguments({ arguments: given }) };
+  return { ...about, output, tokens: estimateTokens(output), ms: 0 };
+}
+
+/**
+ * The first steps of a turn that goes on with the results of calls with which an earlier one has ended: the answer that called, and the
+ * results. None when an earlier attempt has stored them.
+ */
+export function stepsOfResults(agent: Agent, calls: CallResults["calls"], earlier: readonly StepOfQuestion[]): NewStep[] {
+  const isStored = calls.every(({ id, output }) => earlier.some((step) => step.callId === id && step.output === output));
+  const asked = earlier.findLast(({ kind }) => kind === "model");
+  if (isStored || !asked) return [];
+  const answer: NewStep = {
+    seq: 1,
+    agent: agent.name,
+    kind: "model",
+    name: asked.name,
+    ms: 0,
+    ...(asked.echo ? { echo: asked.echo } : {}),
+  };
+  return [answer, ...calls.map(({ output, ...call }, index) => resultStep(agent.name, index + 2, call, output))];
 }

@@ -7,7 +7,7 @@ import type { Turns } from "../turns/open-turn.ts";
 import { assertNotTooLong, parseChatRequest } from "../turns/chat-request.ts";
 import { readPictures } from "../turns/read-parts.ts";
 import type { TurnSource } from "../turns/turn-source.ts";
-import { type CompletionRequest, readAsked } from "./completion-request.ts";
+import { type AskedTurn, type CompletionRequest, readAsked } from "./completion-request.ts";
 import type { OfferedModel } from "./offered-models.ts";
 import { toResponseFormat, toSampling } from "./sampling.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,7 +17,7 @@ import { callerOf } from "../auth/caller.ts";
 import type { Departure } from "./align-history.ts";
 import { findDeparture } from "./find-departure.ts";
 import { answerInWords } from "./answer-in-words.ts";
-import { answerCalls, keepResults, leftOutNotices, readCallerTools, readResults, type ResumedSource } from "./tool-calls.ts";
+import { answerCalls, keepResults, leftOutNotices, readCallerTools, readResults, type ResumedSource, type EndedCalls, findEndedCalls } from "./tool-calls.ts";
 import type { AskedEvents } from "./completion-stream.ts";
 import type { Session } from "./user-and-session.ts";
 import { quoteEarlier, systemAttachments, systemInstructions, unwrapMessage } from "./wrapped-message.ts";
@@ -87,15 +87,25 @@ export function makeOpenTurn({ config, stores, turns }: { config: Config; stores
       ...(offer.kbPrefix === null ? {} : { requestedKbPrefix: offer.kbPrefix }),
     };
     const results = readResults(completion);
+    let ended: EndedCalls | null = null;
     if (results) {
       const outputs = results.map(({ output }) => output);
       assertNotTooLong("messages", outputs, maxMessageChars * MOST_OUTPUTS);
       const shown = results.flatMap(({ pictures }) => pictures);
       const pictures = readPictures(shown, "messages", config.MAX_PICTURES);
       const resumed = await answerCalls({ stores, turns }, response, { owner, results, pictures, givenAnew, isDetached });
-      return { ...resumed, field: "messages", language };
+      if (resumed) return { ...resumed, field: "messages", language };
+      ended = await findEndedCalls(stores, { owner, sessionId: session?.sessionId ?? null, results, pictures });
     }
-    const { field, continues, message: said, pictures: shown } = readAsked(completion);
+    const {
+      field,
+      continues,
+      message: said,
+      pictures: shown,
+    }: AskedTurn = ended
+      ? { field: "messages", continues: ended.continues, message: lastWords(completion) || ended.question, pictures: [] }
+      : readAsked(completion);
+    const isKept = store || ended !== null; // as the turn was that called
     const pictures = readPictures(shown, field, config.MAX_PICTURES);
     const { message, attachments: ofMessage } = unwrapMessage(said);
     const wrapped = [...systemAttachments(completion.messages), ...ofMessage];
@@ -110,7 +120,8 @@ export function makeOpenTurn({ config, stores, turns }: { config: Config; stores
       ...(Object.keys(modelOptions).length === 0 ? {} : { modelOptions }),
       ...(continues === undefined ? {} : { continues }),
       ...(tools === null ? {} : { callerTools: tools }),
-      ...(store ? {} : { store }),
+      ...(ended ? { callResults: ended.callResults } : {}),
+      ...(isKept ? {} : { store: false }),
       ...(asked === undefined ? {} : { asked }),
     };
     const findPlace = async (sessionId: string): Promise<Departure> => {
@@ -127,16 +138,17 @@ export function makeOpenTurn({ config, stores, turns }: { config: Config; stores
         model: offer.model,
         on_busy: onBusy,
         interactive,
-        remember: store,
+        remember: isKept,
         on_disconnect: isDetached ? "continue" : "cancel",
       };
-      return turns.open(request, response, parseChatRequest(body, maxMessageChars, pictures.length > 0), {
+      return turns.open(request, response, parseChatRequest(body, maxMessageChars, pictures.length > 0 || ended !== null), {
         ...beside,
         notices: leftOutNotices(completion),
         ...(from === null ? {} : { departure: from }),
       });
     };
     const begin = async (): Promise<ResumedSource> => {
+      if (ended) return { source: await open(ended.sessionId, "enqueue"), leg: 1 };
       if (store) await keepResults({ stores, config }, owner, completion);
       if (session === null) return { source: await open(null, "enqueue"), leg: 1 };
       const { sessionId, whenBusy } = session;

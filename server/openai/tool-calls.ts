@@ -1,12 +1,12 @@
 import type { Response } from "express";
 import { AppError } from "../../errors/app-error.ts";
+import { resultStep } from "../../agents/loop/fit-caller-tools.ts";
 import { endWaiting } from "../../nodes/end-waiting.ts";
 import type { Owner } from "../../turn/owner.ts";
 import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
 import { makeTurnStore } from "../../stores/postgres/turns/turn-store.ts";
-import { estimateTokens } from "../../text/tokens.ts";
-import { shownArguments } from "../../text/tool-arguments.ts";
-import { CallerTool, type CallerTools } from "../../turn/caller-tools.ts";
+import { CallerTool, type CallerTools, type CallResults } from "../../turn/caller-tools.ts";
+import type { TurnWithCalls } from "../../stores/postgres/turns/turn-record-store.ts";
 import type { Notice } from "../../turn/events.ts";
 import { type Picture, wordsWithPictures } from "../../turn/picture.ts";
 import type { GivenAnew } from "../../turn/resumed-turn.ts";
@@ -116,20 +116,7 @@ export async function keepResults(
   const agent = closed.answered.question.agent;
   const ended = closed.state.pending.flatMap(({ seq, id, name, arguments: given }): NewStep[] => {
     const output = results.get(id);
-    if (output === undefined) return [];
-    return [
-      {
-        seq,
-        agent,
-        kind: "tool",
-        name,
-        callId: id,
-        arguments: shownArguments({ arguments: given }),
-        output,
-        tokens: estimateTokens(output),
-        ms: 0,
-      },
-    ];
+    return output === undefined ? [] : [resultStep(agent, seq, { id, name, arguments: given }, output)];
   });
   await stores.steps.begin(closed, ended);
   await endWaiting(makeTurnStore(stores.database), closed);
@@ -142,9 +129,17 @@ export interface ResumedSource {
   leg: number;
 }
 
+/** Throws AppError `invalid_request` when results of these calls are missing. */
+function assertComplete(asked: readonly string[], results: readonly GivenResult[]): void {
+  const missing = asked.filter((id) => !results.some(({ callId }) => callId === id));
+  if (missing.length === 0) return;
+  const problem = `lack the results of the calls ${missing.join(", ")}; send one for each call of the answer, all of them as the last messages`;
+  refuse("messages", problem);
+}
+
 /**
- * Goes on with the turn that waits for these results, found by its calls. Throws AppError `invalid_request` when none does, or results are
- * missing, and what `Turns.answer` throws.
+ * Goes on with the turn that waits for these results, found by its calls; null when none does. Throws AppError `invalid_request` when results
+ * are missing, and what `Turns.answer` throws.
  */
 export async function answerCalls(
   { stores, turns }: { stores: Pick<Stores, "database" | "questions" | "steps">; turns: Turns },
@@ -155,7 +150,7 @@ export async function answerCalls(
     isDetached,
     ...reply
   }: { owner: Owner; results: readonly GivenResult[]; pictures: Picture[]; givenAnew: GivenAnew; isDetached: boolean },
-): Promise<ResumedSource> {
+): Promise<ResumedSource | null> {
   const { items } = await stores.questions.list(owner, { limit: 200, after: null });
   const callsOf = (question: (typeof items)[number]["question"]): string[] => (question.calls ?? []).map(({ call_id: id }) => id);
   const countIn = (question: (typeof items)[number]["question"]): number =>
@@ -163,21 +158,40 @@ export async function answerCalls(
   const [found] = items
     .filter(({ question }) => countIn(question) > 0)
     .toSorted((one, other) => countIn(other.question) - countIn(one.question));
-  const [first] = results;
-  if (!found) {
-    const problem = `no turn waits for a result of the call "${first?.callId.slice(0, 80) ?? ""}": it has its result, or the chat has gone on without it`;
-    return refuse(first?.field ?? "messages", problem);
-  }
+  if (!found) return null;
   const { question, turnId } = found;
   const asked = callsOf(question);
-  const missing = asked.filter((id) => !results.some(({ callId }) => callId === id));
-  if (missing.length > 0)
-    refuse(
-      "messages",
-      `lack the results of the calls ${missing.join(", ")}; send one for each call of the answer, all of them as the last messages`,
-    );
+  assertComplete(asked, results);
   const given = results.filter(({ callId }) => asked.includes(callId)).map(({ callId, output }) => ({ call_id: callId, output }));
   const { turn } = await turns.answer(owner, turnId, question.id, { results: given, ...reply });
   turns.registry.attach(turnId, response, { cancels: !isDetached });
   return { source: localSource(turn, false), leg: (turn.before?.legs ?? 0) + 1 };
+}
+
+/** What a turn says that goes on with results of calls with which another one has ended. */
+export interface EndedCalls extends Pick<TurnWithCalls, "sessionId" | "question"> {
+  /** The answer that it takes the place of. */
+  continues: string;
+  callResults: CallResults;
+}
+
+/** Finds the turn that has ended with these calls. Throws AppError `invalid_request` when there is none, or results are missing. */
+export async function findEndedCalls(
+  { turns }: Pick<AppParts["stores"], "turns">,
+  { owner, sessionId, results, pictures }: { owner: Owner; sessionId: string | null; results: readonly GivenResult[]; pictures: Picture[] },
+): Promise<EndedCalls> {
+  const outputs = new Map(results.map(({ callId, output }) => [callId, output]));
+  const found = await turns.findCalled(owner, [...outputs.keys()], sessionId);
+  if (!found) {
+    const [first] = results;
+    const problem = `no turn waits for a result of the call "${first?.callId.slice(0, 80) ?? ""}": it has its result, or the chat has gone on without it`;
+    return refuse(first?.field ?? "messages", problem);
+  }
+  const { calls, answer: continues, question } = found;
+  assertComplete(
+    calls.map(({ id }) => id),
+    results,
+  );
+  const given = calls.map((call) => ({ ...call, output: outputs.get(call.id) ?? "" }));
+  return { sessionId: found.sessionId, question, continues, callResults: { calls: given, pictures } };
 }

@@ -6,7 +6,7 @@ import { type LastEvent, type RunningTurn, startTurn, type TurnInput, type TurnO
 import type { GraphWatch } from "../../graph/stream-graph.ts";
 import type { Owner } from "../../turn/owner.ts";
 import { KeyTaken } from "../../turn/context.ts";
-import type { CallerTools } from "../../turn/caller-tools.ts";
+import type { CallerTools, CallResults } from "../../turn/caller-tools.ts";
 import type { Notice } from "../../turn/events.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
 import type { Picture } from "../../turn/picture.ts";
@@ -39,6 +39,7 @@ interface Beside {
   modelOptions?: ModelOptions;
   /** See TurnInput. */
   continues?: string;
+  callResults?: CallResults;
   store?: boolean;
   stopsBefore?: StepKind[];
   asked?: Record<string, unknown>;
@@ -48,8 +49,9 @@ interface Beside {
 }
 
 /** A retry may read along or not. */
-function whatIsBeside({ modelOptions, pictures, ...others }: Omit<Beside, "departure" | "notices">): object {
-  const beside = { ...others, ...(pictures ? { pictures: whichPictures(pictures) } : {}) };
+function whatIsBeside({ modelOptions, pictures, callResults, ...others }: Omit<Beside, "departure" | "notices">): object {
+  const results = callResults && { ...callResults, pictures: whichPictures(callResults.pictures) };
+  const beside = { ...others, ...(pictures ? { pictures: whichPictures(pictures) } : {}), ...(results ? { results } : {}) };
   if (modelOptions === undefined) return beside;
   return { ...beside, modelOptions: { ...modelOptions, stream: undefined } };
 }

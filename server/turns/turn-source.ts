@@ -1,6 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { LastEvent, RunningTurn, SentBefore } from "../../graph/start-turn.ts";
+import { shownArguments } from "../../text/tool-arguments.ts";
+import { ASSISTANT } from "../../turn/agent.ts";
 import type { TurnEvent } from "../../turn/events.ts";
 import { toTurnResult, turnDeleted, type TurnOutcome } from "../../turn/outcome.ts";
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/turns/turn-record-store.ts";
@@ -48,17 +50,21 @@ interface Replay {
   before?: SentBefore;
 }
 
-/** The answer is one token. */
+/** The answer is one token, or the calls that stand for it. */
 function replayRecord(record: TurnRecord): Replay {
   const outcome = storedOutcome(record);
   const { id: turn_id, conversationId: conversation_id, question } = record;
   if (question) return { events: [], last: { status: "waiting", content: { turn_id, conversation_id, question } } };
   if (!outcome) return { events: [], last: { status: "error", content: INTERRUPTED } };
+  const { calls = [], agent = ASSISTANT } = outcome;
   const answer = record.answer?.slice(outcome.continues_at ?? 0) ?? null;
   const events: TurnEvent[] = [
     ...(outcome.route_decision ? [{ status: "route_decision" as const, content: outcome.route_decision }] : []),
     ...outcome.notices.map((content) => ({ status: "notice" as const, content })),
-    ...(answer ? [{ status: "token" as const, content: answer }] : []),
+    ...calls.map((call) => {
+      return { status: "tool_call" as const, content: { call_id: call.id, agent, name: call.name, arguments: shownArguments(call) } };
+    }),
+    ...(answer && calls.length === 0 ? [{ status: "token" as const, content: answer }] : []),
   ];
   const before = { characters: outcome.said_before ?? 0, legs: 0 };
   const result = toTurnResult(outcome, { ...record, answer });

@@ -2,6 +2,7 @@ import { askInWords, languageOf, type TalkLanguage } from "../../../turn/ask-in-
 import type { ListedStep } from "../../../stores/postgres/agents/step-store.ts";
 import type { Stores } from "../../parts/open-stores.ts";
 import type { FoundTurn } from "../../turns/find-turn.ts";
+import { storedOutcome } from "../../turns/turn-source.ts";
 import { answerItemId, callItemId, type ResponseName } from "./response-ids.ts";
 import { answerItem, type FunctionCall, type OutputItem } from "./response-object.ts";
 
@@ -17,7 +18,7 @@ function questionIn(given: unknown): string {
   return question;
 }
 
-/** What a leg has given that ended with a question: calls of the caller's tools, or the question in words; null for the last leg. */
+/** What a leg has given that ended with a question, or with calls: these, or the question in words; null for the last leg of others. */
 export async function askedIn(stores: Pick<Stores, "messages" | "steps">, found: FoundTurn & ResponseName): Promise<OutputItem[] | null> {
   const { record, turnId, leg } = found;
   if (!record) return null;
@@ -30,7 +31,7 @@ export async function askedIn(stores: Pick<Stores, "messages" | "steps">, found:
   while (steps.at(-1)?.isMore);
   const questions = steps.filter(({ kind }) => kind === "question");
   const question = questions[leg - 1];
-  if (!question) return null;
+  if (!question) return storedOutcome(record)?.calls?.map((call, index) => toItem(call.id, call.name, call.arguments, index)) ?? null;
   const open = leg === questions.length ? record.question : null;
   if (question.name !== "client_tool") {
     const asked = open ? askInWords(open, await languageOfTurn(stores, found)) : questionIn(question.arguments);

@@ -1,6 +1,9 @@
 import type { Question } from "../../../turn/question.ts";
 import { fromJson, GOES_ON, openQuestion, type QuestionJson } from "./question-rows.ts";
 import type { OwnedConversation, Owner, OwnerScope } from "../../../turn/owner.ts";
+import type { CallerCall } from "../../../turn/caller-tools.ts";
+import { onPathSql } from "../paths/branch-path.ts";
+import { partnerIdSql } from "../conversations/exchanges.ts";
 import type { Database } from "../database/database.ts";
 import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
 
@@ -60,6 +63,15 @@ export interface TurnRecord extends Owner {
   endedAt: Date | null;
 }
 
+/** A turn that has ended with calls of its caller's tools, which are the last answer of its conversation. */
+export interface TurnWithCalls {
+  sessionId: string;
+  question: string;
+  /** As it is stored. */
+  answer: string;
+  calls: CallerCall[];
+}
+
 /** Ids of turns to cancel are sent here. */
 export const CANCEL_CHANNEL = "conversation_graph_cancel";
 
@@ -74,6 +86,8 @@ export interface TurnRecordStore {
   findHeld(conversation: OwnedConversation): Promise<string | null>;
   /** The turn that runs in the conversation of this session; null: none does, or it waits for an answer. */
   findRunning(session: Owner & { sessionId: string }): Promise<string | null>;
+  /** The one with one of these calls, in the conversations that were last used; that of the session before others. */
+  findCalled(owner: Owner, callIds: readonly string[], sessionId: string | null): Promise<TurnWithCalls | null>;
   /** Asks the process that runs it to stop; false when none does. */
   requestCancel(owner: Owner, turnId: string): Promise<boolean>;
   /** Stops the turn that holds the conversation of this session, as `requestCancel` does, unless that turn has this very key. */
@@ -101,6 +115,25 @@ where turns.conversation_id = $1 order by turns.started_at desc, turns.id desc`;
 const RUNNING = `
 select turn_id as id from conversations
 where tenant_id = $1 and user_id = $2 and session_id = $3 and turn_lease_until >= clock_timestamp() and turn_lease_until < 'infinity'`;
+
+/** Conversations that are looked through. */
+const MOST_LOOKED_THROUGH = 200;
+
+const CALLED = `
+select recent.session_id as "sessionId", asked.content as question, said.content as answer, outcome->'calls' as calls
+from (
+  select id, session_id, path from conversations
+  where tenant_id = $1 and user_id = $2 and coalesce(turn_lease_until < clock_timestamp(), true)
+  order by session_id is not distinct from $4::text desc, last_message_at desc limit ${MOST_LOOKED_THROUGH}
+) recent
+cross join lateral (
+  select messages.* from messages where conversation_id = recent.id and ${onPathSql("messages", "recent.path")}
+  order by created_at desc, id desc limit 1
+) said
+join messages asked on asked.id = ${partnerIdSql("said")}
+join turns on turns.question_id = asked.id and turns.id::text = said.metadata->>'turn_id'
+where exists (select from jsonb_array_elements(outcome->'calls') call where call->>'id' = any($3::text[]))
+order by recent.session_id is not distinct from $4::text desc, said.created_at desc limit 1`;
 
 const CANCEL = `
 with asked as (
@@ -163,6 +196,11 @@ export function makeTurnRecordStore(database: Database): TurnRecordStore {
         "select turn_id as id from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_lease_until >= clock_timestamp()";
       const [held] = await database.query<{ id: string | null }>({ name: "turn-held", text, values: ownedValues(conversation) });
       return held?.id ?? null;
+    },
+
+    async findCalled({ tenantId, userId }, callIds, sessionId) {
+      const values = [tenantId, userId, callIds, sessionId];
+      return (await database.query<TurnWithCalls>({ name: "turn-called", text: CALLED, values }))[0] ?? null;
     },
 
     async requestCancel({ tenantId, userId }, turnId) {

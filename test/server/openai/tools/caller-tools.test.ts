@@ -162,6 +162,38 @@ describe("the caller's tools, with the official client", () => {
     expect(JSON.stringify(json.questions)).not.toContain('"w"');
   });
 
+  test("that must be called in the Responses API are read again as calls", async () => {
+    running.model.answer({ toolCalls: [call("weather", "rw")] });
+    const { responses } = openClient(running.url);
+    const { name, parameters } = functionTool("weather").function;
+    const tools = [{ type: "function" as const, strict: null, name, parameters }];
+    const made = await responses.create({ model: MODEL, user: "rob", input: "How is it in Porto?", tools, tool_choice: "required" });
+    expect(made.output).toMatchObject([{ type: "function_call", call_id: "rw", name: "weather", arguments: '{"city":"Porto"}' }]);
+    expect((await responses.retrieve(made.id)).output).toEqual(made.output);
+  });
+
+  test("that must be called and whose results come late, for some alone or of another user are refused", async () => {
+    running.model.answer({ toolCalls: [call("weather", "l1"), call("time", "l2")] });
+    const asked = says("How is it in Porto?");
+    const [choice] = (await create("late", { tool_choice: "required" })).choices;
+    const history = [asked, choice?.message as ChatCompletionMessageParam];
+    const some = await failureOf(create("late", { messages: [...history, result("l1", "sunny")] }));
+    expect(some).toMatchObject({ status: 400, param: "messages", message: expect.stringContaining("l2") as unknown });
+    const both = [...history, result("l1", "sunny"), result("l2", "noon")];
+    expect(await failureOf(create("late", { user: "zoe", messages: both }))).toMatchObject({
+      status: 400,
+      param: "messages.2.tool_call_id",
+    });
+    running.model.answer({ status: 500 });
+    await failureOf(create("late", { messages: both }));
+    const kept = (await messagesOf(running.url, "ada", "late")).map(({ content }) => content);
+    expect(kept).toEqual(["How is it in Porto?", expect.stringContaining('"weather"')]);
+    running.model.answer({ tokens: ["fine"] });
+    expect((await create("late", { messages: both })).choices[0]?.message.content).toBe("fine");
+    await create("late", { messages: [asked, says("And now?")] });
+    expect(await failureOf(create("late", { messages: both }))).toMatchObject({ status: 400, param: "messages.2.tool_call_id" });
+  });
+
   test("that must be called, and are not, are asked for once more as JSON of their schema", async () => {
     running.model.answer((body) => ({ tokens: body.response_format ? ['{"city":', '"Porto"}'] : ["I would rather talk."] }));
     const forced = await create("rather", { tool_choice: { type: "function", function: { name: "weather" } } });

@@ -5,110 +5,16 @@ import { join } from "node:path";
 import { resultsAsAnswer } from "../../../../agents/questions/questions.ts";
 import { makeQuestionStore } from "../../../../stores/postgres/agents/question-store.ts";
 import type { ChatRequestBody, ScriptedToolCall } from "../../../servers/model-server.ts";
+import { listConversations, listMessages } from "../../../support/clients/api-client.ts";
 import { useTestPostgres } from "../../../support/databases/databases.ts";
 import { openServiceWithModel } from "../../../support/services/service-with-model.ts";
 import { useOpened } from "../../../support/use-opened.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
-import { MODEL, openClient, says } from "../open-client.ts";
+import { type Application, completions, parameters, responses, type Result } from "./ask-with-results.ts";
 
-const parameters = { type: "object", properties: { city: { type: "string" } } };
 const names = (body: ChatRequestBody | undefined): string[] => (body?.tools ?? []).map(({ function: { name } }) => name);
 const told = (body: ChatRequestBody | undefined): string =>
   (body?.messages ?? []).flatMap(({ role, content }) => (role === "system" ? [content] : [])).join("\n");
-
-/** What an application sets anew with each request, in the words of neither API. */
-interface Application {
-  instructions?: string;
-  tools?: string[];
-  tool_choice?: "none" | "required" | { named: string };
-  model?: string;
-  limit?: number;
-  temperature?: number;
-  form?: object;
-}
-
-/** What a client gets. */
-interface Got {
-  text: string | null;
-  reason: string | null;
-  calls: string[];
-  id: string;
-}
-
-type Result = { callId: string; output: string };
-type Ask = (url: string, user: string, application: Application, results?: { of: Got; given: Result[] }) => Promise<Got>;
-
-function completions(stream: boolean): Ask {
-  return async (url, user, { instructions, tools, tool_choice: choice, model = MODEL, limit, temperature, form }, results) => {
-    const called = results && {
-      role: "assistant" as const,
-      tool_calls: results.given.map(({ callId }, index) => ({
-        id: callId,
-        type: "function" as const,
-        function: { name: results.of.calls[index] ?? "", arguments: "{}" },
-      })),
-    };
-    const body = {
-      model,
-      user,
-      messages: [
-        ...(instructions ? [{ role: "system" as const, content: instructions }] : []),
-        says(`How is it in ${user}?`),
-        ...(called ? [called] : []),
-        ...(results?.given ?? []).map(({ callId, output }) => ({ role: "tool" as const, tool_call_id: callId, content: output })),
-      ],
-      ...(tools ? { tools: tools.map((name) => ({ type: "function" as const, function: { name, parameters } })) } : {}),
-      ...(choice
-        ? { tool_choice: typeof choice === "object" ? { type: "function" as const, function: { name: choice.named } } : choice }
-        : {}),
-      ...(limit ? { max_tokens: limit } : {}),
-      ...(temperature === undefined ? {} : { temperature }),
-      ...(form
-        ? { response_format: { type: "json_schema" as const, json_schema: { name: "form", schema: form as Record<string, unknown> } } }
-        : {}),
-    };
-    const { chat } = openClient(url);
-    const completion = stream
-      ? await chat.completions.stream({ ...body, stream: true }).finalChatCompletion()
-      : await chat.completions.create(body);
-    const [choiceOf] = completion.choices;
-    const calls = (choiceOf?.message.tool_calls ?? []).map((call) => ("function" in call ? call.function.name : ""));
-    return { text: choiceOf?.message.content ?? null, reason: choiceOf?.finish_reason ?? null, calls, id: completion.id };
-  };
-}
-
-function responses(stream: boolean, place: "previous" | "whole"): Ask {
-  return async (url, user, { instructions, tools, tool_choice: choice, model = MODEL, limit, temperature, form }, results) => {
-    const asked = { role: "user" as const, content: `How is it in ${user}?` };
-    const outputs = (results?.given ?? []).map(({ callId, output }) => ({
-      type: "function_call_output" as const,
-      call_id: callId,
-      output,
-    }));
-    const calls = (results?.given ?? []).map(({ callId }, index) => ({
-      type: "function_call" as const,
-      call_id: callId,
-      name: results?.of.calls[index] ?? "",
-      arguments: "{}",
-    }));
-    const body = {
-      model,
-      user,
-      input: results && place === "previous" ? outputs : [asked, ...calls, ...outputs],
-      ...(results && place === "previous" ? { previous_response_id: results.of.id } : {}),
-      ...(instructions ? { instructions } : {}),
-      ...(tools ? { tools: tools.map((name) => ({ type: "function" as const, name, parameters, strict: false })) } : {}),
-      ...(choice ? { tool_choice: typeof choice === "object" ? { type: "function" as const, name: choice.named } : choice } : {}),
-      ...(limit ? { max_output_tokens: limit } : {}),
-      ...(temperature === undefined ? {} : { temperature }),
-      ...(form ? { text: { format: { type: "json_schema" as const, name: "form", schema: form as Record<string, unknown> } } } : {}),
-    };
-    const client = openClient(url).responses;
-    const response = stream ? await client.stream(body).finalResponse() : await client.create(body);
-    const made = response.output.flatMap((item) => (item.type === "function_call" ? [item.name] : []));
-    return { text: response.output_text, reason: made.length > 0 ? "tool_calls" : "stop", calls: made, id: response.id };
-  };
-}
 
 async function open() {
   const MODELS = join(await mkdtemp(join(tmpdir(), "models-")), "models.json");
@@ -196,6 +102,33 @@ describe.each([
     const second = await ask(running.url, user, last, { of: first, given: [resultOf("weather")] });
     expect(second).toMatchObject({ reason: "tool_calls", calls: ["report"] });
     expect(names(seen())).toEqual(["report"]);
+  });
+
+  test.each<[string, Application, Application]>([
+    ["required", { tool_choice: "required" }, { tool_choice: "required" }],
+    ["named", { tool_choice: { named: "weather" } }, { tool_choice: { named: "weather" } }],
+    ["required, and then called freely", { tool_choice: "required" }, {}],
+  ])("goes on with a turn that ended with a call that was %s, and answers once", async (_how, forced, then) => {
+    script(call("weather"), { name: "weather", id: `${user}-again`, arguments: { city: "Porto" } });
+    const alice: Application = { instructions: "You are Alice.", tools: ["weather"] };
+    const first = await ask(running.url, user, { ...alice, ...forced });
+    expect(first).toMatchObject({ reason: "tool_calls", calls: ["weather"] });
+    const second = await ask(running.url, user, { ...alice, ...then }, { of: first, given: [resultOf("weather")] });
+    expect(second).toMatchObject({ reason: "tool_calls", calls: ["weather"] });
+    const last: Application = { instructions: "You are Bob.", tools: ["weather"] };
+    const third = await ask(running.url, user, last, { of: second, given: [resultOf("again")] });
+    expect(third).toMatchObject({ reason: "stop", text: "done", calls: [] });
+    expect(told(seen())).toContain("You are Bob.");
+    const sent = JSON.stringify(seen()?.messages);
+    expect(sent.indexOf("result of weather")).toBeGreaterThan(0);
+    expect(sent.indexOf("result of again")).toBeGreaterThan(sent.indexOf("result of weather"));
+    const [conversation, ...others] = await listConversations(running.url, user);
+    expect(others).toEqual([]);
+    const stored = await listMessages(running.url, conversation?.id ?? "");
+    expect(stored.map(({ content, completed }) => [content, completed])).toEqual([
+      [`How is it in ${user}?`, true],
+      ["done", true],
+    ]);
   });
 
   test("is answered in the form that it demands", async () => {
