@@ -41,7 +41,8 @@ export function makeHistory(parts: HistoryParts): Node {
   const line = makeKeyedQueue();
 
   return async function history(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { tenantId, userId, sessionId, message, pictures, continues, callResults, editOf, regenerate, behind, again, remember, chosen } = state;
+    const { tenantId, userId, sessionId, message, pictures, continues, callResults, editOf, regenerate, behind, again, remember, chosen } =
+      state;
     const { context } = runtime;
     const turnId = context?.turnId ?? uuidv7();
     const owner = { tenantId, userId };

@@ -17,7 +17,16 @@ import { callerOf } from "../auth/caller.ts";
 import type { Departure } from "./align-history.ts";
 import { findDeparture } from "./find-departure.ts";
 import { answerInWords } from "./answer-in-words.ts";
-import { answerCalls, keepResults, leftOutNotices, readCallerTools, readResults, type ResumedSource, type EndedCalls, findEndedCalls } from "./tool-calls.ts";
+import {
+  answerCalls,
+  keepResults,
+  leftOutNotices,
+  readCallerTools,
+  readResults,
+  type ResumedSource,
+  type EndedCalls,
+  findEndedCalls,
+} from "./tool-calls.ts";
 import type { AskedEvents } from "./completion-stream.ts";
 import type { Session } from "./user-and-session.ts";
 import { quoteEarlier, systemAttachments, systemInstructions, unwrapMessage } from "./wrapped-message.ts";

@@ -177,7 +177,7 @@ export interface EndedCalls extends Pick<TurnWithCalls, "sessionId" | "question"
 
 /** Finds the turn that has ended with these calls. Throws AppError `invalid_request` when there is none, or results are missing. */
 export async function findEndedCalls(
-  { turns }: Pick<AppParts["stores"], "turns">,
+  { turns }: Pick<Stores, "turns">,
   { owner, sessionId, results, pictures }: { owner: Owner; sessionId: string | null; results: readonly GivenResult[]; pictures: Picture[] },
 ): Promise<EndedCalls> {
   const outputs = new Map(results.map(({ callId, output }) => [callId, output]));
