@@ -54,7 +54,8 @@ export { startTurn, type RunningTurn, type TurnInput, type TurnOptions } from ".
 export type { GraphStreamMode, GraphWatch } from "./stream-graph.ts";
 export { type Picture, type PictureProblem, readPicture } from "../turn/picture.ts";
 export { makeSight, type Sight, type SightParts } from "../models/facts/sight.ts";
-export { ConversationState, type AgentType, type ConversationUpdate, type Receipt, type RouteDecision, type Usage } from "../turn/state.ts";
+export { ConversationState, type AgentType, type ConversationUpdate, type Receipt, type RouteDecision } from "../turn/state.ts";
+export type { Usage } from "../turn/usage.ts";
 export type { TurnEvent, TurnResult, TurnTimings } from "../turn/events.ts";
 export type { MessageToImport } from "../stores/postgres/conversations/plan-import.ts";
 export type { MilvusAddress } from "../stores/search/milvus/connect-milvus.ts";

@@ -8,7 +8,8 @@ import { type LAST_STATUS, millisecondsSince, type NodeEvent, type Notice, type 
 import type { CallerTools, CallResults } from "../turn/caller-tools.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
 import type { Picture } from "../turn/picture.ts";
-import type { AgentType, Attachment, ConversationState, StepKind, Usage } from "../turn/state.ts";
+import type { AgentType, Attachment, ConversationState, StepKind } from "../turn/state.ts";
+import type { Usage } from "../turn/usage.ts";
 import { toTurnResult, turnCancelled, turnOutcome } from "../turn/outcome.ts";
 import type { ResumedTurn } from "../turn/resumed-turn.ts";
 

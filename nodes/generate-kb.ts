@@ -1,6 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { AppError, toAppError } from "../errors/app-error.ts";
-import { type ConversationState, type ConversationUpdate, NO_CONTEXT, type Passage } from "../turn/state.ts";
+import type { ConversationState, ConversationUpdate, Passage } from "../turn/state.ts";
+import { NO_CONTEXT } from "../turn/usage.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import type { FindPassages } from "../memory/documents/find-passages.ts";

@@ -1,6 +1,7 @@
 import { NEAR_LIMIT } from "../models/facts/prompt-budget.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
-import type { ConversationState, TurnUsage } from "../turn/state.ts";
+import type { ConversationState } from "../turn/state.ts";
+import type { TurnUsage } from "../turn/usage.ts";
 
 /** Says once that the context is nearly full: not again until a prompt was below. */
 export function tellNearLimit(

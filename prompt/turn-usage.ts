@@ -1,7 +1,7 @@
 import { shareOf } from "../models/facts/prompt-budget.ts";
 import type { ModelAnswer } from "../models/stream-answer.ts";
 import { estimateTokens } from "../text/tokens.ts";
-import type { TurnUsage } from "../turn/state.ts";
+import type { TurnUsage } from "../turn/usage.ts";
 import type { AssembledPrompt } from "./assemble-prompt.ts";
 
 /** What the model's server has counted, else estimated. */

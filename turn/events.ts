@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AnsweredQuestion, Question } from "./question.ts";
-import { Cost, Cut, ExecutionLog, Layer, Receipt, RouteDecision, TurnError, TurnUsage } from "./state.ts";
+import { Cut, ExecutionLog, Layer, Receipt, RouteDecision, TurnError } from "./state.ts";
+import { Cost, TurnUsage } from "./usage.ts";
 
 /** Milliseconds of a turn. Parallel nodes overlap. Stored timings lack `persist`. */
 export const TurnTimings = z.object({

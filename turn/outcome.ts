@@ -1,15 +1,7 @@
 import { AppError, type ErrorContent } from "../errors/app-error.ts";
 import { ASSISTANT } from "./agent.ts";
-import {
-  type ConversationState,
-  type Cost,
-  type Cut,
-  type Layer,
-  NO_CONTEXT,
-  type Receipt,
-  type RouteDecision,
-  type TurnUsage,
-} from "./state.ts";
+import type { ConversationState, Cut, Layer, Receipt, RouteDecision } from "./state.ts";
+import { type Cost, NO_CONTEXT, type TurnUsage } from "./usage.ts";
 import type { CallerCall } from "./caller-tools.ts";
 import type { TurnProgress } from "./context.ts";
 import type { Notice, TurnResult, TurnTimings } from "./events.ts";

@@ -2,7 +2,8 @@ import type { FilledForm } from "./elicited-form.ts";
 import type { Notice } from "./events.ts";
 import type { Picture } from "./picture.ts";
 import type { AnswerValue, Question, QuestionType } from "./question.ts";
-import type { ConversationState, RouteDecision, TurnUsage } from "./state.ts";
+import type { ConversationState, RouteDecision } from "./state.ts";
+import type { TurnUsage } from "./usage.ts";
 
 /** A call that has not run, in the words of the model. `seq`: the number of its step. */
 export interface PendingCall {

@@ -3,7 +3,7 @@ import type { ModelAnswer } from "../../models/stream-answer.ts";
 import type { StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import type { ResumedTurn, TurnSoFar } from "../../turn/resumed-turn.ts";
-import { NO_CONTEXT } from "../../turn/state.ts";
+import { NO_CONTEXT } from "../../turn/usage.ts";
 
 /** What a turn has done so far. `elapsedMs`: before its last question. */
 export interface AgentProgress extends Omit<TurnSoFar, "models"> {

@@ -3,7 +3,8 @@ import { z } from "zod";
 import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
 import type { StoredSummary } from "../../stores/postgres/memory/summary-store.ts";
 import type { TurnOutcome } from "../../turn/outcome.ts";
-import { type ConversationState, type ConversationUpdate, Receipt, RouteDecision, TurnUsage } from "../../turn/state.ts";
+import { type ConversationState, type ConversationUpdate, Receipt, RouteDecision } from "../../turn/state.ts";
+import { TurnUsage } from "../../turn/usage.ts";
 
 /** The newest messages of a path that a state has. */
 export const MOST_MESSAGES = 200;

@@ -2,7 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { AIMessage, type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
 import { toAppError } from "../../errors/app-error.ts";
 import { makeEventLog } from "../../graph/event-log.ts";
-import type { Usage } from "../../turn/state.ts";
+import type { Usage } from "../../turn/usage.ts";
 import type { AnswerTimeouts } from "../../turn/deadlines.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";

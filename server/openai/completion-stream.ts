@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { ServerResponse } from "node:http";
 import type { Question } from "../../turn/question.ts";
-import type { Usage } from "../../turn/state.ts";
+import type { Usage } from "../../turn/usage.ts";
 import { askInWords, type TalkLanguage } from "../../turn/ask-in-words.ts";
 import { toOpenAIError } from "../http/openai-error.ts";
 import { AppError, type ErrorContent } from "../../errors/app-error.ts";

@@ -153,8 +153,7 @@ function sendSection(response: Response<z.output<typeof SectionAnswer>>, { secti
 
 /** A user's core memory, its history and the log of its changes. */
 export function coreMemoryRoutes({ stores, memory }: { stores: Pick<Stores, "coreMemory" | "operations">; memory: Memory }): Router {
-  const { coreMemory } = stores;
-  const { sections } = memory;
+  const [{ coreMemory }, { sections }] = [stores, memory];
   const ownerOf = (request: Request, response: Response) => ({ tenantId: tenantOf(response), userId: userInPath(request, response) });
   const orderOf = (section: string): number => (sections.includes(section) ? sections.indexOf(section) : sections.length);
 

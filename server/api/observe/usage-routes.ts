@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
 import type { ModelPurpose } from "../../../observe/observer.ts";
 import type { CallTotals, UsageKey, UsageOfKey } from "../../../stores/postgres/usage/usage-store.ts";
-import { Cost } from "../../../turn/state.ts";
+import { Cost } from "../../../turn/usage.ts";
 import { tenantOf, withCallersUser } from "../../auth/caller.ts";
 import type { Stores } from "../../parts/open-stores.ts";
 import { makeRouter, next, operationGroup, route } from "../../http/operation.ts";

@@ -13,7 +13,8 @@ import { abortSignalOnClose } from "../../http/event-stream.ts";
 import type { TurnSource } from "../../turns/turn-source.ts";
 import { jsonAnswer, jsonBody, makeRouter, operationGroup, route } from "../../http/operation.ts";
 import { TurnEvent, TurnResult, Waiting } from "../../../turn/events.ts";
-import { Layer, Receipt, RouteDecision, TurnError, TurnUsage } from "../../../turn/state.ts";
+import { Layer, Receipt, RouteDecision, TurnError } from "../../../turn/state.ts";
+import { TurnUsage } from "../../../turn/usage.ts";
 import type { ErrorCode } from "../../../errors/error-codes.ts";
 
 export const MODEL_ERRORS = [

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { AppError } from "../../../errors/app-error.ts";
-import type { Usage } from "../../../turn/state.ts";
+import type { Usage } from "../../../turn/usage.ts";
 import { toOpenAIError } from "../../http/openai-error.ts";
 import { responseId, type ResponseName, secondsIn } from "./response-ids.ts";
 
