@@ -13,7 +13,7 @@ export interface Nodes {
   history: Node;
   coreMemory: Node;
   retrieve: Node;
-  generateRag: Node;
+  generate: Node;
   generateKb: Node;
   generateAgent: Node;
   /** Whether the knowledge base has a handler of its own. */
@@ -25,30 +25,30 @@ export interface Nodes {
 export function chooseGenerator(
   state: ConversationState,
   hasHandler: (kbPrefix: string) => boolean,
-): "generate_agent" | "generate_kb" | "generate_rag" {
+): "generate_agent" | "generate_kb" | "generate" {
   const { agent, callerTools } = state;
   const isStepping = state.execution === "stepping";
   if (state.callResults) return "generate_agent"; // what a turn did is in the prompt of agents alone
-  if (state.continued) return "generate_rag"; // neither an agent nor a handler can go on with an answer
+  if (state.continued) return "generate"; // neither an agent nor a handler can go on with an answer
   if (agent && (hasTools(agent) || isStepping)) return "generate_agent";
   const isAnswerable = state.error === null && (state.retrievalResults.length > 0 || !looksOnly(state));
   // A handler answers in its own words: it knows of no form, and calls no tools.
   const isAsked = (state.modelOptions?.response_format ?? null) === null && !callerTools?.mustCall;
   if (!agent && isAnswerable && isAsked && hasHandler(state.kbPrefix)) return "generate_kb";
-  return callerTools || isStepping ? "generate_agent" : "generate_rag";
+  return callerTools || isStepping ? "generate_agent" : "generate";
 }
 
 /** A turn that waits has stored its question, and nothing of its end. */
 const isWaiting = ({ question }: ConversationState): "persist" | typeof END => (question ? END : "persist");
 
 export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
-  const { route, history, coreMemory, retrieve, generateRag, generateKb, generateAgent, hasHandler, persist } = nodes;
+  const { route, history, coreMemory, retrieve, generate, generateKb, generateAgent, hasHandler, persist } = nodes;
   return new StateGraph(ConversationState, TurnContext)
     .addNode("route", instrumented("route", route, observer))
     .addNode("history", instrumented("history", history, observer))
     .addNode("core_memory", instrumented("core_memory", coreMemory, observer))
     .addNode("retrieve", instrumented("retrieve", retrieve, observer))
-    .addNode("generate_rag", instrumented("generate_rag", generateRag, observer))
+    .addNode("generate", instrumented("generate", generate, observer))
     .addNode("generate_kb", instrumented("generate_kb", generateKb, observer))
     .addNode("generate_agent", instrumented("generate_agent", generateAgent, observer), { subgraphs: [agentLoop] })
     .addNode("persist", instrumented("persist", persist, observer))
@@ -60,11 +60,11 @@ export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
       "retrieve",
       // Only an agent has waited; what it did is not in the prompt of the others.
       (state, { context }: TurnRuntime) => (context?.resumed ? "generate_agent" : chooseGenerator(state, hasHandler)),
-      ["generate_agent", "generate_kb", "generate_rag"],
+      ["generate_agent", "generate_kb", "generate"],
     )
     .addConditionalEdges("generate_agent", isWaiting, ["persist", END])
     .addEdge("generate_kb", "persist")
-    .addEdge("generate_rag", "persist")
+    .addEdge("generate", "persist")
     .addEdge("persist", END)
     .compile({ name: "conversation" });
 }

@@ -11,7 +11,7 @@ import type { ContextShares } from "../turn/context-shares.ts";
 import { makeMakeRoom } from "../prompt/make-room.ts";
 import { answerBound, contextTokenBudget } from "../models/openai-chat-model.ts";
 import { buildGraph, type ConversationGraph, type Nodes } from "./build-graph.ts";
-import { makeGenerateRag } from "../nodes/generate.ts";
+import { makeGenerate } from "../nodes/generate.ts";
 import type { PromptSettings } from "../prompt/turn-prompt.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import type { FindPassages } from "../memory/documents/find-passages.ts";
@@ -194,7 +194,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     parts.compact && summary ? makeMakeRoom({ compact: parts.compact, historyWindow, deadlineMs: TURN_DEFAULTS.compactionMs }) : null;
   const settings = promptSettings(parts);
   const answering = { turns, leaseMs, timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS };
-  const generateRag = makeGenerateRag({
+  const generate = makeGenerate({
     ...answering,
     chooseModels,
     settings,
@@ -210,7 +210,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     ...reading,
     coreMemory,
     history: makeHistory({ ...loading, turns, records: makeTurnRecordStore(database), questions, followedCoreMemory, leaseMs }),
-    generateRag,
+    generate,
     generateAgent: makeGenerateAgent({
       ...answering,
       chooseModels,
@@ -228,7 +228,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       toolTimeoutMs: agents?.toolTimeoutMs ?? TURN_DEFAULTS.toolTimeoutMs,
       observer,
     }),
-    generateKb: makeGenerateKb({ ...answering, chooseModels, handlers, generateRag, findPassages, passages }),
+    generateKb: makeGenerateKb({ ...answering, chooseModels, handlers, generate, findPassages, passages }),
     hasHandler: (kbPrefix) => handlers.find(kbPrefix) !== undefined,
     persist: makePersist({
       turns,

@@ -62,7 +62,7 @@ export function makeKnowledgeHandlers(byPrefix: KnowledgeHandlersByPrefix = {}):
 export interface GenerateKbParts {
   handlers: KnowledgeHandlers;
   /** Answers when a handler fails. */
-  generateRag: Node;
+  generate: Node;
   chooseModels: ChooseModels;
   findPassages: FindPassages | null;
   /** Passages that a handler finds unless it says how many. */
@@ -80,10 +80,10 @@ interface Handled {
 
 /**
  * Has the handler of the turn's knowledge base answer. When it fails, a notice says so and the general generator continues behind what was
- * streamed. A cancelled turn ends as in generate_rag.
+ * streamed. A cancelled turn ends as in generate.
  */
 export function makeGenerateKb(parts: GenerateKbParts): Node {
-  const { handlers, generateRag, chooseModels, findPassages, passages: most, turns, leaseMs, timeouts } = parts;
+  const { handlers, generate, chooseModels, findPassages, passages: most, turns, leaseMs, timeouts } = parts;
 
   async function handle(
     handler: KnowledgeHandler,
@@ -125,7 +125,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
 
   return async function generateKb(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const handler = handlers.find(state.kbPrefix);
-    if (!handler || state.error) return generateRag(state, runtime);
+    if (!handler || state.error) return generate(state, runtime);
     const { tenantId, userId, conversationId, turnId } = state;
     const began = performance.now();
     let isCancelled = false;
@@ -146,7 +146,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
       if (said) emit(runtime, { status: "token", content: "\n\n" });
       const notice = `The handler of "${state.kbPrefix}" failed; the general answer takes its place.`;
       emit(runtime, { status: "notice", content: { code: "handler_failed", message: notice } });
-      const update = await generateRag(state, runtime);
+      const update = await generate(state, runtime);
       const { answer = "", answerMessageId } = update as Partial<ConversationState>;
       return { ...update, ...answerUpdate(state, answerMessageId ?? turnId, said + answer) };
     }

@@ -20,7 +20,7 @@ import type { Node } from "./node.ts";
 import { answerUpdate } from "./answer-update.ts";
 import { promptNotices, type TurnPrompt, isBlind, type PromptSettings, promptOf } from "../prompt/turn-prompt.ts";
 
-export interface GenerateRagParts {
+export interface GenerateParts {
   chooseModels: ChooseModels;
   turns: TurnStore;
   leaseMs: number;
@@ -38,9 +38,9 @@ export interface GenerateRagParts {
  * Assembles the prompt and streams the model's answer. A cancelled or failed call sets `partialAnswer` and `error` instead of throwing, so
  * that persist always runs. After an error of an earlier node the model is not asked.
  */
-export function makeGenerateRag(parts: GenerateRagParts): Node {
+export function makeGenerate(parts: GenerateParts): Node {
   const { chooseModels, turns, leaseMs, timeouts, settings, makeRoom, limits, prices, observer } = parts;
-  return async function generateRag(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
+  return async function generate(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId, continued } = state;
     if (state.error) return { ...answerUpdate(state, "", ""), partialAnswer: true };
     const began = performance.now();

@@ -39,7 +39,7 @@ test("docs/http.md lists every route of the API's description, and no other", ()
 
 test("the picture in docs/architecture.md is the compiled graph", async () => {
   const page = read("docs/architecture.md");
-  expect(page).toContain("retrieve -.-> generate_rag");
+  expect(page).toContain("retrieve -.-> generate");
   expect(await renderArchitecture(page)).toBe(page);
 });
 

@@ -183,20 +183,20 @@ export const ConversationState = new StateSchema({
   useRetrieval: z.boolean().default(false), // route
   kbInstructions: z.string().default(""), // route: of the knowledge base
   routingMs: z.number(), // route
-  messages: MessagesValue, // caller, generate_rag: the thread in Studio; the prompt has the window instead
-  answer: z.string().default(""), // generate_rag: what was streamed, of a continued answer without its beginning
+  messages: MessagesValue, // caller, generate: the thread in Studio; the prompt has the window instead
+  answer: z.string().default(""), // generate: what was streamed, of a continued answer without its beginning
   toolCalls: z.number().default(0), // generate_agent
   calls: z.array(CallerCall).default(() => []), // generate_agent: of the caller's tools, with which the turn ends
   steps: z.number().default(0), // generate_agent: those that are stored
   question: Question.nullable().default(null), // generate_agent: what the turn waits for; nothing of its end is stored yet
-  usage: TurnUsage.nullable().default(null), // generate_rag: null when the model was not asked
-  cost: Cost.default(null), // generate_rag
-  receipt: Receipt.nullable().default(null), // generate_rag: null when the model was not asked
-  answeredBy: z.string().nullable().default(null), // generate_rag: the name of the model; null when none was asked
-  partialAnswer: z.boolean().default(false), // generate_rag: the answer is not complete
-  cut: Cut.default(null), // generate_rag: the answer is complete but for its length
-  error: TurnError.nullable().default(null), // route, generate_rag, persist
-  answerMessageId: z.string().nullable().default(null), // generate_rag, persist: null when no answer was stored
+  usage: TurnUsage.nullable().default(null), // generate: null when the model was not asked
+  cost: Cost.default(null), // generate
+  receipt: Receipt.nullable().default(null), // generate: null when the model was not asked
+  answeredBy: z.string().nullable().default(null), // generate: the name of the model; null when none was asked
+  partialAnswer: z.boolean().default(false), // generate: the answer is not complete
+  cut: Cut.default(null), // generate: the answer is complete but for its length
+  error: TurnError.nullable().default(null), // route, generate, persist
+  answerMessageId: z.string().nullable().default(null), // generate, persist: null when no answer was stored
   timings: new ReducedValue(
     z.record(z.string(), z.number()).default(() => ({})), // every node: its milliseconds
     { reducer: (earlier: Record<string, number>, later: Record<string, number>) => ({ ...earlier, ...later }) },

@@ -17,7 +17,7 @@ async function drawGraph(): Promise<string> {
     history: nothing,
     coreMemory: nothing,
     retrieve: nothing,
-    generateRag: nothing,
+    generate: nothing,
     generateKb: nothing,
     generateAgent: nothing,
     hasHandler: () => false,

@@ -88,7 +88,8 @@ const EVERY_STEP = StepKind.options;
 const STOPS: Readonly<Record<string, { before?: readonly StepKind[]; after?: readonly StepKind[] }>> = {
   "*": { before: EVERY_STEP, after: EVERY_STEP },
   retrieve: { after: ["first_model"] },
-  generate_rag: { before: ["first_model"] },
+  generate: { before: ["first_model"] },
+  generate_rag: { before: ["first_model"] }, // its name in version 0.1
   generate_kb: { before: ["first_model"] },
   generate_agent: { before: ["first_model"] },
   model: { before: ["first_model", "next_model"], after: ["tool"] },

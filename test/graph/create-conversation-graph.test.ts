@@ -10,7 +10,7 @@ import { interceptStatements } from "../support/databases/record-statements.ts";
 import { eventsOf, useGraphWithModel } from "../support/services/graph-with-model.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
-const NODES = ["core_memory", "generate_rag", "history", "persist", "retrieve", "route"];
+const NODES = ["core_memory", "generate", "history", "persist", "retrieve", "route"];
 const FILMS = makeFixedKnowledgeCatalog([{ prefix: "films", description: "about films", keywords: ["film"] }]);
 
 describe("the conversation graph in process", () => {

@@ -57,7 +57,7 @@ describe("startTurn", () => {
     const { total_ms, first_token_ms, nodes, started } = last.content.timings;
     expect(first_token_ms).toBeGreaterThan(0);
     expect(total_ms).toBeGreaterThanOrEqual(first_token_ms ?? Infinity);
-    expect(Object.keys(nodes).sort()).toEqual(["core_memory", "generate_rag", "history", "persist", "retrieve", "route"]);
+    expect(Object.keys(nodes).sort()).toEqual(["core_memory", "generate", "history", "persist", "retrieve", "route"]);
     expect(Object.keys(started).sort()).toEqual(Object.keys(nodes).sort());
     const ends = Object.entries(started).map(([name, began]) => began + (nodes[name] ?? 0));
     expect(Math.max(...ends)).toBeLessThanOrEqual(total_ms + 0.05); // each is rounded to a hundredth

@@ -16,7 +16,7 @@ describePage("looking inside an answer", startService, (on) => {
     await tested.answer.locator(".markdown").click();
     await page.locator(".timeline-row[data-node=route]").waitFor();
     const rows = await Promise.all((await page.locator(".timeline-row").all()).map((row) => row.getAttribute("data-node")));
-    expect(rows).toEqual(expect.arrayContaining(["route", "history", "core_memory", "generate_rag"]));
+    expect(rows).toEqual(expect.arrayContaining(["route", "history", "core_memory", "generate"]));
     expect(await page.getByText(t.noStarts).count()).toBe(0);
     await page.getByText("there is no knowledge base").waitFor();
     expect(Number(await page.locator("tr[data-layer=system] td").innerText())).toBeGreaterThan(0);

@@ -10,7 +10,8 @@ export const enInspector = {
     history: "History",
     core_memory: "Core memory",
     retrieve: "Retrieve",
-    generate_rag: "Answer",
+    generate: "Answer",
+    generate_rag: "Answer", // its name in turns of version 0.1
     generate_kb: "From documents",
     generate_agent: "With tools",
     persist: "Store",

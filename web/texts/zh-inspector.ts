@@ -12,7 +12,8 @@ export const zhInspector: Texts["inspector"] = {
     history: "历史",
     core_memory: "核心记忆",
     retrieve: "检索",
-    generate_rag: "回答",
+    generate: "回答",
+    generate_rag: "回答", // its name in turns of version 0.1
     generate_kb: "据文档回答",
     generate_agent: "用工具回答",
     persist: "保存",

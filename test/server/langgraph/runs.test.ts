@@ -72,7 +72,7 @@ describe("a run, by LangGraph's client", () => {
     expect(new Set(frames.map(({ event }) => event))).toEqual(new Set(["metadata", "values", "updates", "messages", "custom"]));
     expect(textOf(frames)).toBe("Hi there.");
     const nodes = frames.filter(({ event }) => event === "updates").flatMap(({ data }) => Object.keys(data as object));
-    expect(nodes.toSorted()).toEqual(["core_memory", "generate_rag", "history", "persist", "retrieve", "route"]);
+    expect(nodes.toSorted()).toEqual(["core_memory", "generate", "history", "persist", "retrieve", "route"]);
     expect(frames.filter(({ event }) => event === "custom").map(({ data }) => (data as { status: string }).status)).toEqual([
       "route_decision",
       "token",
@@ -80,7 +80,7 @@ describe("a run, by LangGraph's client", () => {
       "done",
     ]);
     const [, chunk] = frames.find(({ event }) => event === "messages")?.data as [object, object];
-    expect(chunk).toMatchObject({ langgraph_node: "generate_rag" });
+    expect(chunk).toMatchObject({ langgraph_node: "generate" });
     const values = lastOf(frames);
     expect(values.messages.map(({ type, content }) => [type, content])).toEqual([
       ["human", "My boat is Argo."],

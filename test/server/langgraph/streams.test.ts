@@ -67,7 +67,7 @@ const WHAT: Record<(typeof MODES)[number], (frames: SentFrame[]) => unknown> = {
       .map(({ data }) => data.chunk?.content)
       .join(""),
 };
-const STEPS = ["core_memory", "generate_rag", "history", "persist", "retrieve", "route"];
+const STEPS = ["core_memory", "generate", "history", "persist", "retrieve", "route"];
 const EXPECTED: Record<(typeof MODES)[number], unknown> = {
   values: "Hi there.",
   updates: STEPS,
@@ -75,7 +75,7 @@ const EXPECTED: Record<(typeof MODES)[number], unknown> = {
   "messages-tuple": "Hi there.",
   custom: ["route_decision", "token", "token", "done"],
   tasks: new Set(STEPS),
-  checkpoints: ["__start__", "core_memory history route", "retrieve", "generate_rag", "persist", ""],
+  checkpoints: ["__start__", "core_memory history route", "retrieve", "generate", "persist", ""],
   debug: ["checkpoint", "task", "task_result"],
   events: "Hi there.",
 };

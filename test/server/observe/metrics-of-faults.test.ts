@@ -44,7 +44,7 @@ describe("the metrics of faults", () => {
     running.model.answer({ status: 401 });
     await postJson(`${running.url}/api/v1/chat`, { user_id: "alan", session_id: "s", message: "hello" });
     const { samples } = await readMetrics(running.url);
-    expect(samples.get('conversation_graph_node_errors_total{node="generate_rag",code="model_unauthorized"}')).toBe(1);
+    expect(samples.get('conversation_graph_node_errors_total{node="generate",code="model_unauthorized"}')).toBe(1);
     expect(samples.get('conversation_graph_model_calls_total{purpose="chat",model="test-chat",outcome="model_unauthorized"}')).toBe(1);
     expect(samples.get('conversation_graph_turns_total{outcome="model_unauthorized"}')).toBe(1);
   });

@@ -52,7 +52,7 @@ describe("what the metrics tell of", () => {
   });
 
   test("nodes: one time for each turn and node", () => {
-    for (const node of ["route", "history", "core_memory", "retrieve", "generate_rag", "persist"])
+    for (const node of ["route", "history", "core_memory", "retrieve", "generate", "persist"])
       expect([node, sum("node_duration_seconds_count", { node })]).toEqual([node, 2]);
     expect(sum("node_errors_total")).toBe(0);
   });

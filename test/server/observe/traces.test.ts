@@ -67,8 +67,8 @@ describe("traces", () => {
       "conversation_graph.turn.outcome": "done",
       "gen_ai.conversation.id": done.conversation_id,
     });
-    expect(childrenOf(spans, root)).toEqual(["core_memory", "generate_rag", "history", "persist", "retrieve", "route"]);
-    const generate = only(spans, "generate_rag");
+    expect(childrenOf(spans, root)).toEqual(["core_memory", "generate", "history", "persist", "retrieve", "route"]);
+    const generate = only(spans, "generate");
     expect(childrenOf(spans, generate)).toEqual(["chat test-chat"]);
     const call = only(spans, "chat test-chat");
     expect(call).toMatchObject({ kind: CLIENT, failed: false });
@@ -105,8 +105,8 @@ describe("traces", () => {
       const spans = receiver.spans().filter((span) => span.traceId === traceId);
       const root = only(spans, "POST /api/v1/chat");
       expect(root.parentSpanId).toBe("00f067aa0ba902b7");
-      expect(childrenOf(spans, root)).toEqual(["core_memory", "generate_rag", "history", "persist", "retrieve", "route"]);
-      expect(childrenOf(spans, only(spans, "generate_rag"))).toEqual(["chat test-chat"]);
+      expect(childrenOf(spans, root)).toEqual(["core_memory", "generate", "history", "persist", "retrieve", "route"]);
+      expect(childrenOf(spans, only(spans, "generate"))).toEqual(["chat test-chat"]);
     }
   });
 
@@ -127,7 +127,7 @@ describe("traces", () => {
     await postTurn(running.url, turnOf("hello"));
     await running.close();
     const spans = receiver.spans();
-    for (const name of ["chat test-chat", "generate_rag", "POST /api/v1/chat/stream"]) {
+    for (const name of ["chat test-chat", "generate", "POST /api/v1/chat/stream"]) {
       const { failed, attributes } = only(spans, name);
       expect({ name, failed, code: attributes["error.type"] }).toEqual({ name, failed: true, code: "model_unauthorized" });
     }

@@ -51,7 +51,7 @@ describe("npm run studio", () => {
     const body = { assistant_id: "conversation", input, stream_mode: ["updates", "messages", "custom"] };
     const events = await eventsOf(studio.call("POST", "/runs/stream", body));
     const updates = events.filter(({ event }) => event === "updates").flatMap(({ data }) => Object.keys(data as object));
-    expect(updates.toSorted()).toEqual(["core_memory", "generate_rag", "history", "persist", "retrieve", "route"]);
+    expect(updates.toSorted()).toEqual(["core_memory", "generate", "history", "persist", "retrieve", "route"]);
     const custom = events.filter(({ event }) => event === "custom").map(({ data }) => data as { status: string; content: unknown });
     expect(custom.map(({ status }) => status)).toEqual(expect.arrayContaining(["route_decision", "accepted", "token", "execution_log"]));
     const tokens = custom.filter(({ status }) => status === "token").map(({ content }) => content);

@@ -19,14 +19,14 @@ describe("the execution log", () => {
   test("has one entry a node, with what it found and how long that took, and nothing that was said", async () => {
     const logs = await logsOf(true);
     const byNode = Object.fromEntries(logs.map((log) => [String(log["node"]), log]));
-    expect(Object.keys(byNode).sort()).toEqual(["core_memory", "generate_rag", "history", "persist", "retrieve", "route"]);
+    expect(Object.keys(byNode).sort()).toEqual(["core_memory", "generate", "history", "persist", "retrieve", "route"]);
     const milliseconds = expect.any(Number) as unknown;
     expect(byNode).toMatchObject({
       route: { kb_prefix: "general", method: "default", knowledge_bases: 0, ms: milliseconds },
       history: { window_messages: 0, window_is_whole: true, summary_version: null, has_other_episodes: true },
       core_memory: { sections: [] },
       retrieve: { episodes: 1, episodes_ms: milliseconds, episodes_degraded: false },
-      generate_rag: {
+      generate: {
         first_token_ms: milliseconds,
         model_ms: milliseconds,
         prompt_tokens: { system: milliseconds, episodes: milliseconds, message: milliseconds },
@@ -40,7 +40,7 @@ describe("the execution log", () => {
 
   test("stays with the answer, beside the memory that it was given", async () => {
     const [, answer] = await messagesOf(running.url, "ada", "second");
-    const log = expect.arrayContaining([expect.objectContaining({ node: "generate_rag" })]);
+    const log = expect.arrayContaining([expect.objectContaining({ node: "generate" })]);
     const episodes = [expect.objectContaining({ message_ids: [expect.any(String), expect.any(String)] })];
     expect(answer?.metadata).toMatchObject({ execution_log: log, episodes, route: { kb_prefix: "general" } });
     expect(JSON.stringify(answer?.metadata)).not.toMatch(/bicycle|cellar/);

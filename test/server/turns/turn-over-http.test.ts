@@ -87,7 +87,7 @@ describe("the bytes of a chat stream", () => {
 });
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
-const NODES = ["core_memory", "generate_rag", "history", "persist", "retrieve", "route"];
+const NODES = ["core_memory", "generate", "history", "persist", "retrieve", "route"];
 
 describe("a turn over HTTP", () => {
   const running = useServiceWithModel({ CONTEXT_TOKEN_BUDGET: "256" });

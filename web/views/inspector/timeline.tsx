@@ -2,7 +2,7 @@ import type { Timings } from "../../api/types.ts";
 import { showDuration, texts } from "../../texts/texts.ts";
 
 /** The nodes in the order of the graph. */
-const ORDER = ["route", "history", "core_memory", "retrieve", "generate_rag", "generate_kb", "generate_agent", "persist"];
+const ORDER = ["route", "history", "core_memory", "retrieve", "generate", "generate_kb", "generate_agent", "persist"];
 
 const rank = (node: string): number => (ORDER.includes(node) ? ORDER.indexOf(node) : ORDER.length);
 
