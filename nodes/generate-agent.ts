@@ -3,7 +3,7 @@ import { toAppError } from "../errors/app-error.ts";
 import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { costOf } from "../models/facts/prompt-budget.ts";
-import type { StepOfQuestion } from "../stores/postgres/agents/step-store.ts";
+import type { StepOfMessage } from "../stores/postgres/agents/step-store.ts";
 import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { CallerCall } from "../turn/caller-tools.ts";
@@ -52,7 +52,7 @@ function describeState(interaction: string, called: readonly string[]): string {
 }
 
 /** What a turn that goes on has used up of its limits. */
-function roundsSoFar({ name }: Agent, steps: readonly StepOfQuestion[], resumed: ResumedTurn | undefined): Omit<LoopSoFar, "end"> {
+function roundsSoFar({ name }: Agent, steps: readonly StepOfMessage[], resumed: ResumedTurn | undefined): Omit<LoopSoFar, "end"> {
   const own = steps.filter(({ turnId, agent }) => resumed?.turnId === turnId && agent === name);
   const rounds = own.filter(({ kind }) => kind === "model").length;
   return { rounds, toolCalls: own.filter(({ kind }) => kind === "tool").length };
@@ -100,7 +100,7 @@ export function makeGenerateAgent({
         const before = progress.elapsedMs - began;
         const leftMs = Math.max(1, agent.limits.timeout_s * 1_000 - progress.elapsedMs);
         const reading = await readForAgent({ catalog, tools: toolSource, skills, steps }, { state, agent, leftMs, signal });
-        const earlier = reading.steps.filter(({ questionId }) => questionId === currentMessageId);
+        const earlier = reading.steps.filter(({ userMessageId }) => userMessageId === currentMessageId);
         // The caller's choice is for the agent that answers, not for those that it asks.
         const choicesOf = (one: Agent) => chooseModels({ model: one === agent ? state.requestedModel : null, agent: one });
         progress = startProgress(resumed, earlier, isStepping);
@@ -108,7 +108,7 @@ export function makeGenerateAgent({
         if (given.length > 0) {
           await retryWhileUnreachable(() => steps.begin(held, given), signal);
           progress.steps += given.length;
-          reading.steps = await retryWhileUnreachable(() => steps.ofQuestions(held, reading.questionIds), signal);
+          reading.steps = await retryWhileUnreachable(() => steps.ofMessages(held, reading.userMessageIds), signal);
         }
         const { interactive, routeDecision, stopsBefore } = state;
         const leg = (resumed?.state.leg ?? 0) + 1;
@@ -146,7 +146,7 @@ export function makeGenerateAgent({
           if (next.question) return { answer: null, question: next.question, error: null };
           end = next.end ?? resumed.state.end ?? null;
           pictures = [...pictures, ...next.pictures];
-          reading.steps = await retryWhileUnreachable(() => steps.ofQuestions(held, reading.questionIds), signal);
+          reading.steps = await retryWhileUnreachable(() => steps.ofMessages(held, reading.userMessageIds), signal);
         }
         const { name: model } = firstChoice(choicesOf(agent));
         const mustSee = state.pictures.length > 0;

@@ -17,7 +17,7 @@ function toAnswer(state: ConversationState): AnswerToStore | null {
   const content = (continued?.text ?? "") + answer;
   return {
     messageId: answerMessageId,
-    questionId: state.currentMessageId,
+    userMessageId: state.currentMessageId,
     content: content.toWellFormed(), // half a surrogate pair, as a cut stream can leave, is no UTF-8
     completed: isWholeAnswer(state),
     grows: continued !== null,

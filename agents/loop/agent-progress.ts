@@ -1,6 +1,6 @@
 import { shareOf } from "../../models/facts/prompt-budget.ts";
 import type { ModelAnswer } from "../../models/stream-answer.ts";
-import type { StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
+import type { StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import type { ResumedTurn, TurnSoFar } from "../../turn/resumed-turn.ts";
 import { NO_CONTEXT } from "../../turn/usage.ts";
@@ -12,7 +12,7 @@ export interface AgentProgress extends Omit<TurnSoFar, "models"> {
   askedAt: number;
 }
 
-export function startProgress(resumed: ResumedTurn | undefined, steps: readonly StepOfQuestion[], isStepping: boolean): AgentProgress {
+export function startProgress(resumed: ResumedTurn | undefined, steps: readonly StepOfMessage[], isStepping: boolean): AgentProgress {
   const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, estimated: false, ...NO_CONTEXT };
   const soFar = resumed?.state.soFar ?? { usage, steps: 0, called: [], models: [], elapsedMs: 0, isStepping };
   const stored = steps.filter(({ turnId }) => turnId === resumed?.turnId).map(({ seq }) => seq);

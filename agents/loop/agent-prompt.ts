@@ -4,7 +4,7 @@ import { equipAgent } from "./equip-agent.ts";
 import type { SkillCatalog } from "../skills/skill-catalog.ts";
 import type { AgentTool, ToolSource } from "../tool.ts";
 import { abortable, startDeadline } from "../../turn/deadlines.ts";
-import type { StepOfQuestion, StepStore } from "../../stores/postgres/agents/step-store.ts";
+import type { StepOfMessage, StepStore } from "../../stores/postgres/agents/step-store.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { Notice } from "../../turn/events.ts";
 import type { ConversationState } from "../../turn/state.ts";
@@ -18,7 +18,7 @@ export interface AgentPromptParts {
   catalog: AgentCatalog;
   tools: ToolSource;
   skills: SkillCatalog;
-  steps: Pick<StepStore, "ofQuestions">;
+  steps: Pick<StepStore, "ofMessages">;
 }
 
 /** What a turn of an agent reads before its model is asked. */
@@ -27,9 +27,9 @@ export interface AgentReading {
   toolsFor: (run: RunSubagent) => AgentTool[];
   /** What the prompt says of the agent's skills. */
   aboutSkills: string;
-  questionIds: string[];
+  userMessageIds: string[];
   /** Of these questions. */
-  steps: StepOfQuestion[];
+  steps: StepOfMessage[];
   /** Of tools that are missing. */
   notices: Notice[];
 }
@@ -48,7 +48,7 @@ export async function readForAgent(
   { state, agent, leftMs = agent.limits.timeout_s * 1_000, signal }: ReadingTurn,
 ): Promise<AgentReading> {
   const { tenantId, userId, conversationId, currentMessageId, recentMessages } = state;
-  const questionIds = [...recentMessages.filter(({ role }) => role === "user").map(({ id }) => id), currentMessageId];
+  const userMessageIds = [...recentMessages.filter(({ role }) => role === "user").map(({ id }) => id), currentMessageId];
   const notices: Notice[] = [];
   const onMissing = (message: string): void => void notices.push({ code: "mcp_unavailable", message });
   using deadline = startDeadline(leftMs, signal);
@@ -61,7 +61,7 @@ export async function readForAgent(
     return Promise.all([
       findTools(knowing),
       skillCatalog.list(tenantId, agent.skills),
-      retryWhileUnreachable(() => store.ofQuestions({ tenantId, userId, conversationId }, questionIds), signal),
+      retryWhileUnreachable(() => store.ofMessages({ tenantId, userId, conversationId }, userMessageIds), signal),
       knowing,
     ]);
   }
@@ -71,7 +71,7 @@ export async function readForAgent(
     equipAgent(one, { available, skills: await skillCatalog.list(tenantId, one.skills), catalog: skillCatalog });
   const subagents = known.filter(({ name }) => agent.subagents.includes(name) && name !== agent.name);
   const toolsFor: AgentReading["toolsFor"] = (run) => (subagents.length > 0 ? [...own, makeAskAgent(run, subagents, equip)] : own);
-  return { toolsFor, aboutSkills, questionIds, steps, notices };
+  return { toolsFor, aboutSkills, userMessageIds, steps, notices };
 }
 
 export interface AgentPrompt {
@@ -83,12 +83,12 @@ export interface AgentPrompt {
 /** The prompt of an agent with these tools, and its messages with what earlier turns did. */
 export function agentPromptOf(
   state: ConversationState,
-  { aboutSkills, questionIds, steps }: AgentReading,
+  { aboutSkills, userMessageIds, steps }: AgentReading,
   { tools, settings, tokenBudget, model }: { tools: readonly AgentTool[]; settings: PromptSettings; tokenBudget: number; model: string },
 ): AgentPrompt {
   const schemas = toolTokens(tools);
   const prompt = promptOf(state, settings, { tokenBudget: Math.max(0, tokenBudget - schemas), model, aboutSkills });
   const room = tokenBudget - schemas - prompt.tokens;
   const { currentMessageId } = state;
-  return { prompt, before: withSteps(prompt.messages, groupByQuestion(steps, questionIds), { currentMessageId, room }) };
+  return { prompt, before: withSteps(prompt.messages, groupByQuestion(steps, userMessageIds), { currentMessageId, room }) };
 }

@@ -6,7 +6,7 @@ import type { AnswerTimeouts } from "../../turn/deadlines.ts";
 import type { Observer } from "../../observe/observer.ts";
 import type { PermissionStore } from "../../stores/postgres/agents/permission-store.ts";
 import type { QuestionStore } from "../../stores/postgres/agents/question-store.ts";
-import type { StepOfQuestion, StepStore } from "../../stores/postgres/agents/step-store.ts";
+import type { StepOfMessage, StepStore } from "../../stores/postgres/agents/step-store.ts";
 import type { HeldTurn } from "../../stores/postgres/turns/recover-turn.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { TurnRuntime } from "../../turn/context.ts";
@@ -31,7 +31,7 @@ export interface AgentTurn {
   toolTimeoutMs: number;
   observer: Observer;
   /** Of earlier attempts at this message, and of this turn before its question. */
-  earlier: readonly StepOfQuestion[];
+  earlier: readonly StepOfMessage[];
   progress: AgentProgress;
   /** Somebody can be asked. A subagent asks nobody: its turn cannot wait in the middle of a call. */
   interactive: boolean;

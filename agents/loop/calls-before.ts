@@ -1,5 +1,5 @@
 import { callKey, type PastCall, type PastFailure } from "./loop-guard.ts";
-import type { Step, StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
+import type { Step, StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
 
 /** The calls among these steps, from this one on. The time that the turn waited for people does not count. */
 export function callsBefore(steps: readonly Step[], from: number): PastCall[] {
@@ -25,7 +25,7 @@ export function failuresBefore(steps: readonly Step[]): PastFailure[] {
 }
 
 /** Calls of which it is not known whether they ran. */
-export function interruptedCalls(earlier: readonly StepOfQuestion[]): Set<string> {
+export function interruptedCalls(earlier: readonly StepOfMessage[]): Set<string> {
   const cutOff = earlier.filter(({ kind, endedAt }) => kind === "tool" && endedAt === null);
   return new Set(cutOff.map(({ name, arguments: given }) => callKey(name, given)));
 }

@@ -2,7 +2,7 @@ import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { JSONSchema } from "@langchain/core/utils/json_schema";
 import type { AgentTool } from "../tool.ts";
 import { Agent, ASSISTANT } from "../../turn/agent.ts";
-import type { NewStep, StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
+import type { NewStep, StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { shownArguments } from "../../text/tool-arguments.ts";
 import type { CallerCall, CallerTool, CallerTools, CallResults } from "../../turn/caller-tools.ts";
@@ -65,7 +65,7 @@ export function resultStep(agent: string, seq: number, { id, name, arguments: gi
  * The first steps of a turn that goes on with the results of calls with which an earlier one has ended: the answer that called, and the
  * results. None when an earlier attempt has stored them.
  */
-export function stepsOfResults(agent: Agent, calls: CallResults["calls"], earlier: readonly StepOfQuestion[]): NewStep[] {
+export function stepsOfResults(agent: Agent, calls: CallResults["calls"], earlier: readonly StepOfMessage[]): NewStep[] {
   const isStored = calls.every(({ id, output }) => earlier.some((step) => step.callId === id && step.output === output));
   const asked = earlier.findLast(({ kind }) => kind === "model");
   if (isStored || !asked) return [];

@@ -2,7 +2,7 @@ import type { Step } from "../../stores/postgres/agents/step-store.ts";
 
 /** The steps of one turn, which belong between a question and its answer. */
 export interface TurnSteps {
-  questionId: string;
+  userMessageId: string;
   steps: readonly Step[];
 }
 

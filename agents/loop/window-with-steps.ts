@@ -4,7 +4,7 @@ import { assistantMessage } from "../../models/wire/assistant-message.ts";
 import { fence } from "../../text/fence.ts";
 import { withoutThoughts } from "../../text/split-thoughts.ts";
 import type { Echo } from "../../turn/echo.ts";
-import type { StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
+import type { StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
 
 /** What a call says whose process died. */
 const INTERRUPTED = JSON.stringify({
@@ -40,11 +40,11 @@ function toMessages({ steps }: TurnSteps): BaseMessage[] {
 }
 
 /** Steps by question, in the order of the questions, the current one last. A turn without steps counts, too, but for one that only begins. */
-export function groupByQuestion(steps: readonly StepOfQuestion[], questionIds: readonly string[]): TurnSteps[] {
-  const byQuestion = Map.groupBy(steps, ({ questionId }) => questionId);
-  return questionIds
-    .map((questionId) => ({ questionId, steps: byQuestion.get(questionId) ?? [] }))
-    .filter((turn, index) => turn.steps.length > 0 || index < questionIds.length - 1);
+export function groupByQuestion(steps: readonly StepOfMessage[], userMessageIds: readonly string[]): TurnSteps[] {
+  const byQuestion = Map.groupBy(steps, ({ userMessageId }) => userMessageId);
+  return userMessageIds
+    .map((userMessageId) => ({ userMessageId, steps: byQuestion.get(userMessageId) ?? [] }))
+    .filter((turn, index) => turn.steps.length > 0 || index < userMessageIds.length - 1);
 }
 
 /** The prompt with what earlier turns, and earlier attempts at this one, did between question and answer, as far as it fits into `room` tokens. */
@@ -53,7 +53,7 @@ export function withSteps(
   turns: readonly TurnSteps[],
   { currentMessageId, room }: { currentMessageId: string; room: number },
 ): BaseMessage[] {
-  const fitting = new Map(fitSteps(turns, room).map((turn) => [turn.questionId, turn]));
+  const fitting = new Map(fitSteps(turns, room).map((turn) => [turn.userMessageId, turn]));
   return prompt.flatMap((message, index) => {
     const turn = fitting.get(index === prompt.length - 1 ? currentMessageId : (message.id ?? ""));
     return turn ? [message, ...toMessages(turn)] : [message];

@@ -35,7 +35,7 @@ async function addBranches(database: Database, owned: OwnedConversation, questio
     const turn = { ...owned, sessionId: "bench", turnId, leaseMs: 60_000, message: `Other words, ${branch}`, tokenCount: 5, editOf };
     const begun = await turns.begin(turn);
     const answer = { messageId: uuidv7(), content: `Another answer, ${branch}`, completed: true, tokenCount: 5, metadata: {} };
-    await turns.finish({ ...owned, turnId }, { ...answer, questionId: begun?.messageId ?? "" });
+    await turns.finish({ ...owned, turnId }, { ...answer, userMessageId: begun?.messageId ?? "" });
     await branches.activate(owned, owned.conversationId);
   }
 }

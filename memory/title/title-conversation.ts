@@ -56,7 +56,7 @@ export function makeTitleConversation({ titles, model, timeouts, observer }: Tit
       if (error) throw error;
       signal.throwIfAborted();
       const title = titleIn(text.toWellFormed());
-      if (title !== "") await titles.save(conversation, { title, questionId: first.questionId });
+      if (title !== "") await titles.save(conversation, { title, userMessageId: first.userMessageId });
     },
 
     async remaining(_transaction, conversation, stepFailed) {

@@ -36,10 +36,10 @@ export function makeCheckpoints({ stores }: { stores: Pick<Stores, "branches" | 
   /** Throws AppError `not_found`. */
   async function placeOf(conversation: OwnedConversation, turnId: string): Promise<TurnPlace> {
     const record = await turns.find(conversation, turnId);
-    const ids = record ? [record.questionId, ...(record.answerId === null ? [] : [record.answerId])] : [turnId];
+    const ids = record ? [record.userMessageId, ...(record.answerId === null ? [] : [record.answerId])] : [turnId];
     const found = (await messages.findAll(conversation, ids)).map(({ message }) => message);
     const last = found.find(({ id }) => id === record?.answerId) ?? found[0];
-    const first = found.find(({ id }) => id === record?.questionId) ?? last;
+    const first = found.find(({ id }) => id === record?.userMessageId) ?? last;
     const place = last && (record || last.role === "user") ? await branches.placeOf(conversation, last.id) : null;
     if (!place || !first || !last) throw noSuchCheckpoint(turnId);
     return { ...place, first, last, isQuestion: record === null };
@@ -94,7 +94,7 @@ export function makeCheckpoints({ stores }: { stores: Pick<Stores, "branches" | 
     /** The turn that holds a thread; null when it answers the question of another turn again. */
     async heldTurn(conversation: OwnedConversation, turnId: string): Promise<NextTurn | null> {
       const record = await turns.find(conversation, turnId);
-      const [found] = record ? await messages.findAll(conversation, [record.questionId]) : [];
+      const [found] = record ? await messages.findAll(conversation, [record.userMessageId]) : [];
       return found?.message.metadata["turn_id"] === turnId ? { question: found.message, answer: null, path: null } : null;
     },
   };

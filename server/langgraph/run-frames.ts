@@ -100,7 +100,7 @@ export function makeRunFrames(parts: RunFramesParts): RunFrames {
   let values: ThreadValues = { messages: withMessages(earlier, said ? [said] : []) };
   let state: Partial<ConversationState> = {};
   /** The user's message, when it is stored. */
-  let questionId: string | undefined;
+  let userMessageId: string | undefined;
   const partial = new Map<string, string>();
   let lastMetadata = { of: null as unknown, json: "{}" };
 
@@ -120,12 +120,12 @@ export function makeRunFrames(parts: RunFramesParts): RunFrames {
   /** A client knows its own message by the id that it has given it, and takes it for another one under ours. */
   function toShown(message: BaseMessage): MessageDict {
     const dict = toMessageDict(message);
-    return said && dict.id === questionId ? { ...dict, ...(said.id ? { id: said.id } : {}), content: saidContent() } : dict;
+    return said && dict.id === userMessageId ? { ...dict, ...(said.id ? { id: said.id } : {}), content: saidContent() } : dict;
   }
 
   function toValues(newest: ConversationState): ThreadValues {
     state = newest;
-    questionId = state.currentMessageId;
+    userMessageId = state.currentMessageId;
     return { ...values, ...shownFields(newest), messages: messagesOf(newest) };
   }
 
@@ -144,7 +144,7 @@ export function makeRunFrames(parts: RunFramesParts): RunFrames {
   function saidContent(): unknown {
     const { content } = said ?? {};
     const shown = pictures.map(({ url, file }) => ({ url: file ? null : url }));
-    return typeof content === "string" ? contentWith(content, shown, questionId) : content;
+    return typeof content === "string" ? contentWith(content, shown, userMessageId) : content;
   }
 
   function addMessage([message, metadata]: [BaseMessage, unknown], namespace: readonly string[]): void {

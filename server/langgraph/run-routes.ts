@@ -212,7 +212,7 @@ export function runRoutes(parts: LangGraphRouteParts, { threads, states, checkpo
       const { thread, found } = await findRun(request, response);
       const { record, id } = found;
       if (!record) throw noSuchRun(id);
-      const erased = await memory.erase.episode({ tenantId: record.tenantId, userId: thread.userId }, record.questionId);
+      const erased = await memory.erase.episode({ tenantId: record.tenantId, userId: thread.userId }, record.userMessageId);
       if (!erased) throw noSuchRun(id);
       response.status(204).end();
     },

@@ -1,5 +1,5 @@
 import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
-import type { StepOfQuestion } from "../../stores/postgres/agents/step-store.ts";
+import type { StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
 import type { OwnedConversation } from "../../turn/owner.ts";
 import { withoutThoughts } from "../../text/split-thoughts.ts";
 import type { Stores } from "../parts/open-stores.ts";
@@ -13,7 +13,7 @@ export function turnOf({ metadata: { turn_id: id } }: StoredMessage): string | n
 /** What an agent did, as LangChain has it: the model's answers with their calls, and the outputs of the tools. */
 export function stepMessages(
   turnId: string,
-  steps: readonly Pick<StepOfQuestion, "kind" | "name" | "callId" | "arguments" | "output" | "ok">[],
+  steps: readonly Pick<StepOfMessage, "kind" | "name" | "callId" | "arguments" | "output" | "ok">[],
 ) {
   const rounds: { text: string; calls: (typeof steps)[number][] }[] = [];
   for (const step of steps) {

@@ -88,7 +88,7 @@ function toTurn(found: FoundTurn): Sent<Turn> {
     state: turnState(found),
     question: record?.question ?? null,
     conversation_id: record?.conversationId ?? null,
-    message_id: record?.questionId ?? null,
+    message_id: record?.userMessageId ?? null,
     answer_message_id: record?.answerId ?? null,
     started_at: record?.startedAt ?? null,
     ended_at: record?.endedAt ?? null,

@@ -8,7 +8,7 @@ import { answerItem, type FunctionCall, type OutputItem } from "./response-objec
 
 /** That of the user's message. */
 export async function languageOfTurn({ messages }: Pick<Stores, "messages">, { record }: FoundTurn): Promise<TalkLanguage> {
-  const asked = record && (await messages.find(record, record.questionId));
+  const asked = record && (await messages.find(record, record.userMessageId));
   return languageOf(asked?.message.content ?? "");
 }
 

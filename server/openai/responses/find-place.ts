@@ -57,8 +57,8 @@ async function behindResponse({ conversations, messages, turns }: PlaceStores, s
   const owned = { tenantId: scope.tenantId, userId, conversationId: conversation.id };
   const { items } = await messages.list(owned, { limit: 1, after: null }, "newest_first");
   const [last] = items;
-  const isLast = !last || last.id === turn.answerId || last.id === turn.questionId;
-  const departure = isLast ? null : { behind: turn.answerId ?? turn.questionId };
+  const isLast = !last || last.id === turn.answerId || last.id === turn.userMessageId;
+  const departure = isLast ? null : { behind: turn.answerId ?? turn.userMessageId };
   return { userId, session: { sessionId, whenBusy: "refuse" }, departure };
 }
 

@@ -202,8 +202,8 @@ export function responseRoutes(parts: OpenAIParts): Router {
     async deleteResponse(request, response) {
       const { record, ...name } = await findAsked(request, response);
       if (!record) throw new AppError("conversation_busy", "This response has not begun yet. Cancel it, or delete it after its end.");
-      const { tenantId, userId, questionId } = record;
-      const erased = await memory.erase.episode({ tenantId, userId }, questionId);
+      const { tenantId, userId, userMessageId } = record;
+      const erased = await memory.erase.episode({ tenantId, userId }, userMessageId);
       response.json({ id: responseId(name), object: "response", deleted: erased !== null });
     },
     async cancelResponse(request, response) {
@@ -213,7 +213,7 @@ export function responseRoutes(parts: OpenAIParts): Router {
     },
     async listResponseInput(request, response) {
       const { record } = await findAsked(request, response);
-      const question = record && (await messages.find(record, record.questionId));
+      const question = record && (await messages.find(record, record.userMessageId));
       const items = question ? [questionItem(messageItemId(question.message.id), question.message.content)] : [];
       response.json(listOf(items));
     },

@@ -52,8 +52,8 @@ export interface NewStep {
 }
 
 /** A step of a turn that answered, or tried to answer, this question. */
-export interface StepOfQuestion extends Step {
-  questionId: string;
+export interface StepOfMessage extends Step {
+  userMessageId: string;
   turnId: string;
 }
 
@@ -69,9 +69,9 @@ export interface StepStore {
   /** By `seq`, behind `after`, as many as fit into a page. */
   list(scope: OwnerScope, turnId: string, page: { after: number; limit: number }): Promise<ListedStep[]>;
   /** Of all turns of these user messages on the path, in their order. */
-  ofQuestions(conversation: OwnedConversation, questionIds: readonly string[]): Promise<StepOfQuestion[]>;
+  ofMessages(conversation: OwnedConversation, userMessageIds: readonly string[]): Promise<StepOfMessage[]>;
   /** In the order of the turns, as many as fit into a page. */
-  ofTurns(conversation: OwnedConversation, turnIds: readonly string[]): Promise<(StepOfQuestion & ListedStep)[]>;
+  ofTurns(conversation: OwnedConversation, turnIds: readonly string[]): Promise<(StepOfMessage & ListedStep)[]>;
   agents(conversation: OwnedConversation): Promise<AgentOfConversation[]>;
 }
 
@@ -136,12 +136,12 @@ const isTurnOnPathSql = `(${pathOf("$1")} is null or ${pathOf("$1")} ? coalesce(
   and not exists (select from messages answer where answer.id = turns.answer_id and not ${onPathSql("answer", pathOf("$1"))}))`;
 
 const OF_QUESTIONS = `
-select ${COLUMNS}, turn_id as "turnId", question_id as "questionId" from turn_steps join turns on turns.id = turn_id
+select ${COLUMNS}, turn_id as "turnId", question_id as "userMessageId" from turn_steps join turns on turns.id = turn_id
 where question_id = any($4::uuid[]) and turns.conversation_id in (select id from ${sourcesSql(OWNED_ID, pathOf("$1"))} source) and ${isTurnOnPathSql}
 order by turns.started_at, turn_id, seq`;
 
 const OF_TURNS = fittingSql(
-  `select ${SHOWN}, turn_id as "turnId", question_id as "questionId", array_position($4::uuid[], turn_id) as place
+  `select ${SHOWN}, turn_id as "turnId", question_id as "userMessageId", array_position($4::uuid[], turn_id) as place
   from turn_steps join turns on turns.id = turn_id
   where turn_id = any($4::uuid[]) and turns.conversation_id in (select id from ${sourcesSql(OWNED_ID, pathOf("$1"))} source)`,
   "place, seq",
@@ -172,8 +172,12 @@ export function makeStepStore(database: Database): StepStore {
     list({ tenantId, userId }, turnId, { after, limit }) {
       return database.query({ name: "steps-list", text: OF_TURN, values: [turnId, tenantId, userId, after, limit] });
     },
-    ofQuestions(conversation, questionIds) {
-      return database.query({ name: "steps-of-questions", text: OF_QUESTIONS, values: [...ownedValues(conversation), [...questionIds]] });
+    ofMessages(conversation, userMessageIds) {
+      return database.query({
+        name: "steps-of-questions",
+        text: OF_QUESTIONS,
+        values: [...ownedValues(conversation), [...userMessageIds]],
+      });
     },
     async ofTurns(conversation, turnIds) {
       if (turnIds.length === 0) return [];

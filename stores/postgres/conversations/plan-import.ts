@@ -135,7 +135,7 @@ interface OrderedMessage {
   isFree: boolean;
 }
 
-type Pair = readonly [questionId: string, answerId: string];
+type Pair = readonly [userMessageId: string, answerId: string];
 
 /**
  * Pairs a run of questions with the run of answers behind it, one by one. Of too many questions the last are answered; of too many answers
@@ -148,7 +148,7 @@ export function pairByOrder(messages: readonly OrderedMessage[]): Pair[] {
   function pairRun(): void {
     const count = Math.min(questions.length, answers.length);
     const answered = questions.slice(questions.length - count);
-    answered.forEach((questionId, index) => pairs.push([questionId, answers[index] ?? ""]));
+    answered.forEach((userMessageId, index) => pairs.push([userMessageId, answers[index] ?? ""]));
     [questions, answers] = [[], []];
   }
   for (const { id, role, isFree } of messages) {

@@ -7,7 +7,7 @@ import { wordsSql } from "./picture-store.ts";
 import { saidBy } from "./said-by.ts";
 
 export interface FirstExchange {
-  questionId: string;
+  userMessageId: string;
   question: string;
   /** Without thoughts. Null while there is no complete one, or it says nothing. */
   answer: string | null;
@@ -18,7 +18,7 @@ export interface TitleStore {
   /** What a conversation without a title began with; null when it has one, or has no question. */
   findUntitled(conversation: OwnedConversation): Promise<FirstExchange | null>;
   /** Writes nothing when there is a title by now, or the question was erased. */
-  save(conversation: OwnedConversation, title: { title: string; questionId: string }): Promise<void>;
+  save(conversation: OwnedConversation, title: { title: string; userMessageId: string }): Promise<void>;
 }
 
 const firstSql = (content: string, where: string): string =>
@@ -32,7 +32,7 @@ const firstSql = (content: string, where: string): string =>
   });
 
 const FIND = `
-select asked.id as "questionId", asked.content as question, (select content from (${firstSql("content", "role = 'assistant' and completed")}) answer) as answer
+select asked.id as "userMessageId", asked.content as question, (select content from (${firstSql("content", "role = 'assistant' and completed")}) answer) as answer
 from conversations cross join lateral (${firstSql(`${wordsSql("messages")} as content`, "role = 'user'")}) asked
 where conversations.id = $1 and tenant_id = $2 and user_id = $3 and title is null`;
 
@@ -50,10 +50,10 @@ export function makeTitleStore(database: Database): TitleStore {
       const [first] = await database.query<FirstExchange>({ name: "title-find", text: FIND, values: ownedValues(conversation) });
       return first ? { ...first, answer: saidBy("assistant", first.answer ?? "") || null } : null;
     },
-    save: (conversation, { title, questionId }) =>
+    save: (conversation, { title, userMessageId }) =>
       database.transaction(async (transaction) => {
         if (!(await lockConversation(transaction, conversation))) return;
-        await transaction.query({ name: "title-save", text: SAVE, values: [...ownedValues(conversation), title, questionId] });
+        await transaction.query({ name: "title-save", text: SAVE, values: [...ownedValues(conversation), title, userMessageId] });
       }),
   };
 }

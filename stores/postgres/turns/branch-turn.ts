@@ -54,7 +54,7 @@ with said as materialized (
   ) earlier
   where said.role = 'user'
 )
-select said.role, case when $5 = 'again' then said.id else asked.id end as "questionId", case when $5 = 'again' then said.content else asked.content end as question,
+select said.role, case when $5 = 'again' then said.id else asked.id end as "userMessageId", case when $5 = 'again' then said.content else asked.content end as question,
   fork.id as "forkId", fork.created_at as "forkAt", coalesce(fork.branch, ${rootOf("said.base_path", "said.home_id")}::uuid) as "parentId"
 from said left join asked on true left join (
   select id, created_at, coalesce(branch_id, conversation_id) as branch from asked where $5 = 'regenerate'
@@ -64,7 +64,7 @@ from said left join asked on true left join (
 
 interface FoundMessage {
   role: "user" | "assistant";
-  questionId: string | null;
+  userMessageId: string | null;
   question: string | null;
   /** Null: there is no message before it. */
   forkId: string | null;
@@ -85,7 +85,7 @@ export async function findTakenBack(where: Queryable, { tenantId, userId, sessio
     throw refuse("invalid_request", `${id} is an answer; edit_of takes a message of the user`);
   if (field === "regenerate" && found.role !== "assistant")
     throw refuse("invalid_request", `${id} is a message of the user; regenerate takes an answer`);
-  if (field === "regenerate" && found.questionId === null) throw refuse("invalid_request", `${id} answers no message of the user`);
+  if (field === "regenerate" && found.userMessageId === null) throw refuse("invalid_request", `${id} answers no message of the user`);
   return {
     ...found,
     isAgain: field === "regenerate" || field === "again",
@@ -169,12 +169,12 @@ export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction
   await lockOwnerShared(transaction, turn);
   const lock = { name: "continue-lock", text: LOCK_SESSION, values: [tenantId, userId, sessionId] };
   const [conversation] = await transaction.query<{ id: string; isBusy: boolean }>(lock);
-  const { tooMany, isAgain, questionId, question, ...fork } = await findTakenBack(transaction, turn);
+  const { tooMany, isAgain, userMessageId, question, ...fork } = await findTakenBack(transaction, turn);
   if (!conversation || conversation.isBusy) return null;
   const { id: conversationId } = conversation;
   const open = { name: "branch-claim", text: CLAIM, values: [conversationId, turn.again ?? null] };
-  if (turn.again && questionId !== null && (await transaction.query(open)).length > 0) {
-    const begun = { conversationId, messageId: questionId, question: message };
+  if (turn.again && userMessageId !== null && (await transaction.query(open)).length > 0) {
+    const begun = { conversationId, messageId: userMessageId, question: message };
     await takeOver(transaction, turn, begun);
     return begun;
   }
@@ -182,7 +182,7 @@ export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction
   await addBranch(transaction, { tenantId, userId, conversationId }, branch, tooMany);
   const newId = isAgain ? null : uuidv7();
   const keys = [key?.keyHash ?? null, key?.bodyHash ?? null];
-  const stored = [newId, message, tokenCount, questionMetadata(turn), isAgain ? questionId : null, ...keys];
+  const stored = [newId, message, tokenCount, questionMetadata(turn), isAgain ? userMessageId : null, ...keys];
   await transaction.query({
     name: "branch-begin",
     text: STORE,
@@ -190,5 +190,5 @@ export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction
   });
   if (newId !== null && pictures.length > 0) await storePictures(transaction, turn, { conversationId, messageId: newId }, pictures);
   await jobs.add((["summarise", "remember"] as const).map((kind) => layerJob(kind, { tenantId, userId, conversationId })));
-  return { conversationId, messageId: newId ?? questionId ?? "", ...(isAgain && question !== null ? { question } : {}) };
+  return { conversationId, messageId: newId ?? userMessageId ?? "", ...(isAgain && question !== null ? { question } : {}) };
 }

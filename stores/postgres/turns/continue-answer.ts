@@ -107,14 +107,14 @@ export async function growAnswer(
   transaction: Queryable,
   jobs: JobTransaction,
   held: HeldTurn,
-  { messageId, questionId, content, completed, tokenCount, metadata }: AnswerToStore,
+  { messageId, userMessageId, content, completed, tokenCount, metadata }: AnswerToStore,
 ): Promise<boolean> {
   const { tenantId, userId, conversationId, turnId } = held;
   await lockOwnerShared(transaction, held);
   const values = [...ownedValues(held), turnId, messageId, content, completed, tokenCount, storableJson(metadata)];
   const [moved] = await transaction.query<{ from: Date; to: Date }>({ name: "continue-grow", text: GROW, values });
   if (!moved) return false;
-  const again = [conversationId, messageId, moved.to, questionId ?? null];
+  const again = [conversationId, messageId, moved.to, userMessageId ?? null];
   await transaction.query({ name: "continue-read-again", text: READ_AGAIN, values: again });
   const rebuild = { name: "import-rebuild", text: REBUILD_SUMMARY, values: [conversationId, moved.from] };
   if ((await transaction.query(rebuild)).length > 0) await jobs.add([{ kind: "summarise", tenantId, userId, conversationId }]);

@@ -74,7 +74,7 @@ export interface HeldTurn extends Owner {
 export interface AnswerToStore {
   messageId: string;
   /** Without this message the answer is not stored. */
-  questionId?: string;
+  userMessageId?: string;
   /** The message is stored already, and gets this text. */
   grows?: boolean;
   content: string;

@@ -46,7 +46,7 @@ export function makeTurnCleanup(database: Database): () => Promise<void> {
 export interface TurnRecord extends Owner {
   id: string;
   conversationId: string;
-  questionId: string;
+  userMessageId: string;
   answerId: string | null;
   answer: string | null;
   /** Of a request with an Idempotency-Key. */
@@ -96,7 +96,7 @@ export interface TurnRecordStore {
 }
 
 const RECORD = `
-select turns.id, turns.tenant_id as "tenantId", turns.user_id as "userId", turns.conversation_id as "conversationId", question_id as "questionId",
+select turns.id, turns.tenant_id as "tenantId", turns.user_id as "userId", turns.conversation_id as "conversationId", question_id as "userMessageId",
   answer_id as "answerId", answer.content as answer, body_hash as "bodyHash", outcome,
   coalesce(ended_at is null and conversations.turn_id = turns.id and (turn_lease_until >= clock_timestamp() or ${GOES_ON}), false) as "isHeld",
   ${openQuestion("turns.id")} as question,

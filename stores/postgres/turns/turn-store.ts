@@ -118,11 +118,11 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     jobs: readonly Job[] = [],
     { outcome: stored, ifSuperseded }: OutcomeToStore = { outcome: {}, ifSuperseded: {} },
   ): Promise<FinishOutcome> {
-    const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {}, questionId = null } = answer ?? {};
+    const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {}, userMessageId = null } = answer ?? {};
     const grows = answer?.grows === true;
     const message = [answer && !grows ? 1 : 0, messageId, content, completed, tokenCount, storableJson(metadata)];
     const outcomes = [storableJson(stored), storableJson(ifSuperseded)];
-    const values = [...ownedValues(held), held.turnId, ...message, ownerLock(held), questionId, ...outcomes];
+    const values = [...ownedValues(held), held.turnId, ...message, ownerLock(held), userMessageId, ...outcomes];
     const endedAs = [held.turnId, storableJson(stored), completed];
     const end = async (where: Queryable, isHeld: boolean, withJobs: readonly Job[]): Promise<EndedRow | undefined> => {
       const statement = { name: "turn-finish", text: FINISH, values: [...values, !isHeld, jobsValue(withJobs)] };
@@ -144,12 +144,12 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
       if (isStored) return "stored";
       return await queue.transaction(async (transaction, jobTransaction) => {
         const { outcome, isRepeat } = await endWithoutLease(transaction);
-        if (outcome === "superseded" && questionId !== null) {
+        if (outcome === "superseded" && userMessageId !== null) {
           // The statement may have waited for an erase of its question; only a new one sees that.
           const asked = await transaction.query({
             name: "turn-question",
             text: "select from messages where id = $1",
-            values: [questionId],
+            values: [userMessageId],
           });
           if (asked.length === 0) throw new QuestionErased();
         }

@@ -9,7 +9,7 @@ const step = (tokens: number, name = "web_fetch", kind: Step["kind"] = "tool"): 
   return { ...rest, kind, name, output: `${tokens} tokens of output`, tokens };
 };
 const turns = (...tokens: number[][]): TurnSteps[] =>
-  tokens.map((each, index) => ({ questionId: String(index), steps: each.map((one) => step(one)) }));
+  tokens.map((each, index) => ({ userMessageId: String(index), steps: each.map((one) => step(one)) }));
 const outputs = (given: readonly TurnSteps[]) => given.map(({ steps }) => steps.map(({ output }) => output));
 const isLeftOut = (output: string | null) => /^\[output of \w+ left out, \d+ tokens\]$/.test(output ?? "");
 
@@ -31,7 +31,7 @@ test("nothing is left out for less than 20,000 tokens", () => {
 });
 
 test("what a skill says stays", () => {
-  const skill = { questionId: "skill", steps: [step(50_000, "load_skill")] };
+  const skill = { userMessageId: "skill", steps: [step(50_000, "load_skill")] };
   expect(outputs(pruneSteps([skill, ...turns([45_000], [30_000], [1], [1])]))[0]).toEqual(["50000 tokens of output"]);
 });
 
@@ -47,7 +47,7 @@ const anyTurns = fc.array(
   { maxLength: 8 },
 );
 const toTurns = (given: { tokens: number; name: string; kind: "tool" | "model" }[][]): TurnSteps[] =>
-  given.map((steps, index) => ({ questionId: String(index), steps: steps.map(({ tokens, name, kind }) => step(tokens, name, kind)) }));
+  given.map((steps, index) => ({ userMessageId: String(index), steps: steps.map(({ tokens, name, kind }) => step(tokens, name, kind)) }));
 
 test("pruning keeps every step, the last two turns, skills and what a model said", () => {
   fc.assert(
@@ -72,7 +72,7 @@ test("steps fit into any room: outputs give way first, then the oldest turns", (
       const fitting = fitSteps(toTurns(given), room);
       const tokens = fitting.flatMap(({ steps }) => steps).reduce((sum, one) => sum + one.tokens + 30, 0);
       expect(tokens).toBeLessThanOrEqual(room);
-      expect(fitting.map(({ questionId }) => questionId)).toEqual(
+      expect(fitting.map(({ userMessageId }) => userMessageId)).toEqual(
         given.map((_, index) => String(index)).slice(given.length - fitting.length),
       );
     }),

@@ -1,13 +1,13 @@
 import { HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { expect, test } from "@jest/globals";
 import { groupByQuestion, withSteps } from "../../../agents/loop/window-with-steps.ts";
-import type { StepOfQuestion } from "../../../stores/postgres/agents/step-store.ts";
+import type { StepOfMessage } from "../../../stores/postgres/agents/step-store.ts";
 
 const at = new Date();
-const step = (questionId: string, kind: "model" | "tool", seq: number, tokens = 0): StepOfQuestion => ({
-  ...{ questionId, turnId: questionId, seq, kind, agent: "helper", name: kind === "tool" ? "web_fetch" : "chat", arguments: {} },
+const step = (userMessageId: string, kind: "model" | "tool", seq: number, tokens = 0): StepOfMessage => ({
+  ...{ userMessageId, turnId: userMessageId, seq, kind, agent: "helper", name: kind === "tool" ? "web_fetch" : "chat", arguments: {} },
   ...{
-    callId: kind === "tool" ? `call ${questionId}` : null,
+    callId: kind === "tool" ? `call ${userMessageId}` : null,
     output: "a long page",
     echo: null,
     ok: true,
@@ -16,15 +16,15 @@ const step = (questionId: string, kind: "model" | "tool", seq: number, tokens = 
     endedAt: at,
   },
 });
-const called = (questionId: string, tokens: number): StepOfQuestion[] => [
-  step(questionId, "model", 1),
-  step(questionId, "tool", 2, tokens),
+const called = (userMessageId: string, tokens: number): StepOfMessage[] => [
+  step(userMessageId, "model", 1),
+  step(userMessageId, "tool", 2, tokens),
 ];
 
-function outputs(steps: readonly StepOfQuestion[], questionIds: readonly string[]): string[] {
-  const prompt = questionIds.map((id) => new HumanMessage({ id, content: id }));
-  const currentMessageId = questionIds.at(-1) ?? "";
-  const messages = withSteps(prompt, groupByQuestion(steps, questionIds), { currentMessageId, room: 1_000_000 });
+function outputs(steps: readonly StepOfMessage[], userMessageIds: readonly string[]): string[] {
+  const prompt = userMessageIds.map((id) => new HumanMessage({ id, content: id }));
+  const currentMessageId = userMessageIds.at(-1) ?? "";
+  const messages = withSteps(prompt, groupByQuestion(steps, userMessageIds), { currentMessageId, room: 1_000_000 });
   return messages.filter((message) => message instanceof ToolMessage).map(({ text }) => text);
 }
 const WHOLE = "<tool_output>\n> a long page\n</tool_output>";

@@ -84,7 +84,7 @@ describe("an erase beside another process on real Postgres", () => {
     async function ask() {
       const turn = await begin(one, kept.sessionId);
       await one.turns.renew(turn, leaseMs);
-      const answer = sampleAnswer({ questionId: turn.messageId, content: `the answer to ${word}`, metadata: { turn_id: turn.turnId } });
+      const answer = sampleAnswer({ userMessageId: turn.messageId, content: `the answer to ${word}`, metadata: { turn_id: turn.turnId } });
       const job = { kind: "summarise" as const, ...owner, conversationId: kept.conversationId };
       const finish = (stores: Stores) => stores.turns.finish(turn, answer, [job]);
       return { finish, eraseIn: (stores: Stores): Promise<unknown> => erase(stores, turn.messageId) };

@@ -10,7 +10,7 @@ const response = ({ turn }: Person): string => `/v1/responses/resp_${turn.turnId
 const openaiConversation = ({ turn }: Person): string => `/v1/conversations/conv_${turn.conversation_id}`;
 const thread = ({ turn }: Person): string => `/langgraph/threads/${turn.conversation_id}`;
 const run = (person: Person): string => `${thread(person)}/runs/${person.turn.turnId}`;
-const message = ({ questionId }: Person): string => `/api/v1/messages/${questionId}`;
+const message = ({ userMessageId }: Person): string => `/api/v1/messages/${userMessageId}`;
 const conversation = ({ turn }: Person): string => `/api/v1/conversations/${turn.conversation_id}`;
 
 export const READS: Record<string, ReadRoute> = {
@@ -63,7 +63,7 @@ export const READS: Record<string, ReadRoute> = {
   "GET /v1/responses/:id/input_items": { address: (person) => `${response(person)}/input_items`, holds: "own" },
   "GET /v1/conversations/:id": { address: openaiConversation, holds: "nothing" },
   "GET /v1/conversations/:id/items/:item": {
-    address: (person) => `${openaiConversation(person)}/items/msg_${person.questionId}`,
+    address: (person) => `${openaiConversation(person)}/items/msg_${person.userMessageId}`,
     holds: "own",
   },
   "GET /v1/conversations/:id/items": { address: (person) => `${openaiConversation(person)}/items`, holds: "own" },
@@ -141,10 +141,10 @@ export const FOREIGN_IDS: { method: string; address: (person: Person) => string;
   { method: "GET", address: conversation },
   { method: "PATCH", address: conversation, body: { pinned: true } },
   { method: "DELETE", address: conversation },
-  { method: "PUT", address: ({ questionId }) => `/api/v1/messages/${questionId}/rating`, body: { value: 1 } },
-  { method: "DELETE", address: ({ questionId }) => `/api/v1/messages/${questionId}/rating` },
+  { method: "PUT", address: ({ userMessageId }) => `/api/v1/messages/${userMessageId}/rating`, body: { value: 1 } },
+  { method: "DELETE", address: ({ userMessageId }) => `/api/v1/messages/${userMessageId}/rating` },
   { method: "GET", address: message },
-  { method: "GET", address: ({ questionId }) => `/api/v1/messages/${questionId}/attachments/0` },
+  { method: "GET", address: ({ userMessageId }) => `/api/v1/messages/${userMessageId}/attachments/0` },
   { method: "GET", address: ({ turn }) => `/api/v1/turns/${turn.turnId}` },
   { method: "GET", address: ({ turn }) => `/api/v1/turns/${turn.turnId}/steps` },
   { method: "GET", address: (person) => `${conversation(person)}/agents` },

@@ -27,7 +27,7 @@ export interface Person {
   secret: string;
   headers: Record<string, string>;
   turn: TurnResult & { turnId: string };
-  questionId: string;
+  userMessageId: string;
 }
 
 export type TenantDocument = { secret: string; documentId: string; passageId: string };
@@ -64,7 +64,7 @@ async function addPerson(url: string, tenantId: string, userId: string, secret: 
     const isSettled = async () => (await settle(conversation_id, headers)).settled;
     await waitUntil(`the jobs of ${conversation_id} are done`, isSettled, 180_000);
   }
-  return { tenantId, userId, secret, headers, turn, questionId: question?.id ?? "" };
+  return { tenantId, userId, secret, headers, turn, userMessageId: question?.id ?? "" };
 }
 
 async function addDocument(url: string, tenantId: string, secret: string): Promise<Omit<TenantDocument, "passageId">> {
@@ -156,7 +156,7 @@ export async function openTenantStage() {
   const passageOf = async (documentId: string): Promise<string> =>
     (await database.query<{ id: string }>({ text, values: [documentId] }))[0]?.id ?? "none";
   const world = await buildTenantWorld(service.url, passageOf);
-  for (const { tenantId, userId, secret, turn, questionId: messageId } of world.people) {
+  for (const { tenantId, userId, secret, turn, userMessageId: messageId } of world.people) {
     const shown = { messageId, conversationId: turn.conversation_id };
     await database.transaction((transaction) => storePictures(transaction, { tenantId, userId }, shown, [pictureWithNote(secret)]));
   }

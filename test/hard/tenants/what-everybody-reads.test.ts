@@ -118,7 +118,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
           const init = { method, headers: { "content-type": "application/json", ...headers }, ...sent };
           const foreign = await callApi(stage.url + address(victim), init);
           const id =
-            [victim.turn.conversation_id, victim.turn.turnId, victim.questionId].find((one) => address(victim).includes(one)) ?? "";
+            [victim.turn.conversation_id, victim.turn.turnId, victim.userMessageId].find((one) => address(victim).includes(one)) ?? "";
           expect({ method, address: address(victim), status: foreign.status }).toMatchObject({ status: 404 });
           const unknown = await callApi(stage.url + address(victim).replace(id, NEVER), init);
           expect(foreign.text.replaceAll(id, NEVER)).toBe(unknown.text);
@@ -128,7 +128,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
       }
       // The path names a user of the stranger's own tenant, who has nothing.
       const user = `/api/v1/users/${encodeURIComponent(victim.userId)}`;
-      const episode = `${user}/episodes/${victim.questionId}`;
+      const episode = `${user}/episodes/${victim.userMessageId}`;
       for (const headers of [...STRANGERS.map((tenant) => bearer(keyOf(tenant))), ...neighbours]) {
         expect((await callApi(stage.url + episode, { method: "DELETE", headers })).status).toBe(404);
         expect(secretsIn((await callApi(`${stage.url}${user}/core-memory`, { headers })).text)).toEqual([]);

@@ -51,7 +51,7 @@ describeStores("memory follows the path", ({ database, branches, complete, begin
     const { owner, say, session, facts, ...agent } = person();
     const answer = sampleAnswer();
     const turn = await begin({ ...session, message: "I live in Lisbon." });
-    await turns.finish(turn, { ...answer, questionId: turn.messageId });
+    await turns.finish(turn, { ...answer, userMessageId: turn.messageId });
     await agent.readAll();
     const before = await facts();
     await say("", { regenerate: answer.messageId });
@@ -76,9 +76,9 @@ describeStores("memory follows the path", ({ database, branches, complete, begin
     await say("Before.");
     const answers = [sampleAnswer({ content: "first" }), sampleAnswer({ content: "second" })] as const;
     const turn = await begin({ ...session, message: "Which?" });
-    await turns.finish(turn, { ...answers[0], questionId: turn.messageId });
+    await turns.finish(turn, { ...answers[0], userMessageId: turn.messageId });
     const again = await begin({ ...session, regenerate: answers[0].messageId });
-    await turns.finish(again, { ...answers[1], questionId: turn.messageId });
+    await turns.finish(again, { ...answers[1], userMessageId: turn.messageId });
     await say("After.");
     const { messages } = await episodes.readBacklog(of(turn), "none", 50);
     const ids = toExchanges(messages).map((exchange) => [episodeIdOf(exchange), exchange.answer?.id ?? ""] as const);

@@ -26,7 +26,7 @@ describeStores("a message that was answered at the third attempt, with a key", (
     ifSuperseded: {},
   });
   const answerTo = ({ messageId, turnId }: Begun, completed: boolean) =>
-    sampleAnswer({ questionId: messageId, content: `answer ${word}`, completed, metadata: { turn_id: turnId } });
+    sampleAnswer({ userMessageId: messageId, content: `answer ${word}`, completed, metadata: { turn_id: turnId } });
   const again = (turn: BeginTurn, earlier: EarlierAttempt, leaseMs = 60_000): Promise<Begun> =>
     beginFreely(turns, { ...turn, turnId: uuidv7(), leaseMs, key: { ...key, earlier } });
 

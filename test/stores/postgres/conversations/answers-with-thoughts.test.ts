@@ -140,7 +140,7 @@ describeStores("answers that were stored with thoughts in them", ({ database, ..
     const first = await stores.complete(turn, sampleAnswer({ content, completed }));
     const held = await stores.begin({ ...first, turnId: uuidv7(), continues });
     expect(held.continued).toMatchObject({ text });
-    const grown = sampleAnswer({ messageId: held.continued?.answerId ?? "", questionId: held.messageId, grows: true });
+    const grown = sampleAnswer({ messageId: held.continued?.answerId ?? "", userMessageId: held.messageId, grows: true });
     await stores.turns.finish(held, { ...grown, content: `${text} there` });
     expect(await stores.contentsOf(first)).toEqual(["a question", `${text} there`]);
   });

@@ -57,18 +57,18 @@ describeStores("branches", (stores) => {
     const wrong = "00000000-0000-4000-8000-000000000000";
     test.each([
       ["an edit of an answer", (said: Said) => ({ editOf: said.answerId }), "invalid_request"],
-      ["another answer to a question's id", (said: Said) => ({ regenerate: said.questionId }), "invalid_request"],
+      ["another answer to a question's id", (said: Said) => ({ regenerate: said.userMessageId }), "invalid_request"],
       ["a message that is not there", () => ({ editOf: wrong }), "not_found"],
       ["an answer that is not there", () => ({ regenerate: wrong }), "not_found"],
       ["a message of another conversation", (said: Said) => ({ editOf: said.elsewhere }), "not_found"],
-      ["a message of another user", (said: Said) => ({ editOf: said.questionId, userId: "eve" }), "not_found"],
-      ["a message of another tenant", (said: Said) => ({ editOf: said.questionId, tenantId: "other" }), "not_found"],
+      ["a message of another user", (said: Said) => ({ editOf: said.userMessageId, userId: "eve" }), "not_found"],
+      ["a message of another tenant", (said: Said) => ({ editOf: said.userMessageId, tenantId: "other" }), "not_found"],
     ])("%s", async (_what, fields, code) => {
       const answered = sampleAnswer();
       const said = await complete({}, answered);
       const owned = { tenantId: said.tenantId, userId: said.userId, conversationId: said.conversationId };
       const elsewhere = (await complete()).messageId;
-      const given = fields({ questionId: said.messageId, answerId: answered.messageId, elsewhere });
+      const given = fields({ userMessageId: said.messageId, answerId: answered.messageId, elsewhere });
       await expect(begin({ sessionId: said.sessionId, ...given })).rejects.toMatchObject({ code });
       expect(await branches.list(owned)).toHaveLength(1);
     });
@@ -88,7 +88,7 @@ describeStores("branches", (stores) => {
 });
 
 interface Said {
-  questionId: string;
+  userMessageId: string;
   answerId: string;
   elsewhere: string;
 }

@@ -20,7 +20,7 @@ export function talks({ database, begin, turns, messages }: Stores) {
   async function say(sessionId: string, message: string, taken: { editOf?: string; regenerate?: string } = {}): Promise<Talk> {
     const held = await begin({ ...owner, sessionId, message, ...taken });
     if (!held) throw new Error("the conversation is busy");
-    await turns.finish(held, sampleAnswer({ content: `answer to ${message || "that"}`, questionId: held.messageId }));
+    await turns.finish(held, sampleAnswer({ content: `answer to ${message || "that"}`, userMessageId: held.messageId }));
     return { ...owner, conversationId: held.conversationId, sessionId };
   }
   async function talk(...said: string[]): Promise<Talk> {

@@ -72,7 +72,7 @@ export function makeGrower(stores: Stores) {
     const question = tree.path(talk).at(-1) ?? null;
     expect(question?.id).toBe(begun.messageId);
     const answered = given === "none" ? null : sampleAnswer({ completed: given === "whole", content: `answer ${said}` });
-    expect(await turns.finish(begun, answered && { ...answered, questionId: begun.messageId })).toBe("stored");
+    expect(await turns.finish(begun, answered && { ...answered, userMessageId: begun.messageId })).toBe("stored");
     if (!answered) return;
     const [at = NaN] = await timesOf([answered.messageId]);
     tree.say(talk, { id: answered.messageId, role: "assistant", at, isWhole: given === "whole", question });

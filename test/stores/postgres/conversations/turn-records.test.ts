@@ -16,10 +16,10 @@ const OUTCOME: OutcomeToStore = {
 
 describeStores("the records of turns", ({ database, turns, records, begin, complete }) => {
   test("tell of a turn that runs which conversation it holds and which message it answers", async () => {
-    const { turnId: id, tenantId, userId, conversationId, messageId: questionId } = await begin();
+    const { turnId: id, tenantId, userId, conversationId, messageId: userMessageId } = await begin();
     const notYet = { answerId: null, answer: null, bodyHash: null, outcome: null, endedAt: null, question: null };
     const state = { isHeld: true, isGone: false, startedAt: expect.any(Date) };
-    expect(await records.find(TENANT, id)).toEqual({ id, tenantId, userId, conversationId, questionId, ...notYet, ...state });
+    expect(await records.find(TENANT, id)).toEqual({ id, tenantId, userId, conversationId, userMessageId, ...notYet, ...state });
   });
 
   test("tell of one that has ended its outcome, and the text of the answer from its message", async () => {

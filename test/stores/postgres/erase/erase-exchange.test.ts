@@ -170,7 +170,7 @@ describeStores("erasing one exchange or one archived memory", ({ database, erase
       const late = await beginLate();
       expect(await erase(late.messageId)).toMatchObject({ messages: 1 });
       await clearJobs(database);
-      expect(await turns.finish(late, sampleAnswer({ questionId: late.messageId }), [{ kind: "remember", ...owner }])).toBe("gone");
+      expect(await turns.finish(late, sampleAnswer({ userMessageId: late.messageId }), [{ kind: "remember", ...owner }])).toBe("gone");
       expect(await messageCount()).toBe(4);
       expect(await jobs("remember")).toEqual([]);
       expect(await stored()).toEqual(idsOf(0, 1));

@@ -9,7 +9,7 @@ describeStores("a turn that goes on with the last answer", (stores) => {
   const goOn = (first: BeginTurn, fields: Partial<BeginTurn> = {}) =>
     begin({ ...first, turnId: uuidv7(), continues: "an answer", ...fields });
   const grown = ({ messageId, continued }: BegunTurn, content = "an answer and more") =>
-    sampleAnswer({ messageId: continued?.answerId ?? "", questionId: messageId, grows: true, content });
+    sampleAnswer({ messageId: continued?.answerId ?? "", userMessageId: messageId, grows: true, content });
 
   test("stores no message, knows question and answer, and makes that answer longer, once", async () => {
     const first = await complete({ message: "why?" });

@@ -31,7 +31,7 @@ describeStores("a turn with a key", ({ turns, records, erases, messagesOf, begin
     );
     const begun = attempts.filter((attempt) => attempt !== null);
     expect(begun).toHaveLength(1);
-    expect(await records.findByKey(turn, turn.key.keyHash)).toMatchObject({ questionId: begun[0]?.messageId });
+    expect(await records.findByKey(turn, turn.key.keyHash)).toMatchObject({ userMessageId: begun[0]?.messageId });
   });
 
   test("whose key is taken stores nothing and holds nothing", async () => {
@@ -60,7 +60,7 @@ describeStores("a turn with a key", ({ turns, records, erases, messagesOf, begin
   test("that failed is begun again for the same message, which then names the new attempt, with the key", async () => {
     const first = sampleKeyed();
     const begun = await begin(first);
-    const partial = sampleAnswer({ questionId: begun.messageId, content: "half", completed: false });
+    const partial = sampleAnswer({ userMessageId: begun.messageId, content: "half", completed: false });
     await turns.finish(begun, partial, [], FAILED);
     const retry = again(first);
     const second = await begin(retry);
@@ -70,7 +70,7 @@ describeStores("a turn with a key", ({ turns, records, erases, messagesOf, begin
     expect(messages[0]?.metadata["turn_id"]).toBe(retry.turnId);
     expect(await records.findByKey(first, first.key.keyHash)).toMatchObject({ id: retry.turnId, bodyHash: "body", isHeld: true });
     expect(await records.find(first, first.turnId)).toMatchObject({ outcome: FAILED.outcome, bodyHash: null });
-    expect(await turns.finish(second, sampleAnswer({ questionId: second.messageId }))).toBe("stored");
+    expect(await turns.finish(second, sampleAnswer({ userMessageId: second.messageId }))).toBe("stored");
   });
 
   test("is begun again once of several that try at once", async () => {
@@ -91,7 +91,7 @@ describeStores("a turn with a key", ({ turns, records, erases, messagesOf, begin
     const third = again({ ...second, key: first.key }, { hadOutcome: false });
     expect(await begin(third)).toMatchObject({ messageId: begun.messageId });
     // What the dead one still says is kept as incomplete, behind the attempt that has the conversation.
-    expect(await turns.finish(begun, sampleAnswer({ questionId: begun.messageId }))).toBe("superseded");
+    expect(await turns.finish(begun, sampleAnswer({ userMessageId: begun.messageId }))).toBe("superseded");
   });
 
   test("that has got an outcome since it was looked at is looked at again", async () => {

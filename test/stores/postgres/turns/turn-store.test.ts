@@ -77,7 +77,7 @@ describeStores("the turn store", ({ database, turns, messagesOf, messageCountOf,
       const answer = sampleAnswer(fields);
       const { tenantId, userId, conversationId } = held;
       const job = { kind: "summarise" as const, tenantId, userId, conversationId };
-      const named = isQuestionNamed ? { ...answer, questionId: held.messageId } : answer;
+      const named = isQuestionNamed ? { ...answer, userMessageId: held.messageId } : answer;
       expect(await turns.finish(held, named, isQuestionNamed ? [job] : [])).toBe("stored");
       const { messageId: id, ...stored } = answer;
       const [question, found] = await messagesOf(held);
@@ -98,7 +98,7 @@ describeStores("the turn store", ({ database, turns, messagesOf, messageCountOf,
 
     test.each([true, false])("of a superseded turn keeps its answer as incomplete, and the other's lease (%p)", async (isQuestionNamed) => {
       const [late, current] = await beginTwice();
-      const answer = sampleAnswer({ content: "too late", ...(isQuestionNamed ? { questionId: late.messageId } : {}) });
+      const answer = sampleAnswer({ content: "too late", ...(isQuestionNamed ? { userMessageId: late.messageId } : {}) });
       expect([await turns.finish(late, answer), await turns.finish(late, answer)]).toEqual(["superseded", "superseded"]);
       expect((await messagesOf(late)).at(-1)).toMatchObject({ content: "too late", completed: false });
       expect(await isBusy(late)).toBe(true);
@@ -120,7 +120,7 @@ describeStores("the turn store", ({ database, turns, messagesOf, messageCountOf,
       const before = await lastMessageAt();
       const { tenantId, userId, conversationId } = held;
       const job = { kind: "summarise" as const, tenantId, userId, conversationId };
-      expect(await turns.finish(held, sampleAnswer({ questionId: uuidv7() }), [job])).toBe("gone");
+      expect(await turns.finish(held, sampleAnswer({ userMessageId: uuidv7() }), [job])).toBe("gone");
       expect([await countsOf(held), await lastMessageAt()]).toEqual([[1, 1], before]);
       expect(await jobsOf(conversationId)).toEqual([]);
       expect(await isBusy(held)).toBe(false);
