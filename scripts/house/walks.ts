@@ -9,11 +9,11 @@ import { freePort } from "../../test/servers/free-port.ts";
 
 /** The files that a reader opens to follow something, in the order in which their functions are first called. */
 export type Walks = Readonly<Record<WalkName, string[]>>;
-export type WalkName = "turn" | "tool" | "erase" | "document" | "langgraph";
+export type WalkName = "turn" | "model" | "tool" | "erase" | "document" | "langgraph";
 
 /** What every walk crosses: middleware, the wires of the database, pure functions. */
 const CROSSED =
-  /^(?:server\/(?:http|auth|observe|settings|start|service|parts|openapi)|stores\/postgres\/database|observe|errors|text|turn)\//;
+  /^(?:server\/(?:http|auth|limits|observe|settings|start|service|parts|openapi)|stores\/postgres\/database|observe|errors|text|turn)\//;
 const IDLE_MS = 4_000;
 /** Jobs that wait for their next time, or for the second look of an erase. */
 const LASTING: ReadonlySet<string> = new Set(["erase_unused", "erase_episodes", "vacuum"]);
@@ -84,7 +84,9 @@ export async function traceWalks(): Promise<Walks> {
     const walk = async (run: () => Promise<unknown>): Promise<string[]> => (await record(run)).filter((file) => !idle.has(file));
 
     const turn = await walk(() => chat("first", "Where do I live?"));
-    const thread = JSON.parse(await send("POST", "/langgraph/threads", { metadata: { user_id: USER } })) as { thread_id: string };
+    const thread = JSON.parse(await send("POST", "/langgraph/threads", { metadata: { user_id: "somebody else" } })) as {
+      thread_id: string;
+    };
     const input = { messages: [{ role: "user", content: "Where do I live?" }] };
     const run = { assistant_id: "conversation", input, stream_mode: ["values", "messages-tuple"] };
     const langgraph = await walk(() => send("POST", `/langgraph/threads/${thread.thread_id}/runs/stream`, run));
@@ -98,7 +100,7 @@ export async function traceWalks(): Promise<Walks> {
       messages.at(-1)?.role === "tool" ? ANSWER : { toolCalls: [{ name: "current_time", arguments: { timezone: "UTC" } }] },
     );
     const tool = await walk(async () => {
-      const asked = await chat("clerk", "What time is it?", { agent: "clerk" });
+      const asked = await chat("first", "What time is it?", { agent: "clerk" });
       const waiting = asked.split("\n").find((line) => line.includes('"waiting"')) ?? "";
       const { turn_id: id, question } = (
         JSON.parse(waiting.slice("data: ".length)) as { content: { turn_id: string; question: { id: string } } }
@@ -114,14 +116,22 @@ export async function traceWalks(): Promise<Walks> {
       const file = "# Masts\n\nA ketch has two masts, the mainmast and the shorter mizzen.";
       await send("POST", "/api/v1/knowledge/boats/documents?title=Masts", file, "text/markdown");
       await settle();
-      await chat("boats", "How many masts has a ketch?", { kb_prefix: "boats" });
+      await chat("first", "How many masts has a ketch?", { kb_prefix: "boats" });
     });
     const erase = await walk(async () => {
       await send("DELETE", `/api/v1/users/${encodeURIComponent(USER)}`);
       await settle();
     });
-    const around = langgraph.filter((file) => !turn.includes(file));
-    return { turn, tool, erase, document: document.filter((file) => !idle.has(file)), langgraph: around };
+    const besides = (files: readonly string[]): string[] => files.filter((file) => !turn.includes(file) && !idle.has(file));
+    const isOfModel = (file: string): boolean => file.startsWith("models/");
+    return {
+      turn: turn.filter((file) => !isOfModel(file)),
+      model: turn.filter(isOfModel),
+      tool: besides(tool),
+      erase,
+      document: besides(document),
+      langgraph: besides(langgraph),
+    };
   } finally {
     service.kill("SIGTERM");
     await once(service, "exit").catch(() => undefined);

@@ -4,11 +4,12 @@ import os from "node:os";
 import path from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
+import { FLOORS } from "../../../scripts/house/floors.ts";
 
 const run = promisify(execFile);
 const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** What a service is made of; its page is not needed to serve. */
-const SOURCES = ["agents", "errors", "graph", "memory", "models", "nodes", "observe", "server", "stores", "text", "turn", "package.json"];
+const SOURCES = [...new Set(FLOORS.flat().map((room) => room.split("/")[0] ?? "")), "package.json"].filter((name) => name !== "web");
 
 export interface VersionTree {
   /** For `startServiceProcess`. */

@@ -12,7 +12,7 @@ export interface TextFunction {
 /** A value of a type, made around a text; `hasText` when the text is in it. */
 type Shape = { hasText: boolean; make: (text: string) => unknown };
 
-const FOLDERS = ["agents", "errors", "observe", "models", "stores", "memory", "nodes", "graph", "server", "text", "turn"];
+const FOLDERS = ["agents", "errors", "observe", "models", "stores", "memory", "prompt", "nodes", "graph", "server", "text", "turn"];
 const FACTORY = /^(?:make|open|create|connect|lock)[A-Z]/;
 const DEEPEST = 6;
 

@@ -151,7 +151,7 @@ describeUnless(await whyNoMilvus(), `${USERS.length} users talk to two processes
           const { json } = await episodes(user, { query });
           return json.degraded.length === 0 && json;
         });
-        expect({ user, recalled }).toEqual({ user, recalled: { degraded: [], episodes: withMessage(message) } });
+        expect({ user, recalled }).toEqual({ user, recalled: { degraded: [], episodes: withMessage(message), next: null } });
       }
       const core = await coreMemoryApi(service.url).contents(user);
       // Of what is stored: a process may be killed between storing an answer and telling it, and then nobody has acknowledged the last.

@@ -95,12 +95,11 @@ const OF_NO_TENANT: Record<string, string> = {
   "run a call that says whose data it is about": `Readiness.read Readiness.change Readiness.write`,
   "rebuild the index of everybody, and give whose the rows are": `ChunkStore.listDocumentsUnindexed EpisodeStore.listUnindexed`,
   "clean up after everybody, and give nothing": `releaseDeadLeases clearOldTurns removeThoughts`,
-  "name claims of jobs, or an erasure, that this process was given": `JobTransaction.settle JobTransaction.fail JobQueue.keepUnended JobQueue.settleIf JobQueue.touch ErasureStore.purgeRows
+  "name claims of jobs, or an erasure, that this process was given": `JobTransaction.settle JobTransaction.fail JobTransaction.bury JobQueue.keepUnended JobQueue.settleIf JobQueue.touch ErasureStore.purgeRows
     ErasureStore.nextGroups ErasureStore.finish`,
   "workers do the jobs of everybody, each of which says whose it is": `JobTransaction.add JobQueue.claim JobQueue.watch`,
   "go on with the turns of everybody, each of which says whose it is": `QuestionStore.takeDue QuestionStore.untilDue`,
   "the embedded database as a whole": `JobTransaction.addVacuum listTables rewriteTable dropOldLog isBusy lastErase`,
-  "encrypt and decrypt what they are given": `Seal.seal Seal.open`,
   "for operators, who may export everybody; a selection names tenant and user": `exportLines restorePaths`,
 };
 const NAMES_OF_NO_TENANT = Object.values(OF_NO_TENANT).flatMap((names) => names.split(/\s+/));
