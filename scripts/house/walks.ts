@@ -14,6 +14,7 @@ export type WalkName = "turn" | "model" | "tool" | "erase" | "document" | "langg
 /** What every walk crosses: middleware, the wires of the database, pure functions. */
 const CROSSED =
   /^(?:server\/(?:http|auth|limits|observe|settings|start|service|parts|openapi)|stores\/postgres\/database|observe|errors|text|turn)\//;
+const SEARCHING = /^(?:memory\/(?:recall|episodes)|stores\/search|models\/(?:offline|embedder))/;
 const IDLE_MS = 4_000;
 /** Jobs that wait for their next time, or for the second look of an erase. */
 const LASTING: ReadonlySet<string> = new Set(["erase_unused", "erase_episodes", "vacuum"]);
@@ -123,14 +124,16 @@ export async function traceWalks(): Promise<Walks> {
       await settle();
     });
     const besides = (files: readonly string[]): string[] => files.filter((file) => !turn.includes(file) && !idle.has(file));
+    /** Whether a turn searches depends on what its user has told. The document's walk has it. */
+    const withoutSearch = (files: readonly string[]): string[] => besides(files).filter((file) => !SEARCHING.test(file));
     const isOfModel = (file: string): boolean => file.startsWith("models/");
     return {
       turn: turn.filter((file) => !isOfModel(file)),
       model: turn.filter(isOfModel),
-      tool: besides(tool),
+      tool: withoutSearch(tool),
       erase,
       document: besides(document),
-      langgraph: besides(langgraph),
+      langgraph: withoutSearch(langgraph),
     };
   } finally {
     service.kill("SIGTERM");

@@ -55,7 +55,7 @@ describe("npm run reindex", () => {
   test("of an empty database says that there is nothing, and the service starts on it", async () => {
     const { code, stdout, stderr } = await reindex().ended;
     expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\n0 episodes indexed, /) });
-    expect(await search(withServer())).toEqual({ episodes: [], degraded: [] });
+    expect(await search(withServer())).toEqual({ episodes: [], degraded: [], next: null });
   });
 
   test("is what a service with another embedder asks for; with it nothing is lost and the service starts", async () => {

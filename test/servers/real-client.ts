@@ -173,7 +173,7 @@ export async function sendAndStay(
     const leaving = new AbortController();
     let isStream = false;
     try {
-      const response = await request(address, AbortSignal.any([leaving.signal, AbortSignal.timeout(Math.ceil(timeLeft()))]));
+      const response = await request(address, AbortSignal.any([leaving.signal, AbortSignal.timeout(Math.max(1, Math.ceil(timeLeft())))]));
       if (!response.headers.get("content-type")?.startsWith("text/event-stream")) return await readRefusal(response);
       isStream = true;
       const told = response.headers.get("x-turn-id");
