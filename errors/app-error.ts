@@ -14,7 +14,7 @@ export interface ErrorContent {
 export interface Problem {
   field: string;
   problem: string;
-  /** Of the wrong message in an import. */
+  /** The number of the wrong message in an import. */
   index?: number;
 }
 

@@ -25,7 +25,7 @@ export interface WorkFacts {
   outcome?: string;
   inputTokens?: number;
   outputTokens?: number;
-  /** Of the input. */
+  /** The tokens of the input that the server had cached. */
   cachedTokens?: number;
   tokensAreEstimated?: boolean;
   firstTokenMs?: number;

@@ -8,7 +8,7 @@ const ROW = 4;
 const LEAST_ROWS = 12;
 const LEAST_SENTENCES = 3;
 const LEAST_WORDS = 8;
-/** Of a long text the end is read by itself: a model that loops does not stop any more. */
+/** The rows at the end of a long text that are read by themselves: a model that loops does not stop any more. */
 const END_ROWS = 200;
 const LEAST_NEW = 0.4;
 const MOST_CHARACTERS = 40_000;
@@ -32,7 +32,7 @@ export function repeatsItself(text: string): boolean {
 }
 
 const LOOP_CHARACTERS = 2_000;
-/** Of these; a model whose answer must be JSON may go on with blanks for ever. */
+/** The least letters of these rows. A model whose answer must be JSON may go on with blanks for ever. */
 const LEAST_LETTERS = 200;
 const LETTER = /[\p{L}\p{N}]/gu;
 

@@ -6,7 +6,7 @@ export function sameWords(text: string): string {
   return (text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(" ");
 }
 
-/** Of fewer words it is an answer like "Yes." or "Lisbon." */
+/** The least words of a sentence; fewer are an answer like "Yes." or "Lisbon." */
 const LEAST_WORDS = 2;
 const wordsOf = (text: string): string[] => lexicalText(text).match(/\S{2,}/gu) ?? [];
 

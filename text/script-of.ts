@@ -3,7 +3,7 @@ export type Script = "han" | "other";
 
 const HAN = /\p{Script=Han}/u;
 
-/** Of a short text. */
+/** The script of a short text. */
 export function scriptOf(text: string): Script {
   return HAN.test(text) ? "han" : "other";
 }

@@ -214,7 +214,7 @@ export function makeThoughtSplitter({ thinksFirst = false }: ThoughtSplitterOpti
 
 /** Postgres understands this pattern and the next one, too. */
 export const BEGINS_AS_THOUGHT = /^\s*(?:<(?:think|thought|reasoning|\|)|\[think\]|◁think)/i;
-/** Of every answer with thoughts in it, and of some others. */
+/** Matches every answer with thoughts in it, and some others. */
 export const MAY_HAVE_THOUGHTS = new RegExp(`${BEGINS_AS_THOUGHT.source}|</(?:think|thought|reasoning)|\\[/think\\]|◁/think`, "i");
 
 /** An answer without the thoughts in it. Empty when all of it is a thought. */

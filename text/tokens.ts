@@ -7,7 +7,7 @@ const LATIN_CHARACTERS_PER_TOKEN = 4;
 /** Role and separators: https://github.com/openai/openai-cookbook (How to count tokens). */
 export const TOKENS_PER_MESSAGE = 4;
 
-/** Of messages as they stand in a prompt. */
+/** The tokens of messages as they stand in a prompt. */
 export function messageTokens(messages: readonly { tokenCount: number }[]): number {
   return messages.reduce((sum, { tokenCount }) => sum + tokenCount + TOKENS_PER_MESSAGE, 0);
 }

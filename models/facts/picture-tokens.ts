@@ -8,7 +8,7 @@ interface Size {
 type Looked = Size & { detail: Picture["detail"] };
 type Count = (picture: Looked) => number;
 
-/** Of a picture at an address nobody here knows the size. */
+/** The size that is assumed for a picture at an address: nobody here knows it. */
 const ASSUMED: Size = { width: 1_536, height: 1_536 };
 
 const shrink = ({ width, height }: Size, factor: number): Size =>
@@ -18,13 +18,13 @@ const shortestSide = (size: Size, most: number): Size => shrink(size, most / Mat
 /** How many squares of this side cover it. */
 const squares = ({ width, height }: Size, side: number): number => Math.ceil(width / side) * Math.ceil(height / side);
 
-/** Of OpenAI: https://platform.openai.com/docs/guides/images-vision#calculating-costs */
+/** OpenAI's rule: https://platform.openai.com/docs/guides/images-vision#calculating-costs */
 const tiled =
   (base: number, ofTile: number): Count =>
   ({ detail, ...size }) =>
     detail === "low" ? base : base + ofTile * squares(shortestSide(longestSide(size, 2_048), 768), 512);
 
-/** Of OpenAI's smaller models: squares of 32 pixels, `most` at once. */
+/** The rule of OpenAI's smaller models: squares of 32 pixels, `most` at once. */
 const patched =
   (factor: number, most = 1_536): Count =>
   (size) =>

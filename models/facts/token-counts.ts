@@ -11,9 +11,9 @@ export interface CountedPrompts {
   samples: number;
   /** The samples, the older and the doubted ones counting less. */
   weight: number;
-  /** Of each two kinds, the sum of the products of their shares; row by row. */
+  /** The sums of the products of the shares of each two kinds, row by row. */
   products: number[];
-  /** Of each kind, the sum of its shares. */
+  /** The sums of the shares of each kind. */
   shares: number[];
 }
 

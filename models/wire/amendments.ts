@@ -31,7 +31,7 @@ export const AMENDMENTS = {
 } as const satisfies Record<string, string>;
 export type Amendment = keyof typeof AMENDMENTS;
 
-/** Of one call. */
+/** The most amendments of one call. */
 export const MOST_AMENDMENTS = 3;
 
 /** A later one takes the place of its opposite. */

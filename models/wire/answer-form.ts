@@ -2,7 +2,7 @@ import type { ResponseFormat } from "../../turn/model-options.ts";
 import { parseJsonObject } from "../../text/json-object.ts";
 import { checkBySchema } from "./check-by-schema.ts";
 
-/** Of a long list the first ones say enough. */
+/** The most problems that are named: the first ones of a long list say enough. */
 const MOST_PROBLEMS = 5;
 
 const schemaOf = (format: ResponseFormat): Record<string, unknown> | null =>

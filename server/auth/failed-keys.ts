@@ -4,7 +4,7 @@ import { AppError } from "../../errors/app-error.ts";
 import { countOne } from "../http/count-one.ts";
 
 const MINUTE = 60;
-/** Of one address a minute: more than a client with an old key sends, far fewer than guessing needs. */
+/** The most failures of one address in a minute: more than a client with an old key sends, far fewer than guessing needs. */
 export const MOST_FAILURES = 100;
 /** Addresses that are counted separately in a minute; the others share a count, which bounds memory. */
 const MOST_ADDRESSES = 50_000;

@@ -127,7 +127,7 @@ export const pageQuery = {
   after: z.string("must be given once").optional().describe("The `next` of the page before."),
 };
 export const PageQuery = z.object(pageQuery);
-/** Of a list whose pages end only where they are too large. */
+/** The query of a list whose pages end only where they are too large. */
 export const AfterQuery = z.object({ after: pageQuery.after });
 
 export function toPageRequest({ limit, after }: { limit: number; after?: string | undefined }): PageRequest {

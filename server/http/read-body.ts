@@ -101,7 +101,7 @@ export function readJson(limitBytes: number): RequestHandler {
   );
 }
 
-/** Of all large bodies together, in a process. */
+/** The most bytes of all large bodies together, in a process. */
 const ROOM_BYTES = 256 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 2;
 
@@ -139,7 +139,7 @@ export function makeReadLargeJson(roomBytes = ROOM_BYTES): ReadLargeJson {
         decide(new AppError("overloaded", message, { retryAfterSeconds: RETRY_AFTER_SECONDS }));
       }
       let received = 0;
-      /** Of a body that does not tell its length. */
+      /** Counts a body that does not tell its length. */
       function count(piece: Buffer): void {
         received += piece.length;
         if (received <= ordinaryBytes) return;

@@ -7,7 +7,7 @@ import { AppError } from "../../errors/app-error.ts";
 /** A page sets its own policy. */
 const DATA_ONLY = { defaultSrc: ["'none'"], baseUri: ["'none'"], formAction: ["'none'"], frameAncestors: ["'none'"] };
 
-/** Of a page for browsers. Style sheets have icons as data: addresses. */
+/** The policy of a page for browsers. Style sheets have icons as data: addresses. */
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

@@ -59,7 +59,7 @@ export function makeAnswerRun({ heartbeatMs }: { heartbeatMs: number }, { thread
     /** Throws what it was refused for. */
     answerOpened: (response: Response, run: OpenedRun): Promise<void> =>
       answerEnd(response, run, run.source.accepted, () => readValues(response, run.threadId)),
-    /** Of a run that was begun by another request. */
+    /** Answers a run that another request began. */
     answerJoined: (response: Response, run: JoinedRun, readEnd: () => Promise<ThreadValues>): Promise<void> =>
       answerEnd(response, run, Promise.resolve(), readEnd),
   };

@@ -18,7 +18,7 @@ interface Asked {
   said: MessageDict;
   pictures: Picture[];
   earlier: MessageDict[];
-  /** Of the turn's request. */
+  /** The fields of the turn's request. */
   fields: { message?: string; edit_of?: string; regenerate?: string };
 }
 
@@ -43,7 +43,7 @@ export function makeAskInThread({
 }: { config: Config; stores: Pick<Stores, "messages" | "pictures" | "steps" | "turns"> } & { checkpoints: Checkpoints }) {
   const readStored = makeStoredMessages({ stores });
 
-  /** Those before a question of a path, or all of the active one, each with what its turn did. */
+  /** The messages before a question of a path, or all of the active one, each with what its turn did. */
   async function messagesBefore(response: Response, thread: StoredThread | null, next?: NextTurn): Promise<MessageDict[][]> {
     if (!thread) return [];
     const page = { limit: MOST_MESSAGES, after: next?.question ?? null };

@@ -81,13 +81,13 @@ export interface RunFramesParts {
   subgraphs: boolean;
   /** The messages before this turn. */
   earlier: readonly MessageDict[];
-  /** Of the user, as the request has it, until it is stored. */
+  /** The user's message as the request has it, until it is stored. */
   said: MessageDict | null;
   /** What the turn did before it waited for an answer. */
   done?: readonly MessageDict[];
   /** The call that it asked for then. */
   asked?: Question["tool"];
-  /** Those of the user's message. Kept ones are not shown before it is stored. */
+  /** The pictures of the user's message. They are not shown before it is stored. */
   pictures?: readonly Picture[];
 }
 

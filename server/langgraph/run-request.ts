@@ -72,13 +72,13 @@ export const RunBody = z.looseObject(
 );
 export type RunBody = z.infer<typeof RunBody>;
 
-/** Those that are served. */
+/** The asked modes that are served. */
 export function modesOf({ stream_mode: given }: Pick<RunBody, "stream_mode">): StreamMode[] {
   const asked = [given ?? []].flat().filter(isServedMode);
   return asked.length === 0 ? ["values"] : asked;
 }
 
-/** Those that are not served. */
+/** The asked modes that are not served. */
 export const otherModesOf = ({ stream_mode: given }: Pick<RunBody, "stream_mode">): string[] =>
   [given ?? []].flat().filter((mode) => !isServedMode(mode));
 
@@ -124,7 +124,7 @@ export function assertOffered(body: RunBody): void {
   stopsOf(body);
 }
 
-/** Of the checkpoint that a request names; null: none. */
+/** The id of the checkpoint that a request names, or null. */
 export const checkpointOf = ({ checkpoint, checkpoint_id: id }: Pick<RunBody, "checkpoint" | "checkpoint_id">): string | null =>
   id ?? checkpoint?.checkpoint_id ?? null;
 

@@ -28,7 +28,7 @@ export const JoinQuery = z.object({
     .optional()
     .describe("Of the modes that the run was asked for. Default: all of them."),
 });
-/** Of a stream that is joined: those that are asked for, or all. */
+/** The modes of a stream that is joined: those that are asked for, or all. */
 export function joinedModes({ stream_mode: asked = "" }: z.infer<typeof JoinQuery>): readonly StreamMode[] {
   const modes = [asked].flat().filter(isServedMode);
   return modes.length > 0 ? modes : STREAM_MODES;

@@ -18,7 +18,7 @@ export const querySelection = (names: readonly string[], within?: string) =>
 
 export type Selection = readonly string[] | null | undefined;
 
-/** Of an answer those of the selected fields that it has. */
+/** The selected fields that the answer has. */
 export function pickFields<Answer extends object>(answer: Answer, selected: Selection): Answer {
   if (!selected || selected.length === 0) return answer;
   const picked: Record<string, unknown> = {};

@@ -8,7 +8,7 @@ import { type MessageDict, shownFields, type ThreadValues, toMessageDict } from 
 
 type ToDict = (message: BaseMessage) => MessageDict;
 
-/** Of what LangChain says of a call: no internal ids, nothing of the caller. */
+/** The metadata of a call that is shown: no internal ids, nothing of the caller. */
 const SHOWN_METADATA = /^(tags|name|ls_.*|langgraph_(step|node|triggers|path|checkpoint_ns)|checkpoint_ns)$/;
 
 export const shownMetadata = (metadata: object): object =>
@@ -79,7 +79,7 @@ export function toShownCheckpoint(
   };
 }
 
-/** Of LangChain's `streamEvents`. */
+/** An event of LangChain's `streamEvents`. */
 export interface GraphEvent {
   event: string;
   metadata?: object;

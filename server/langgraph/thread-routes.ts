@@ -29,7 +29,7 @@ const ThreadFilter = z.looseObject({
   metadata: holding,
   status: z.enum(["idle", "busy", "interrupted", "error"], "must be idle, busy, interrupted or error").nullish(),
 });
-/** Of a thread's metadata, as Postgres writes it: a single request brings less. */
+/** The most that a thread's metadata may have, as Postgres writes it. A single request brings less. */
 const MOST_METADATA_BYTES = 64 * 1024;
 /** Threads whose values are read for a list. */
 const MOST_WITH_VALUES = 100;

@@ -53,14 +53,14 @@ export const toCheckpoint = (threadId: string, turnId: string | null): Checkpoin
 /** A question as LangGraph's clients know it. */
 export const toInterrupt = (question: Question): Interrupt => ({ id: question.id, value: question });
 
-/** Behind the messages of a path: a turn, a question that was answered several times, or the beginning. */
+/** What comes after the messages of a path: a turn, a question that was answered several times, or the beginning. */
 export interface StatePlace {
   checkpointId: string | null;
   parentId: string | null;
   step: number;
   messages: MessageDict[];
   createdAt: Date | null;
-  /** Of its messages. */
+  /** The bytes of its messages. */
   bytes: number;
 }
 

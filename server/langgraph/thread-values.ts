@@ -94,7 +94,7 @@ interface StoredValues {
   messages: MessageDict[];
   /** Null: it is not kept any more. */
   outcome: TurnOutcome | null;
-  /** Of the newest state; an older one names the versions that its turn was given. */
+  /** What the newest state has. An older one names the versions that its turn was given. */
   now: { summary: StoredSummary | null; sections: readonly { section: string; content: string; version: number }[] } | null;
 }
 

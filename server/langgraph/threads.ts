@@ -59,7 +59,7 @@ export function toThread(thread: StoredThread, shown: Pick<Thread, "values"> & P
   };
 }
 
-/** Of the token, else as the thread, a header or the run names them. Throws AppError `forbidden` or `invalid_request`. */
+/** The user of the token, else the one that the thread, a header or the run names. Throws AppError `forbidden` or `invalid_request`. */
 export function userOfRequest(request: Request, response: Response, named: unknown): string {
   const caller = callerOf(response);
   if (typeof named === "string" && caller.userId !== null && named !== caller.userId)

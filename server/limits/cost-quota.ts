@@ -22,7 +22,7 @@ interface Asked {
   at: number;
   /** Counted in this process by then. */
   counted: number;
-  /** Of all processes. */
+  /** What all processes have stored. */
   stored: Promise<number>;
 }
 
@@ -41,7 +41,7 @@ export function makeCostQuota({ usage, meter, perDay, now = Date.now }: CostQuot
     return fresh;
   }
 
-  /** Of today. */
+  /** What a tenant has used today. */
   async function usedBy(tenantId: string): Promise<number> {
     const { stored, counted } = ask(tenantId, new Date(now()).toISOString().slice(0, 10));
     return (await stored) + meter.costSoFar(tenantId) - counted;

@@ -7,7 +7,7 @@ const FRESH_MS = 1_000;
 
 export interface TokenQuotaParts {
   usage: TokenUsageStore;
-  /** Of one tenant in a day of UTC. 0: any number, and nothing is stored. */
+  /** The most tokens of one tenant in a day of UTC. 0: any number, and nothing is stored. */
   perDay: number;
   /** Called when sums could not be written; the next write has them. */
   onError: (error: unknown) => void;
@@ -78,7 +78,7 @@ export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: Token
     }, FRESH_MS).unref();
   }
 
-  /** Of today. */
+  /** What a tenant has used today. */
   async function usedBy(tenantId: string): Promise<number> {
     const sum = sumOf(tenantId, dayOf(now()));
     if (now() - sum.askedAt >= FRESH_MS) await ask(sum);

@@ -14,7 +14,7 @@ export interface HealthChecks {
   /** Answers can go without them. */
   optionalDependencies: Record<string, DependencyCheck>;
   isStopping: () => boolean;
-  /** Of the embedded database, unless it is in memory. */
+  /** The folder of the embedded database; null when it is in memory. */
   dataFolder: string | null;
 }
 

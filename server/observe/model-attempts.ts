@@ -30,7 +30,7 @@ export interface Outcome {
 }
 
 const MOST_TOKENS = 400;
-/** Of a model that thinks before it answers. */
+/** The most tokens of a model that thinks before it answers. */
 const MOST_TOKENS_WITH_THOUGHTS = 1_200;
 
 function requestTo(

@@ -65,7 +65,7 @@ export async function openObserving(config: Config, log: Logger, providers: Prov
     unfitModels: unfitModels.list,
     /** Null unless OTEL_EXPORTER_OTLP_ENDPOINT is set. */
     traces,
-    /** Of the graph, the memory, the models and the stores. */
+    /** The observer of the graph, the memory, the models and the stores. */
     observer: traces ? combineObservers(watching, traces.observer) : watching,
     close: async (): Promise<void> => traces?.close(),
   };

@@ -43,7 +43,7 @@ const CHECK: Partial<Record<ErrorCode, readonly (keyof ModelSettings)[]>> = {
   model_refused: ["key", "url", "model"],
 };
 
-/** Of all attempts together: a proxy waits no longer than a few minutes. */
+/** The longest time of all attempts together: a proxy waits no longer than a few minutes. */
 const MOST_MS = 120_000;
 
 export interface TestModelParts extends TriedModel {

@@ -21,7 +21,7 @@ const ContentPart = z
   )
   .refine(({ type, text }) => type !== "text" || text !== undefined, "has no text");
 
-/** Of parts that are neither text nor picture only the type is kept. */
+/** A message. A part that is neither text nor picture keeps only its type. */
 const CompletionMessage = z
   .looseObject(
     {
@@ -100,7 +100,7 @@ export interface AskedTurn {
   pictures: GivenPicture[];
   /** The answer to go on with, when it is the last message. */
   continues?: string;
-  /** Of the last message. */
+  /** The field of the last message. */
   field: string;
 }
 

@@ -11,7 +11,7 @@ const { temperature, top_p, max_tokens, stop, seed, presence_penalty, frequency_
 /** Clients send null for what they leave open. */
 const orNull = <Field extends z.ZodOptional>(field: Field) => field.nullable();
 
-/** Of a request: they reach the model as they are. */
+/** The fields of a request that reach the model as they are. */
 export const samplingFields = {
   temperature: orNull(temperature),
   top_p: orNull(top_p),

@@ -7,7 +7,7 @@ import { givenValue, firstHeader, checkedId } from "../turns/named-user.ts";
 /** Our own, Open WebUI's and LibreChat's. */
 const SESSION_HEADERS = ["X-Session-Id", "X-OpenWebUI-Chat-Id", "X-Conversation-Id"];
 
-/** Of front ends that send what there is of a chat with each message. */
+/** Headers of front ends that send the whole chat with each message. */
 const WITH_HISTORY = ["X-OpenWebUI-Chat-Id", "X-Conversation-Id"];
 
 /** Whether a header names a front end that sends earlier messages whenever there are any. */
@@ -26,7 +26,7 @@ const TEMPORARY = /^(?:temporary|local):/;
 /** Whether the person has asked that nothing of the chat be kept. */
 export const isTemporary = ({ sessionId }: Session): boolean => TEMPORARY.test(sessionId);
 
-/** Of a header, else of the metadata. Null without any. Throws AppError `invalid_request` for an id that is too long. */
+/** The session of a header, else of the metadata, or null. Throws AppError `invalid_request` for an id that is too long. */
 export function namedSession(request: Request, metadata: Record<string, unknown> | null | undefined): Session | null {
   const found =
     firstHeader(request, SESSION_HEADERS) ??

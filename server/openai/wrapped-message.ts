@@ -70,7 +70,7 @@ function withoutContext(text: string): string {
   return [before, text.slice(endOfWrapping(text)).trim()].filter((part) => part !== "").join("\n\n");
 }
 
-/** Behind the last tag that closes one, so that no file can speak for others. */
+/** The place after the last closing tag, so that no file can speak for others. */
 function endOfWrapping(text: string): number {
   return Math.max(...[CONTEXT[1], FILES[1]].map((tag) => (text.includes(tag) ? text.lastIndexOf(tag) + tag.length : 0)));
 }

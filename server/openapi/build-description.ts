@@ -37,7 +37,7 @@ const toResponse = ({ what, content, headers = [] }: Answer, writer: SchemaWrite
   return { description: what, headers: toHeaders(headers), content: toContent(content, writer) };
 };
 
-/** Of every operation that needs a key. */
+/** The errors of every operation that needs a key. */
 const COMMON_ERRORS = [
   "invalid_request",
   "unauthorized",

@@ -24,11 +24,11 @@ import type { Stores } from "./open-stores.ts";
 
 export interface Agents {
   catalog: AgentCatalog;
-  /** Of the system tier, by name. */
+  /** The ones of the system tier, by name. */
   system: readonly Agent[];
   tools: ToolSource;
   skills: SkillCatalog;
-  /** Of the system tier, by name. */
+  /** The ones of the system tier, by name. */
   systemSkills: readonly SystemSkill[];
   hooks: ToolHooks;
   /** What the names in an agent of the system can mean. Tenants may have MCP servers and skills besides. */

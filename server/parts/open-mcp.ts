@@ -21,14 +21,14 @@ export interface McpOptions {
 /** The MCP servers that agents may use, and what keeps those of tenants. */
 export interface Mcp {
   servers: McpServers;
-  /** Of the system, which a tenant's server cannot be called. */
+  /** The names of the system's servers. A tenant's server cannot have one of them. */
   systemNames: readonly string[];
   /** Null where it cannot be read with this SECRETS_KEY. */
   listOf(tenantId: string): Promise<{ name: string; spec: HttpSpec | null }[]>;
   /** Throws AppError `forbidden` without SECRETS_KEY. */
   put(tenantId: string, name: string, spec: HttpSpec): Promise<{ isNew: boolean }>;
   remove(tenantId: string, name: string): Promise<boolean>;
-  /** Of the browser that comes back from a server; returns its name. Throws AppError `invalid_request`. */
+  /** Ends the sign-in of a browser that comes back from a server; returns the server's name. Throws AppError `invalid_request`. */
   finishSignIn(state: string, code: string): Promise<string>;
   close(): Promise<void>;
 }

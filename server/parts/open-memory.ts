@@ -135,7 +135,7 @@ export async function openMemory(config: Config, database: Database, onError: On
     /** Configured ones last. */
     sections: [...new Set([...DEFAULT_SECTIONS, ...CORE_MEMORY_SECTIONS])] as readonly string[],
     layers,
-    /** Of the layers that are switched on. */
+    /** The kinds of jobs of the layers that are switched on. */
     jobKinds,
     close: async (): Promise<void> => episodes?.close(),
   };

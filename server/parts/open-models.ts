@@ -54,7 +54,7 @@ export function modelServer(config: Config, task: Task | "chat"): ModelServer | 
   return { url: baseUrl ?? OPENAI_URL, apiKey, ...(baseUrl === config.OPENAI_BASE_URL ? ownGateway(config) : {}) };
 }
 
-/** Those that are not the server of answers. */
+/** The servers of tasks that have one of their own. */
 function otherServers(config: Config): Partial<Record<Task, ModelServer>> {
   const chat = modelServer(config, "chat");
   const servers = TASKS.map((task) => [task, modelServer(config, task)] as const);
@@ -171,9 +171,9 @@ export function createModels(config: Config, dialects: Dialects = makeDialects()
   const { MAX_ANSWER_TOKENS: longest } = config;
   const unseen = Math.max(longest, LEAST_UNSEEN_TOKENS);
   return {
-    /** Those that agents may name. */
+    /** The models that agents may name. */
     names: [...new Set([...(modelServer(config, "chat") ? namesAtChatServer(config) : []), ...Object.keys(list)])],
-    /** Those that callers may name. */
+    /** The models that callers may name. */
     listed: Object.keys(list),
     list,
     /** What a model's server calls it. */

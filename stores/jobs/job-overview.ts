@@ -29,7 +29,7 @@ interface ListedJob {
   kind: JobKind;
   state: JobState;
   attempts: number;
-  /** Of its last run. */
+  /** Why its last run failed. */
   failure: JobFailure | null;
   createdAt: Date;
 }
@@ -37,7 +37,7 @@ interface ListedJob {
 /** What operators see of the queue, and how they retry. A tenant of null stands for all. */
 export interface JobOverview {
   count(tenantId: string | null): Promise<JobCount[]>;
-  /** Of a conversation and its user's memory agent. */
+  /** Counts the jobs of a conversation and of its user's memory agent. */
   pending(conversation: OwnedConversation): Promise<number>;
   /** The same jobs, and dead ones, oldest first. */
   listOf(conversation: OwnedConversation): Promise<ListedJob[]>;

@@ -28,7 +28,7 @@ export interface RetryPlan {
 export interface JobTransaction {
   /** A job is not added while another with its key waits or runs. */
   add(jobs: readonly Job[], startAfterSeconds?: number): Promise<void>;
-  /** Of an embedded database; a real Postgres vacuums itself. */
+  /** Adds the vacuum of an embedded database. A real Postgres vacuums itself. */
   addVacuum(): Promise<void>;
   /** False when the claim is lost. */
   settle(claimed: ClaimedJob): Promise<boolean>;

@@ -135,7 +135,7 @@ export function agentRoutes({
     if (problems.length > 0) throw AppError.invalid(problems);
   }
 
-  /** Of names that the tenant may still give a meaning. */
+  /** Warns of names that mean nothing yet; the tenant may still give them a meaning. */
   async function warningsOf(tenantId: string, spec: AgentSpec): Promise<Problem[]> {
     const [servers, skills] = await Promise.all([mcp.listOf(tenantId), stores.skills.list(tenantId)]);
     const { known } = agents;

@@ -14,7 +14,7 @@ const orNull = <Field extends z.ZodType>(field: Field) => field.nullish();
 const Part = z.looseObject({ type: text, text: text.optional() }, "must be a part like an input_text");
 const Content = z.union([z.string(), z.array(Part).max(MAX_PARTS)], `must be a text or an array of at most ${MAX_PARTS} parts`);
 
-/** Of kinds that are not known only the type is read. */
+/** An item. Only the type is read of an unknown kind. */
 const InputItem = z.looseObject(
   {
     type: text.nullish(),

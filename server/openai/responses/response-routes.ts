@@ -81,7 +81,7 @@ export const responseOperations = operationGroup({
   },
 });
 
-/** Of a turn that did not begin as a response, or whose request is no longer known. */
+/** The echo of a turn that did not begin as a response, or whose request is no longer known. */
 const plainEcho = (): Echo => toEcho({ input: "" }, SERVICE, null);
 
 export function responseRoutes(parts: OpenAIParts): Router {

@@ -29,7 +29,7 @@ export const ADD_USED = `
         unpriced_turns = conversations.unpriced_turns + case when used.prompt is not null and used.input is null then 1 else 0 end,
         last_prompt = coalesce(used.last_prompt, conversations.last_prompt)`;
 
-/** Of all turns of a conversation. */
+/** What all turns of a conversation used. */
 export interface ConversationUsage {
   promptTokens: number;
   completionTokens: number;

@@ -5,7 +5,7 @@ import { saidBy } from "./said-by.ts";
 type Role = "user" | "assistant";
 
 export interface ExchangeMessage extends Cursor {
-  /** Of an answer without its thoughts. */
+  /** The text; an answer is without its thoughts. */
   content: string;
   /** Null: the first. */
   branchId: string | null;

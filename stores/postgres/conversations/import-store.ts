@@ -34,7 +34,7 @@ export interface Imported {
   skipped: number;
   /** Exchanges with new messages. */
   exchanges: number;
-  /** Of the new messages, in their order. */
+  /** The ids of the new messages, in their order. */
   messageIds: string[];
 }
 
@@ -119,7 +119,7 @@ async function rewindCursors(transaction: Queryable, conversationId: string, ear
 interface TakenConversation extends ConversationToFill {
   id: string;
   isBranched: boolean;
-  /** Of a fork: the time of the last message that it shares. */
+  /** The time of the last message that a fork shares; null: it is no fork. */
   sharedThrough: Date | null;
 }
 

@@ -42,7 +42,7 @@ export interface MessageVersions {
 
 export type ListedMessage = StoredMessage & {
   versions?: MessageVersions;
-  /** Of a question that has no answer on the path: its answers on other branches, oldest first. */
+  /** The answers on other branches, oldest first, when a question has none on the path. */
   otherAnswers?: string[];
 };
 
@@ -60,7 +60,7 @@ export interface MessageStore {
   list(conversation: OwnedConversation, page: PageRequest, order?: MessageOrder, path?: string | null): Promise<Page<ListedMessage>>;
   /** One message and its owner. */
   find(scope: OwnerScope, messageId: string): Promise<FoundMessage | null>;
-  /** Those of the owner, or of the tenant, on any branch and in any order. */
+  /** Finds messages of the owner, or of the tenant, on any branch and in any order. */
   findAll(scope: OwnerScope, messageIds: readonly string[]): Promise<FoundMessage[]>;
   /** The messages of exchanges that lie on a path, question first, without thoughts in answers. Pairs as for `EpisodeStore.load`. */
   findExchanges(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<Map<string, FoundMessage[]>>;

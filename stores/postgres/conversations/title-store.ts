@@ -41,7 +41,7 @@ const SAVE = `
 update conversations set title = $4, title_by = 'model'
 where id = $1 and tenant_id = $2 and user_id = $3 and title is null and exists (select from messages where messages.id = $5)`;
 
-/** Of an exchange that is erased: the title may tell of it. */
+/** Forgets the title when an exchange is erased: the title may tell of it. */
 export const FORGET_MODEL_TITLE = "title = case when title_by = 'model' then null else title end, title_by = nullif(title_by, 'model')";
 
 export function makeTitleStore(database: Database): TitleStore {

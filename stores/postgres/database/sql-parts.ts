@@ -5,7 +5,7 @@ import type { StatementValue } from "./database.ts";
 export const MIN_UUID = "'00000000-0000-0000-0000-000000000000'";
 export const MAX_UUID = "'ffffffff-ffff-ffff-ffff-ffffffffffff'";
 
-/** Of the owner. $1 to $3 are `ownedValues`. */
+/** SQL: the id of the owner's conversation. $1 to $3 are `ownedValues`. */
 export const OWNED_ID = "(select id from conversations where id = $1 and tenant_id = $2 and user_id = $3)";
 
 export function ownedValues({ conversationId, tenantId, userId }: OwnedConversation): [string, string, string] {

@@ -2,13 +2,13 @@ import type { Database } from "./database.ts";
 import { readGathered } from "./gathered-reads.ts";
 
 interface KnownList<Item> {
-  /** Of all rows: no writer has to think of a version. */
+  /** A digest of all rows: no writer has to think of a version. */
   digest: string;
   items: Item[];
 }
 
 export interface TenantListParts<Row, Item> {
-  /** Of the read that shares its statement with others. */
+  /** The name of the read that shares its statement with others. */
   name: string;
   /** SQL: the rows of a tenant in order; `tenant` is the place of its id. */
   rows: (tenant: string) => string;

@@ -59,7 +59,7 @@ export interface ErasedExchange {
   erased: Erased;
   /** Conversations that shared it. */
   forks: string[];
-  /** Of answers that are episodes of their own, of an imported answer that came before its question, and archived memories. */
+  /** The ids of answers that are episodes of their own, of an imported answer that came before its question, and of archived memories. */
   episodeIds: string[];
 }
 

@@ -5,7 +5,7 @@ import { type Database, type Queryable, queryRow, type StatementValue } from "..
 import { addSweepJobs, type EntriesToSweep, ERASE_BATCH_ROWS, ERASED_TENANT, MARKER_LIFETIME } from "../conversations/erase-markers.ts";
 import type { Erased } from "./erase-exchange.ts";
 
-/** Of large erases, added up. */
+/** The progress of large erases, added up. */
 export interface ErasureProgress {
   erased: Erased & { episodes: number };
   /** Null when done. The id of the unfinished erasure that began last. */
@@ -26,9 +26,9 @@ export interface ErasureStore {
   purgeGroups(id: string, groups: EmptyGroups, episodes: number): Promise<void>;
   /** Ends an erasure; false when rows are left. Locks it against further soft deletes. */
   finish(transaction: Queryable, id: string): Promise<boolean>;
-  /** Of a user or conversation; null without any. Finished ones are reported once. Adds a purge job that gave up again. */
+  /** The progress for a user or conversation, or null. A finished erase is reported once. Adds a purge job that gave up again. */
   report(scope: OwnerScope, conversationId: string | null): Promise<ErasureProgress | null>;
-  /** Of one erasure; null without one. */
+  /** The progress of one erasure, or null. */
   find(scope: OwnerScope, id: string): Promise<ErasureProgress | null>;
 }
 

@@ -12,7 +12,7 @@ order by id limit $3`;
 
 const IS_UNUSED = `select from conversations where id = $1 and ${isUnusedSql("$2::int")}`;
 
-/** Of every tenant, by id: those in which nothing has happened for so many days, behind the given one. */
+/** Lists conversations of every tenant in which nothing has happened for so many days, by id, after the given one. */
 export function listUnused(database: Queryable, after: string, days: number, limit: number): Promise<OwnedConversation[]> {
   return database.query<OwnedConversation>({ name: "unused-list", text: LIST, values: [after, days, limit] });
 }

@@ -54,15 +54,15 @@ export interface ChunkStore {
   publish(document: OwnedDocument): Promise<void>;
   /** Whether a document needs work; null when it is gone. Locks it. */
   lockAndCheck(transaction: Queryable, document: OwnedDocument): Promise<boolean | null>;
-  /** Of all tenants, by id, behind `after`. */
+  /** Lists documents of all tenants, by id, after `after`. */
   listDocumentsUnindexed(indexName: string, after: string, limit: number): Promise<OwnedDocument[]>;
   /** Chunks whose document is indexed, in any order. */
   load(place: DocumentPlace, chunkIds: readonly string[]): Promise<StoredPassage[]>;
-  /** Of an indexed document, in its order, behind a position. */
+  /** Lists the passages of an indexed document, in their order, after a position. */
   listOf(place: DocumentPlace, documentId: string, after: number, limit: number): Promise<StoredPassage[]>;
 }
 
-/** Of one statement: the embedded database blocks the event loop. */
+/** The most bytes of one statement: the embedded database blocks the event loop. */
 const SOURCE_PART_BYTES = 1_048_576;
 const CHUNKS_AT_A_TIME = 500;
 

@@ -6,7 +6,7 @@ export const ARCHIVE_SESSION = "store";
 
 /** What memory keeps of a user beside core memory: what the memory agent has archived, and what programs have put there. */
 export interface ArchiveItem {
-  /** Of the archived memory, or of the message that holds what was put. */
+  /** The id of the archived memory, or of the message that holds what was put. */
   id: string;
   /** The id, or the key under which it was put. */
   key: string;
@@ -19,7 +19,7 @@ export interface ArchiveItem {
 
 export interface ArchiveItemStore {
   find(owner: Owner, key: string): Promise<ArchiveItem | null>;
-  /** Those of these ids that are items, in any order. */
+  /** Finds the items among these ids, in any order. */
   findAll(owner: Owner, ids: readonly string[]): Promise<ArchiveItem[]>;
   /** The newest first. */
   list(owner: Owner, page: { limit: number; offset: number }): Promise<ArchiveItem[]>;

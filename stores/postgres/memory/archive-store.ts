@@ -4,7 +4,7 @@ import { ownedValues } from "../database/sql-parts.ts";
 
 export interface MemoryToArchive {
   id: string;
-  /** Of the user, newest last; at least one. */
+  /** Messages of the user, newest last; at least one. */
   triggerMessageIds: readonly string[];
   content: string;
   episodeType: string;

@@ -62,7 +62,7 @@ export interface EpisodeStore {
   /** Conversations of all owners of which an index lacks something, by id, behind `after`. */
   listUnindexed(indexName: string, after: string, limit: number): Promise<OwnedConversation[]>;
   isUnindexed(conversation: OwnedConversation, indexName: string): Promise<boolean>;
-  /** Of all conversations. */
+  /** Counts the exchanges of all conversations. */
   countExchanges(): Promise<number>;
   /** The ids of those exchanges that still exist. Pairs as for `load`. */
   listStored(conversation: OwnedConversation, pairs: readonly (readonly [string, string])[]): Promise<string[]>;

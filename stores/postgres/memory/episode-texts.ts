@@ -8,14 +8,14 @@ import type { Database } from "../database/database.ts";
 
 /** The text of an episode or of an archived memory. */
 export interface EpisodeText {
-  /** Of the first message, or of the archived memory. */
+  /** The id of the first message, or of the archived memory. */
   id: string;
   conversationId: string;
-  /** Of an archived memory its whole text; empty for an answer alone. */
+  /** The whole text for an archived memory; empty for an answer alone. */
   userMessage: string;
   /** Without thoughts. */
   assistantMessage: string;
-  /** Of question and answer, or of the sources of an archived memory. */
+  /** The ids of question and answer, or of the sources of an archived memory. */
   messageIds: string[];
   externalIds: string[];
   createdAt: Date;
@@ -83,7 +83,7 @@ select id, "conversationId", "userMessage", "assistantMessage", "messageIds", "e
   ${neighboursSql(`(created_at, id) > ("lastAt", "lastId") and created_at <= "lastAt" + interval '1 hour'`, "asc")} as after
 from loaded`;
 
-/** Those on the paths of their conversations that say anything, in any order. A pair has the ids of question and answer; of a single message or archived memory its id twice. */
+/** Loads the texts that say anything and are on the paths of their conversations, in any order. A pair has the ids of question and answer; a single message or archived memory has its id twice. */
 export async function loadEpisodeTexts(
   database: Database,
   { tenantId, userId }: Owner,

@@ -19,15 +19,15 @@ export interface MemoryOperation {
   actor: Actor;
   /** Why it was refused; null when done. */
   refused: string | null;
-  /** Of an archived memory, or the one that a search was for. */
+  /** The type of an archived memory, or the one that a search was for. */
   episodeType: string | null;
-  /** Of an archived memory. */
+  /** The importance of an archived memory. */
   importance: number | null;
   /** The archived memory that was changed. */
   memoryId: string | null;
   /** Messages whose words the memory had before: with one of them the operation is erased. */
   restsOn: readonly string[] | null;
-  /** Of a search; the best one without its text. */
+  /** How many results a search had, and the best one without its text. */
   resultsCount: number | null;
   topResult: { id: string; score: number } | null;
   conversationId: string | null;
@@ -35,7 +35,7 @@ export interface MemoryOperation {
   triggerMessageIds: readonly string[];
 }
 
-/** Of an operation that has none of them. */
+/** The values of an operation that has none of them. */
 export const NO_VALUES = {
   section: null,
   version: null,

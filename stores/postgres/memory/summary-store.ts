@@ -52,7 +52,7 @@ export interface SummaryBacklog {
 
 export interface ListedSummary {
   conversationId: string;
-  /** Of the conversation; null: nobody has written one. */
+  /** The title of the conversation; null: nobody has written one. */
   title: string | null;
   /** The beginning of what the user said first. */
   firstAsked: string | null;
@@ -64,7 +64,7 @@ export interface SummaryStore {
   find(conversation: OwnedConversation): Promise<StoredSummary | null>;
   /** One of the last versions; null when it is not stored. */
   findVersion(conversation: OwnedConversation, version: number): Promise<StoredSummary | null>;
-  /** Of the user's conversations, the newest first. */
+  /** Lists the summaries of the user's conversations, the newest first. */
   latest(owner: Owner, limit: number): Promise<ListedSummary[]>;
   readBacklog(conversation: OwnedConversation, limit: number): Promise<SummaryBacklog>;
   /** False when version or `rewrites` have changed since, or the cover point would not move forward. */
@@ -138,7 +138,7 @@ type BacklogRow = Omit<SummaryBacklog, "summary"> & { summary: SummaryJson | nul
 
 const VERSIONS_KEPT = 20;
 
-/** Of the covered message: every path that has it can take the version. */
+/** The branch of the covered message. Every path that has the message can take the version. */
 const BRANCH_OF_COVERED = `(
   select case when messages.conversation_id = conversations.id then branch_id else coalesce(branch_id, messages.conversation_id) end
   from messages where messages.id = $7::uuid)`;

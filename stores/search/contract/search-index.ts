@@ -14,7 +14,7 @@ export interface SearchDocument {
   createdAt: Date;
   /** Words for keyword ranking: see text/lexical-text.ts. */
   lexicalText: string;
-  /** Of length 1. */
+  /** A vector of length 1. */
   embedding: readonly number[];
   attributes: Readonly<Record<string, string | number>>;
 }
@@ -32,7 +32,7 @@ export interface SearchFilter {
 
 export interface SearchHit extends Omit<SearchDocument, "embedding" | "lexicalText"> {
   score: number;
-  /** Of most of its words. */
+  /** The script of most of its words. */
   script: Script;
 }
 
@@ -48,7 +48,7 @@ export interface SearchIndex {
   searchVectors(filter: SearchFilter, embedding: readonly number[], limit: number): Promise<SearchHit[]>;
   /** By BM25 (k1 1.2, b 0.75); repeated words of the query count again. */
   searchWords(filter: SearchFilter, lexicalQuery: string, limit: number): Promise<SearchHit[]>;
-  /** Those with all the words, the newest first, before a place; with score 0. */
+  /** Lists entries with all the words, the newest first, before a place; their score is 0. */
   listByWords(ownerKey: string, words: readonly string[], before: Cursor, limit: number): Promise<SearchHit[]>;
   /** In any order, with score 0. */
   fetch(ownerKey: string, ids: readonly string[]): Promise<SearchHit[]>;
@@ -82,11 +82,11 @@ export interface IndexDefinition {
 /** A server or database with indexes. Whoever opens it closes it. */
 export interface SearchStore {
   readonly kind: "postgres" | "milvus";
-  /** Of the indexes it creates. */
+  /** The level of the indexes it creates. */
   readonly level: SearchLevel;
   /** Without password. */
   readonly description: string;
-  /** Of an index; that of the store when there is none of the name. */
+  /** The level of an index; the store's own when there is no index of the name. */
   levelOf(name: string): Promise<SearchLevel>;
   /** Creates the index if needed. */
   openIndex(definition: IndexDefinition): Promise<SearchIndex>;

@@ -26,7 +26,7 @@ export function indexColumns({ dimensions, attributes }: IndexDefinition, level:
   };
 }
 
-/** Of the words of a document, without digits and what `dayWords` writes for every date in Chinese; a character is in three of them. */
+/** The letters of a document's words, without digits and what `dayWords` writes for every date in Chinese. A character is in three words. */
 const LETTERS = "regexp_replace(lexical_text, '[0-9年月日星期周一二三四五六 ]', '', 'g')";
 /** Three bytes each. */
 const HAN_LETTERS = `(octet_length(${LETTERS}) - length(${LETTERS})) / 2`;

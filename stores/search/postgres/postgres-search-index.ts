@@ -22,7 +22,7 @@ import { listByWordsSql } from "./list-by-words.ts";
 import { readCandidates, WORD_CANDIDATES, wordSearchSql, type WordSearchRow } from "./word-search.ts";
 
 const REMOVED_AT_ONCE = 2_000;
-/** Of one owner, for a type that is rare among the nearest. Milvus gives no more at once. */
+/** The most entries of one owner that are looked at, for a type that is rare among the nearest. Milvus gives no more at once. */
 const MOST_LOOKED_AT = 16_384;
 /** Postgres refuses longer ones. */
 const LONGEST_WORD_BYTES = 2_000;
