@@ -28,7 +28,7 @@ function show(event: TurnEvent): void {
 interface Talk extends RunningService {
   user: string;
   session: string;
-  /** Of the last turn. */
+  /** The conversation of the last turn. */
   conversationId?: string;
 }
 

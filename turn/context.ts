@@ -17,7 +17,7 @@ export const TURN_DEFAULTS = {
   scope: "user",
 } as const;
 
-/** Of a service, a knowledge base or a caller, in characters. */
+/** The longest instructions of a service, a knowledge base or a caller, in characters. */
 export const LONGEST_INSTRUCTIONS = 20_000;
 
 /**
@@ -57,7 +57,7 @@ export interface TurnProgress {
   firstTokenMs: number | null;
   started: Record<string, number>;
   notices: Notice[];
-  /** Of all tokens that were sent. */
+  /** The characters of all tokens that were sent. */
   characters: number;
 }
 

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { measurePicture, PICTURE_TYPES, PictureType } from "./measure-picture.ts";
 
-/** Of one picture. */
+/** The most bytes of one picture. */
 export const MOST_PICTURE_BYTES = 10 * 1024 * 1024;
 
 /** How closely the model looks at a picture. */

@@ -26,7 +26,7 @@ export type RouteDecision = z.infer<typeof RouteDecision>;
 /** hybrid_agent searches documents by meaning and words, naive_rag_agent by meaning, chat_agent not at all. */
 export const AgentType = z.enum(["hybrid_agent", "naive_rag_agent", "chat_agent"]);
 export type AgentType = z.infer<typeof AgentType>;
-/** Of a turn for which neither the caller nor its knowledge base names another. */
+/** The type of a turn for which neither the caller nor its knowledge base names another. */
 export const DEFAULT_AGENT = "hybrid_agent" satisfies AgentType;
 
 /** `createdAt` is ISO 8601. The content of a message with pictures has a mark for them; `pictures` are those that the model sees again. */

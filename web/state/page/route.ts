@@ -27,7 +27,7 @@ export const chatAddress = (conversationId?: string | null, messageId?: string |
     .map(encodeURIComponent)
     .join("/")}`;
 
-/** Of every view, in their order; of the chat with the conversation that is open. */
+/** The addresses of all views, in their order; the chat's has the conversation that is open. */
 export const viewAddresses = (conversationId: string | null): Record<View, string> => ({
   chat: chatAddress(conversationId),
   memory: "#/memory/core",

@@ -31,7 +31,7 @@ function askedLast(): Partial<Record<keyof ChatRequest, unknown>> {
 /** An imported message may have any metadata. */
 const nameIn = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** Those of the shown conversation. */
+/** The choices of the shown conversation. */
 export const choices = computed<Choices>(() => {
   const { agent, model, kb_prefix: knowledge, agent_type: mode, remember, execution } = askedLast();
   return {

@@ -33,7 +33,7 @@ export function picturesOf(said: Said = ""): ShownPicture[] {
   });
 }
 
-/** Of a stored message. */
+/** The attachments of a stored message. */
 export const attachmentsOf = ({ attachments = [] }: Message): readonly ShownPicture[] => attachments;
 
 /** A picture of the service, with its bytes: elements send no key. */

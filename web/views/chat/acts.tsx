@@ -4,7 +4,7 @@ import { showDuration, texts } from "../../texts/texts.ts";
 
 const written = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 
-/** Of the turn: calls without a result run, wait for an answer, or were cut off. */
+/** The state of the turn: calls without a result run, wait for an answer, or were cut off. */
 export type ActsOf = "running" | "asking" | "over";
 
 function stateOf({ ok, ms }: Act, of: ActsOf): string {

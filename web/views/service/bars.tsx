@@ -1,5 +1,5 @@
 export interface Bar {
-  /** Of its place below the chart. */
+  /** The label of its place below the chart. */
   at: string;
   /** All that it says, for whoever points at it. */
   title: string;
