@@ -1,7 +1,7 @@
 import type { Embedder } from "../../models/embedder.ts";
 import { neutralScale } from "../../models/neutral-scale.ts";
 import type { SearchHit } from "../../stores/search/contract/search-index.ts";
-import { loadNeutralVectors } from "./neutral-vectors.ts";
+import { loadNeutralVectors } from "../../models/neutral-scale.ts";
 
 /** How near hits are to one question. */
 export interface CosineScale {

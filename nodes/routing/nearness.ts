@@ -1,7 +1,7 @@
 import type { Embedder } from "../../models/embedder.ts";
 import { cosineOf, meanOf, neutralScale, type ScriptVector } from "../../models/neutral-scale.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
-import { loadNeutralVectors } from "../../memory/recall/neutral-vectors.ts";
+import { loadNeutralVectors } from "../../models/neutral-scale.ts";
 import { scriptOf } from "../../text/script-of.ts";
 
 /** The vectors of the neutral sentences, and of each base's description, keywords and titles. */

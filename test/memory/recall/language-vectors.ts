@@ -1,6 +1,6 @@
 import { readFile, writeFile } from "node:fs/promises";
 import type { Embedder } from "../../../models/embedder.ts";
-import { NEUTRAL_SENTENCES } from "../../../text/neutral-sentences.ts";
+import { NEUTRAL_SENTENCES } from "../../../models/neutral-scale.ts";
 import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 
 const here = (file: string): URL => new URL(file, import.meta.url);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { makeCosineScale } from "../../../memory/recall/cosine-scale.ts";
 import { makeBaseVectors } from "../../../nodes/routing/nearness.ts";
-import { NEUTRAL_SENTENCES } from "../../../text/neutral-sentences.ts";
+import { NEUTRAL_SENTENCES } from "../../../models/neutral-scale.ts";
 import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
 import { makeRecordingEmbedder } from "../../support/samples/recording-embedder.ts";
 

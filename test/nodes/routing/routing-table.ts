@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import type { Nearness } from "../../../nodes/routing/nearness.ts";
-import { NEUTRAL_SENTENCES } from "../../../text/neutral-sentences.ts";
+import { NEUTRAL_SENTENCES } from "../../../models/neutral-scale.ts";
 import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
 
 /** Six knowledge bases of one company, written as their owners would: some in English, some in Chinese, some in both. */
