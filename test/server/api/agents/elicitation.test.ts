@@ -13,7 +13,7 @@ import { openServiceWithModel } from "../../../support/services/service-with-mod
 import { useOpened } from "../../../support/use-opened.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
 
-const fileOf = (name: string): string => fileURLToPath(new URL(`../../../${name}`, import.meta.url));
+const fileOf = (name: string): string => fileURLToPath(new URL(`../../../../${name}`, import.meta.url));
 const server = (...args: string[]) => ({ command: process.execPath, args });
 const folder = mkdtempSync(path.join(os.tmpdir(), "elicitation-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

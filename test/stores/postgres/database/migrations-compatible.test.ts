@@ -27,6 +27,12 @@ const REVIEWED: Readonly<Record<string, readonly (readonly [RegExp, string])[]>>
   "0013_lines.sql": [
     [/^trigger core_memory_versions\.core_memory_version_changed is new/, "deletes rows of a table that the version before does not read"],
   ],
+  "0039_conversations_of_a_session.sql": [
+    [
+      /^index conversations\.conversations_of_session is new/,
+      "a row for each conversation: writers wait a fraction of a second for 100,000",
+    ],
+  ],
 };
 
 /** One thing that a table has. `definition` tells all of it that statements depend on. */
