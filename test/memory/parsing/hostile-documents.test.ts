@@ -63,7 +63,11 @@ test.each<[string, string, RegExp, () => string | Uint8Array, Partial<DocumentLi
   ["HTML at the deadline", "text/html", /longer than 0.3 s/, () => "<p>a</p>".repeat(2_000_000), { timeoutMs: 300 }],
   ["HTML of too much memory", "text/html", /too much memory/, () => "<p>a</p>".repeat(1_000_000), { memoryBytes: 60 * MIB }],
 ])("%s is refused, with a reason that shows nothing of a library", async (_name, contentType, says, make, limits = {}) => {
-  const error: unknown = await parseSample(contentType, make(), limits).catch((thrown: unknown) => thrown);
+  const read = (): Promise<unknown> => parseSample(contentType, make(), limits).catch((thrown: unknown) => thrown);
+  const isOverloaded = (error: unknown): boolean => error instanceof AppError && error.code === "overloaded";
+  let error = await read();
+  // A thread that a busy machine holds up is read again, as a job does.
+  for (let tries = 0; tries < 20 && isOverloaded(error); tries++) error = await read();
   expect(error).toBeInstanceOf(AppError);
   const { code, message } = error as AppError;
   expect(code).toBe("document_unreadable");

@@ -53,11 +53,11 @@ test("data that was brought here without its index is told as degraded, by every
   const folder = await prepare((statement) => statement("drop schema search cascade"));
   for (const start of ["first", "second"]) {
     const service = await openTestService({ DATA_DIR: folder, ...MEMORY });
-    expect(await find(service, "Calypso")).toEqual({ episodes: [], degraded: ["episodic"] });
+    expect(await find(service, "Calypso")).toEqual({ episodes: [], degraded: ["episodic"], next: null });
     const { degraded, conversation_id } = await say(service, "What is my boat called?", start);
     expect(degraded).toContain("episodic");
     expect((await settle(service, conversation_id, 1_500)).json.settled).toBe(false);
-    expect(await find(service, "Calypso")).toEqual({ episodes: [], degraded: ["episodic"] });
+    expect(await find(service, "Calypso")).toEqual({ episodes: [], degraded: ["episodic"], next: null });
     await service.close();
   }
   expect((await runScript("reindex", [], { DATA_DIR: folder, ...MEMORY })).code).toBe(0);
@@ -75,7 +75,7 @@ test("a user is erased although the index is lost", async () => {
   const service = await openAgain(folder);
   expect((await find(service, "Calypso")).degraded).toEqual(["episodic"]);
   expect((await callApi(`${service.url}/api/v1/users/ada`, { method: "DELETE" })).status).toBe(200);
-  expect(await find(service, "Calypso")).toEqual({ episodes: [], degraded: [] });
+  expect(await find(service, "Calypso")).toEqual({ episodes: [], degraded: [], next: null });
 });
 
 test("an index whose one exchange was erased is not taken for a lost one", async () => {
@@ -87,7 +87,7 @@ test("an index whose one exchange was erased is not taken for a lost one", async
   expect((await callApi(`${first.url}/api/v1/users/ada/episodes/${episode?.id}`, { method: "DELETE" })).status).toBe(200);
   await first.close();
   const service = await openAgain(folder);
-  expect(await find(service, "Calypso")).toEqual({ episodes: [], degraded: [] });
+  expect(await find(service, "Calypso")).toEqual({ episodes: [], degraded: [], next: null });
   const { conversation_id } = await say(service, "My cat is called Minka");
   expect((await settle(service, conversation_id)).json.settled).toBe(true);
   expect((await find(service, "Minka")).episodes).toHaveLength(1);
