@@ -47,7 +47,7 @@ const LEG_LIMIT = 100;
 /** Passages loaded in place of those whose version is not published, or gone. */
 const SPARE = 40;
 const NO_TALK = { neighbour: 0, neighbourOfOwn: 0, neighbourMeaning: 0, wordless: 1, time: 0, span: 0, importance: 0, recency: 0 };
-/** Tuned in docs/decisions/0015. */
+/** Tuned in docs/decisions/0010. */
 const DOCUMENT_SHARE = 0.4;
 
 /** Searches by words and by meaning side by side. Texts come from Postgres, without deleted or replaced documents. */

@@ -26,7 +26,7 @@ const SHORT_ANSWER_CHARACTERS = 400;
 
 /**
  * Makes of each exchange what of it is found: without an answer that loops, was cut, says nothing, was given before, or has nothing of the
- * question. What people said to each other often has no word in common, so an imported answer may: docs/decisions/0102.
+ * question. What people said to each other often has no word in common, so an imported answer may: docs/decisions/0040.
  */
 function makeToIndexed(earlierAnswers: readonly string[]): (exchange: ReadExchange) => ReadExchange {
   const given = new Set(earlierAnswers.map(sameWords));

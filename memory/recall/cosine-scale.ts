@@ -15,7 +15,7 @@ export type ScaleCosines = (question: readonly number[]) => Promise<CosineScale>
 
 type ScaleParts = Pick<Embedder, "embedPassages" | "favoursScripts" | "minSimilarity">;
 
-/** In standard deviations: as many unrelated questions find nothing as with a least cosine of 0.86 for E5. See docs/decisions/0041. */
+/** In standard deviations: as many unrelated questions find nothing as with a least cosine of 0.86 for E5. See docs/decisions/0040. */
 const NEAR = 2;
 const DEFAULT_MIN_COSINE = 0.5;
 

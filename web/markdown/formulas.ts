@@ -1,6 +1,6 @@
 import type { MarkedExtension } from "marked";
 
-/** Formulas stay as they were written, as code: Markdown would eat their backslashes. See docs/decisions/0089. */
+/** Formulas stay as they were written, as code: Markdown would eat their backslashes. See docs/decisions/0020. */
 const BLOCK = /^ {0,3}(?:\$\$(?:(?!\n\n)[^]){1,4000}?\$\$|\\\[(?:(?!\n\n)[^]){1,4000}?\\\])[ \t]*(?:\n|$)/;
 const INLINE = /^(?:\\\([^\n]{1,1000}?\\\)|\\\[[^\n]{1,1000}?\\\])/;
 const BEGINS = /\n(?=\$\$|\\\[)/;

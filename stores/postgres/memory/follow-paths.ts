@@ -93,7 +93,7 @@ export type FollowPaths = (owner: Owner) => Promise<boolean>;
 
 /**
  * Facts that rest only on messages off the path are decided anew from what is left; the memory agent reads again what has come back. Asks no
- * model. See docs/decisions/0078.
+ * model. See docs/decisions/0077.
  */
 export function makeFollowPaths(database: Database, queue: JobQueue = makeJobQueue(database)): FollowPaths {
   const followOne = (owner: Owner): Promise<boolean> =>

@@ -17,7 +17,7 @@ const sharedSql = (path: string): string => `(
   select distinct (step.value->>2)::uuid as id from jsonb_each(${path}) step where step.value->>2 is not null)`;
 
 /**
- * SQL: a table of the conversations whose messages a path has: its own, and those that a fork shares (docs/decisions/0083). `conversationId` is
+ * SQL: a table of the conversations whose messages a path has: its own, and those that a fork shares (docs/decisions/0077). `conversationId` is
  * one of the owner, or null.
  */
 export const sourcesSql = (conversationId: string, path: string): string => `(

@@ -2,7 +2,7 @@ import type { WordCandidate, WordStatistics } from "../contract/word-ranking.ts"
 import type { HitValues } from "./wire-format.ts";
 import { WORD_KEYS, wordTable } from "./word-table.ts";
 
-/** Documents with rare words that are ranked for one question; half as many with common ones. More find no more: docs/decisions/0037. */
+/** Documents with rare words that are ranked for one question; half as many with common ones. More find no more: docs/decisions/0012. */
 export const WORD_CANDIDATES = 400;
 
 /** SQL: the index, the condition with and without the owner, the columns of a hit, and the JSON of hits. */
