@@ -1,4 +1,3 @@
-import { readdirSync, readFileSync } from "node:fs";
 import { build, type BuildOptions, type Metafile } from "esbuild";
 
 /** PGlite loads its WebAssembly from its own folder. The others are optional: packages that try them work without. */
@@ -60,28 +59,4 @@ export function bundleService({ write }: { write: boolean }): Promise<Metafile> 
 /** The library of the package. */
 export function bundleLibrary({ write }: { write: boolean }): Promise<Metafile> {
   return bundle({ entryPoints: { index: "server/index.ts" }, external: [...EXTERNAL, ...OF_THE_CALLER], write });
-}
-
-/** What the page and the reader of the API's description are made of. */
-const OF_THE_PAGE = ["preact", "@preact/signals", "@preact/signals-core", "marked", "highlight.js", "swagger-ui-dist"];
-
-/** The packages inside bundles and in the page, by their folders. */
-export function packagesOf(metafiles: Metafile[]): string[] {
-  const folders = metafiles
-    .flatMap(({ inputs }) => Object.keys(inputs))
-    .map((file) => /^(?:.*node_modules\/)(?:@[^/]+\/)?[^/]+/.exec(file)?.[0])
-    .filter((folder) => folder !== undefined);
-  return [...new Set([...folders, ...OF_THE_PAGE.map((name) => `node_modules/${name}`)])].sort();
-}
-
-/** The licence texts of these packages, which their licences ask to be handed on. */
-export function licenceTexts(folders: string[]): string {
-  return folders
-    .map((folder) => {
-      const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8")) as Record<string, unknown>;
-      const files = readdirSync(folder).filter((file) => /^(licen[cs]e|notice|copying)/i.test(file));
-      const texts = files.map((file) => readFileSync(`${folder}/${file}`, "utf8").trim());
-      return [`=== ${String(name)} ${String(version)}, ${String(license)}`, ...texts].join("\n\n");
-    })
-    .join("\n\n\n");
 }
