@@ -65,7 +65,7 @@ describe("the package, installed in an empty project", () => {
     );
     const built = files.filter((file) => file.startsWith("dist/")).map((file) => file.slice("dist/".length));
     expect(built.filter((file) => !file.includes("/"))).toEqual(
-      ["THIRD-PARTY-LICENSES.txt", "conversation-graph.js", "index.js", "main.js", "parse-worker.js"].sort(),
+      ["THIRD-PARTY-LICENSES.txt", "conversation-graph.js", "index.js", "main.js", "parse-worker.js", "sbom.cdx.json"].sort(),
     );
     const folders = new Set(built.filter((file) => file.includes("/")).map((file) => file.split("/")[0]));
     expect([...folders].sort()).toEqual(["chunks", "pdfjs", "swagger-ui", "types", "web"]);
@@ -123,10 +123,9 @@ describe("the package, installed in an empty project", () => {
     { module: "node16", moduleResolution: "node16" },
     { module: "esnext", moduleResolution: "bundler" },
   ])(
-    "has sound types under moduleResolution $moduleResolution, those it depends on included, and a misuse does not compile",
+    "has sound types under moduleResolution $moduleResolution, each of its files and those it depends on, and a misuse does not compile",
     async (resolution) => {
       for (const name of ["one-turn.ts", "across-sessions.ts"]) copyFileSync(`${root}examples/${name}`, path.join(project, name));
-      writeFileSync(path.join(project, "all.ts"), 'export * from "conversation-graph";\n');
       // What a project for Node has, and nothing else of @types that the package did not bring.
       for (const name of ["@types/node", "undici-types"])
         cpSync(path.join(root, "node_modules", name), path.join(project, "node_modules", name), { recursive: true });
@@ -134,7 +133,8 @@ describe("the package, installed in an empty project", () => {
       const misuse =
         'import { startTurn } from "conversation-graph";\nstartTurn({} as never, { userId: "a", sessionId: "b", message: 3 });\n';
       writeFileSync(path.join(project, "misuse.ts"), misuse);
-      const files = ["one-turn.ts", "across-sessions.ts", "all.ts", "misuse.ts"];
+      const declarations = globSync("node_modules/conversation-graph/dist/types/**/*.d.ts", { cwd: project });
+      const files = ["one-turn.ts", "across-sessions.ts", "misuse.ts", ...declarations];
       writeFileSync(path.join(project, "tsconfig.json"), JSON.stringify({ compilerOptions, files }));
       const said = await inProject(process.execPath, path.join(root, "node_modules/typescript/bin/tsc"), "-p", ".").then(
         () => "",
