@@ -2,21 +2,12 @@ import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
 import everything from "./jest.config.js";
 
-const { globalSetup: _setUp, globalTeardown: _tearDown, ...settings } = everything;
+const { globalSetup: _setUp, globalTeardown: _tearDown, testPathIgnorePatterns: hard, ...settings } = everything;
 
 /** What the global set-up makes, and servers that a test starts itself. */
 const OF_THE_SETUP =
   /TEST_SERVER_URL|TEST_SNAPSHOT|"\.\.\/\.\.\/dist\/|IN_MEMORY|"memory:|openEmbeddedPostgres|PGlite|start(?:Milvus|Postgres)/;
-const SLOW = [
-  "hard",
-  "repeated",
-  "benchmarks",
-  "web",
-  "package/examples",
-  "agents/mcp/official",
-  "agents/tools/web-fetch",
-  "memory/parsing",
-].map((name) => `test/${name}`);
+const SLOW = ["web", "agents/tools/web-fetch", "memory/parsing"].map((name) => `test/${name}`);
 
 /** Whether a test, or a file of the tests or benchmarks that it imports, needs what is started for all of them. */
 function needsSetup(file, seen = new Set()) {
@@ -28,7 +19,7 @@ function needsSetup(file, seen = new Set()) {
   return imported.some((name) => /^(test|benchmarks)\//.test(name) && existsSync(name) && needsSetup(name, seen));
 }
 
-const tests = globSync("test/**/*.test.ts").filter((file) => !SLOW.some((slow) => file.startsWith(slow)));
+const tests = globSync("test/**/*.test.ts").filter((file) => !SLOW.some((slow) => file.startsWith(slow)) && !needsSetup(file));
 
 /** The tests that start no server and no database: what `npm run check` runs, in seconds. They wait less than others, so fewer run at once. */
-export default { ...settings, maxWorkers: 3, testMatch: tests.filter((file) => !needsSetup(file)).map((file) => `<rootDir>/${file}`) };
+export default { ...settings, maxWorkers: 3, testMatch: tests.map((file) => `<rootDir>/${file}`), testPathIgnorePatterns: hard };

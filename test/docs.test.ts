@@ -1,5 +1,7 @@
+import { execFile } from "node:child_process";
 import { existsSync, globSync, readFileSync } from "node:fs";
 import path from "node:path";
+import { promisify } from "node:util";
 import { expect, test } from "@jest/globals";
 import { renderApiPage } from "../scripts/docs/api-page.ts";
 import { renderCompose, renderConfigurationPage, renderEnvExample } from "../scripts/docs/configuration-page.ts";
@@ -64,6 +66,20 @@ test("CONTRIBUTING.md names files and commands that are there", () => {
   expect(files.length).toBeGreaterThan(20);
   expect(files.filter((file) => !existsSync(file) && !/^(dist\/|node_modules\/)/.test(file))).toEqual([]);
   expect(commands.filter((command) => !(command in scripts))).toEqual([]);
+});
+
+test("every file of tests belongs to one of npm test and npm run test:hard, and to no more", async () => {
+  const listed = ["jest.config.js", "jest.hard.config.js"].map(async (config) => {
+    const { stdout } = await promisify(execFile)("node_modules/.bin/jest", ["--listTests", "--config", config]);
+    return stdout.trim().split("\n");
+  });
+  const [everyday = [], hard = []] = await Promise.all(listed);
+  expect(hard.length).toBeGreaterThan(50);
+  expect([...everyday, ...hard].toSorted()).toEqual(
+    globSync("test/**/*.test.ts")
+      .map((file) => path.resolve(file))
+      .toSorted(),
+  );
 });
 
 test("the table of floors has every folder with sources, and no other", () => {

@@ -43,7 +43,7 @@ export default async function globalSetup(): Promise<void> {
   await removeOrphans(DATA_FOLDER_PREFIX);
   const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-test-"));
   const given = process.env["TEST_DATABASE_URL"];
-  const isBuilt = process.env["npm_lifecycle_event"] === "test"; // `npm test` builds before it begins
+  const isBuilt = /^test(:hard)?$/.test(process.env["npm_lifecycle_event"] ?? ""); // these build before they begin
   const build = (): Promise<unknown> => Promise.all([bundleService({ write: true }), bundleLibrary({ write: true })]);
   const [postgres] = await Promise.all([given ? undefined : startPostgresServer(), isBuilt ? undefined : build()]);
   globalThis.testServers = { postgres, folder };
