@@ -1,37 +1,27 @@
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { costOf } from "../models/facts/prompt-budget.ts";
-import type { PromptLimits } from "../models/facts/prompt-limits.ts";
-import type { AnswerTimeouts } from "../turn/deadlines.ts";
-import { askInTurn, type ChooseModels } from "../models/model-choice.ts";
-import { formedAnswer } from "../models/formed-answer.ts";
-import type { ModelAnswer } from "../models/stream-answer.ts";
-import type { Observer } from "../observe/observer.ts";
+import type { ChooseModels } from "../models/model-choice.ts";
 import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import { type MakeRoom, withRoom } from "../prompt/make-room.ts";
-import { tellNearLimit } from "../prompt/near-limit.ts";
-import { toUsage } from "../prompt/turn-usage.ts";
-import { askWithinLimit, boundedOptions } from "../prompt/ask-within-limit.ts";
+import { tellNearLimit, toUsage } from "../prompt/turn-usage.ts";
+import { askModel, type AskingTurn } from "../prompt/ask-model.ts";
 import { withLease } from "../stores/postgres/turns/turn-lease.ts";
 import type { Node } from "./node.ts";
 import { answerUpdate } from "./answer-update.ts";
 import { promptNotices, type TurnPrompt, isBlind, type PromptSettings, promptOf } from "../prompt/turn-prompt.ts";
 
-export interface GenerateParts {
+export interface GenerateParts extends Pick<AskingTurn, "limits" | "timeouts" | "observer"> {
   chooseModels: ChooseModels;
   turns: TurnStore;
   leaseMs: number;
-  timeouts: AnswerTimeouts;
   settings: PromptSettings;
   /** Null: nothing is summarised before an answer. */
   makeRoom: MakeRoom | null;
-  limits: PromptLimits;
   /** Null: unknown. */
   prices: (model: string) => ModelPrices | null;
-  observer: Observer;
 }
 
 /**
@@ -39,7 +29,8 @@ export interface GenerateParts {
  * that persist always runs. After an error of an earlier node the model is not asked.
  */
 export function makeGenerate(parts: GenerateParts): Node {
-  const { chooseModels, turns, leaseMs, timeouts, settings, makeRoom, limits, prices, observer } = parts;
+  const { chooseModels, turns, leaseMs, settings, makeRoom, prices, ...shared } = parts;
+  const asking = { ...shared, sight: settings.sight };
   return async function generate(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId, continued } = state;
     if (state.error) return { ...answerUpdate(state, "", ""), partialAnswer: true };
@@ -48,51 +39,28 @@ export function makeGenerate(parts: GenerateParts): Node {
     const answerId = continued?.answerId ?? turnId;
     const choices = chooseModels({ model: state.requestedModel, agent: state.agent });
     const held = { tenantId, userId, conversationId, turnId };
-    const { prompt, answer, limit, answeredBy } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, (signal) => {
-      const ask = (
-        model: BaseChatModel,
-        prompt: TurnPrompt,
-        maxTokens: number | undefined,
-        patience: "short" | "long",
-      ): Promise<ModelAnswer> =>
-        formedAnswer({
-          model,
-          patience,
-          prompt: prompt.messages,
-          modelOptions: boundedOptions(state.modelOptions, maxTokens),
-          timeouts,
-          signal,
-          callbacks: runtime.callbacks,
+    const { prompt, answer, limit, answeredBy } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, (signal) =>
+      askModel<TurnPrompt>(
+        { ...asking, runtime, signal },
+        {
+          choices,
+          assemble: withRoom({ makeRoom, state, runtime, signal }, (now, tokenBudget, model) =>
+            promptOf(now, settings, { tokenBudget, model }),
+          ),
+          strategy: "truncate",
+          mustSee: state.pictures.length > 0,
+          modelOptions: state.modelOptions,
           messageId: answerId,
-          watched: { observer, purpose: "chat" },
+          onPrompt(prompt, tokenBudget) {
+            for (const content of promptNotices(prompt, tokenBudget)) emit(runtime, { status: "notice", content });
+          },
           onToken(content) {
             firstTokenMs ??= millisecondsSince(began);
             emit(runtime, { status: "token", content });
           },
-          onThought: (content) => emit(runtime, { status: "thought", content }),
-        });
-      const within = {
-        ...{ limits, runtime },
-        ...{ sight: settings.sight, mustSee: state.pictures.length > 0 },
-        onPrompt(prompt: TurnPrompt, tokenBudget: number) {
-          for (const content of promptNotices(prompt, tokenBudget)) emit(runtime, { status: "notice", content });
         },
-        strategy: "truncate",
-      } as const;
-      const assemble = withRoom({ makeRoom, state, runtime, signal }, (now, tokenBudget, model) =>
-        promptOf(now, settings, { tokenBudget, model }),
-      );
-      return askInTurn(
-        choices,
-        ({ name, model }, { isLast }) =>
-          askWithinLimit({
-            ...{ ...within, model: name },
-            assemble: (budget) => assemble(budget, name),
-            ask: (prompt, maxTokens) => ask(model, prompt, maxTokens, isLast ? "long" : "short"),
-          }),
-        runtime.context?.onError,
-      );
-    });
+      ),
+    );
     if (answer.error) runtime.context?.onError?.(answer.error);
     const usage = toUsage(answer, prompt, limit);
     tellNearLimit(runtime, usage, state);

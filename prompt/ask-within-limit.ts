@@ -24,9 +24,9 @@ export interface AskWithinLimitParts<Prompt> {
   /** Makes the prompt for so many estimated tokens. */
   assemble: (tokenBudget: number) => Prompt | Promise<Prompt>;
   /** Estimated tokens of the tools that are offered. Default 0. */
-  toolTokens?: number;
+  toolTokens?: number | undefined;
   /** Hears of each prompt before it is sent. */
-  onPrompt?: (prompt: Prompt, tokenBudget: number) => void;
+  onPrompt?: ((prompt: Prompt, tokenBudget: number) => void) | undefined;
   /** `maxTokens`: what the prompt leaves for the answer. Undefined: as much as the model is made for. */
   ask: (prompt: Prompt, maxTokens: number | undefined) => Promise<ModelAnswer>;
   /** How a prompt that was made anew is shorter. */
