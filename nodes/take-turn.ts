@@ -9,7 +9,7 @@ import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import { ReplyLost } from "../stores/postgres/database/storage-errors.ts";
 import type { OnBusy } from "../turn/context.ts";
 import { failedTurnOutcome } from "../turn/outcome.ts";
-import { endWaiting } from "./end-waiting.ts";
+import { endWaiting } from "../agents/questions/waiting-turns.ts";
 import { retryWhileUnreachable } from "../stores/postgres/turns/turn-lease.ts";
 
 interface BeginParts {

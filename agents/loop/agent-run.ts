@@ -15,10 +15,9 @@ import { millisecondsSince } from "../../turn/events.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
 import type { Question } from "../../turn/question.ts";
 import { askWithinLimit, boundedOptions } from "../../prompt/ask-within-limit.ts";
-import { makeAgentCalls } from "./agent-calls.ts";
-import { askQuestion } from "./ask-question.ts";
-import { type AgentTurn, isStoppedBefore } from "./agent-turn.ts";
-import { addUsage } from "./agent-progress.ts";
+import { makeAgentCalls } from "./run-calls.ts";
+import { askQuestion } from "../questions/ask.ts";
+import { addUsage, type AgentTurn, isStoppedBefore } from "../agent-turn.ts";
 import { makeShowPictures } from "./pictures-of-results.ts";
 import { agentLoop, type AgentRun, recursionLimit } from "./agent-loop.ts";
 import { fitLoop, toolTokens } from "./fit-loop.ts";
@@ -104,8 +103,13 @@ export async function runAgent(
         mayStep = false;
         return null;
       }
-      progress.elapsedMs = elapsedMs();
-      return askQuestion(turn, agent, { question: stepQuestion(agent.name, null), about: "step", pending: [], end });
+      return askQuestion(turn, agent, {
+        question: stepQuestion(agent.name, null),
+        about: "step",
+        pending: [],
+        end,
+        elapsedMs: elapsedMs(),
+      });
     },
     async ask(messages, { withTools }) {
       progress.askedAt = performance.now();

@@ -1,8 +1,9 @@
+import { v7 as uuidv7 } from "uuid";
 import { checkBySchema } from "../../models/wire/check-by-schema.ts";
 import type { Elicit, ElicitedForm, FilledForm, FormField, FormValue } from "../../turn/elicited-form.ts";
-import type { NewQuestion, PendingCall } from "../../turn/resumed-turn.ts";
+import type { NewQuestion, PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
 import { canonicalJson } from "../canonical-json.ts";
-import type { Answer } from "./questions.ts";
+import { type Answer, type Asking, type Ready, refused } from "./questions.ts";
 
 /** Of one call. A server that goes on asking gets no more answers. */
 const MOST_FORMS = 5;
@@ -46,7 +47,7 @@ function optionsOf({ choices, usual, required }: FormField): NewQuestion["option
 }
 
 /** The next question of a form: its next field, or whether the person agrees when there are none. */
-export function formQuestion({ name, arguments: given }: PendingCall, { server, message, fields, done, problem }: FilledForm): NewQuestion {
+function formQuestion({ name, arguments: given }: PendingCall, { server, message, fields, done, problem }: FilledForm): NewQuestion {
   const field = fields[done];
   const asks = `The MCP server "${server}" asks in the middle of "${name}": ${message}`;
   const parts = [asks, field?.about, problem === null ? undefined : `The last answer did not fit: ${problem}`];
@@ -86,7 +87,7 @@ function checked({ schema }: FormField, value: FormValue): FormValue {
 }
 
 /** The form with one answer more. */
-export function fillForm(form: FilledForm, { value, text, by }: Pick<Answer, "value" | "text" | "by">): FilledForm {
+function fillForm(form: FilledForm, { value, text, by }: Pick<Answer, "value" | "text" | "by">): FilledForm {
   if (by !== "person") return { ...form, state: "unanswered" };
   const labels = value === null ? [] : [value].flat();
   const field = form.fields[form.done];
@@ -100,4 +101,38 @@ export function fillForm(form: FilledForm, { value, text, by }: Pick<Answer, "va
   } catch (error) {
     return { ...form, problem: (error as Error).message };
   }
+}
+
+const ask = (call: PendingCall, form: FilledForm): Asking => ({ question: formQuestion(call, form) });
+
+/** The call that is made again once the person has answered what its server asks. For the model it is a call of its own. */
+export function callAgain(
+  { name, arguments: given, forms = [] }: PendingCall,
+  form: FilledForm,
+  seq: number,
+): { call: PendingCall; ask: Asking } {
+  const call = { seq, id: `call_${uuidv7().replaceAll("-", "")}`, name, arguments: given, forms: [...forms, form] };
+  return { call, ask: ask(call, form) };
+}
+
+/** What becomes of a call that is made again. Undefined: it is none. */
+export function ofForms(call: PendingCall): Ready | { ask: Asking } | undefined {
+  const form = call.forms?.at(-1);
+  if (!form) return undefined;
+  if (form.state === "open") return { ask: ask(call, form) };
+  if (form.state === "accepted") return { run: "allow" };
+  const why = form.state === "declined" ? "The person declined to answer" : "Nobody answered in time";
+  return refused(
+    "not_answered",
+    `${why} what the MCP server "${form.server}" asks. The call was not made again.`,
+    "Do without it, and say so.",
+  );
+}
+
+/** The calls that waited, the first with the answer in its form, if it has one. */
+export function withAnswer([first, ...others]: readonly PendingCall[], { answered }: Pick<ResumedTurn, "answered">): PendingCall[] {
+  const form = first?.forms?.at(-1);
+  if (!first) return [];
+  if (!form || answered.by === "cancelled") return [first, ...others];
+  return [{ ...first, forms: [...(first.forms ?? []).slice(0, -1), fillForm(form, answered)] }, ...others];
 }

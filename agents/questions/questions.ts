@@ -1,8 +1,39 @@
-import { AppError } from "../../errors/app-error.ts";
-import type { AnsweredBy, AnswerValue, Question } from "../../turn/question.ts";
+import type { Ruling } from "../../stores/postgres/agents/step-store.ts";
+import type { PermissionAction } from "../../turn/agent.ts";
+import type { NodeEvent } from "../../turn/events.ts";
+import type { AnsweredBy, AnswerValue, LOOP_ANSWERS, PERMISSION_ANSWERS, STEP_ANSWERS } from "../../turn/question.ts";
 import type { NewQuestion, PendingCall } from "../../turn/resumed-turn.ts";
-import { LOOP_ANSWERS, PERMISSION_ANSWERS, STEP_ANSWERS } from "../../turn/question.ts";
-import { saysNo } from "../tools/ask-person.ts";
+import { notRun, ToolError, type ToolOutcome } from "../run-tool-call.ts";
+
+/*
+ * THE LIFE OF A QUESTION. It is a row; the turn that asks ends, and holds its conversation by a lease without end.
+ *
+ * state      how it comes about                                      what follows                                             function
+ * ---------  ------------------------------------------------------  -------------------------------------------------------  ----------------------
+ * judged     an agent wants to call a tool, or to take a step        the call runs, is refused, or somebody has to be asked   judge
+ * by rule    nobody can be asked: `interactive: false`, a subagent   what counts without an answer, at once                   answerByRule
+ * open       row, step, lease and job are stored in one statement    the turn waits, through restarts, until one of these:    askQuestion
+ * answered   somebody answers: the first answer counts               that process takes the turn and goes on                  answerQuestion
+ * expired    its time is over: what counts without an answer counts  the process that looks first takes the turn, goes on     makeWaitingTurns
+ * cancelled  the turn is cancelled, or a new message takes its place the process that closed it ends the turn                 endWaiting
+ * resumed    the turn runs again from its steps                      each waiting call gets its verdict; then the next        resumeCalls
+ *                                                                    question is asked, or the model
+ * cut off    a process died after an answer, a time-out or a cancel  its lease runs out, another takes the turn: three times  makeWaitingTurns
+ *            a process died while the question was open              nothing: no process has an open question
+ * over       the turn has ended, or another has its conversation     what it needed to go on is forgotten                     QuestionStore.untilDue
+ *
+ * WHO ASKS WHAT. The user of the turn, or a key of the tenant, may answer.
+ *
+ * kind        who asks                               the answers, and what each does                                     without an answer
+ * ----------  -------------------------------------  ------------------------------------------------------------------  ---------------------------
+ * permission  the judge: no rule decides the call    allow_once runs it; allow_always keeps that too; deny refuses it    deny, after 5 min
+ * loop        the judge: the call repeats itself     stop ends all calls; continue runs it; correct and skip refuse it   stop, after 5 min
+ * step        judge and loop, of a stepping turn     step goes on to the next one; run to the end; stop cancels          stop, after 1 h
+ * form        an MCP server in the middle of a call  values, field by field: the call is made again; decline             not made again, after 5 min
+ * model's     ask_clarification, ask_decision        a label or own words, which are the result of the call              recommended, "no", or failure
+ * sign-in     the sign-in tool of an MCP server      signed_in or skip, the result of the call                           skip
+ * caller's    the model calls tools of the caller    the results of all calls                                            no results, after 1 h
+ */
 
 /** What came of a question. `rule`: nobody could be asked. */
 export interface Answer {
@@ -12,73 +43,102 @@ export interface Answer {
   by: AnsweredBy | "cancelled";
 }
 
-/** Milliseconds that somebody has to allow a call. */
-const PERMISSION_MS = 300_000;
-/** Somebody has to look at what was called. */
-const LOOP_MS = 300_000;
-/** Who steps through a turn reads between the steps. */
-const STEP_MS = 3_600_000;
-/** A caller that ran away with calls of its own tools. */
+/** What somebody is asked about a call: before it the turn tells `before`. `about`: see WaitingState. */
+export interface Asking {
+  question: NewQuestion;
+  about?: "loop" | "step";
+  before?: NodeEvent;
+}
+
+/** A call runs as far as it can, or has its outcome without running. `ruling`: a rule said so. */
+export type Ready = { run: PermissionAction; ruling?: "allow" | "allow_always" | "deny" | undefined } | { outcome: ToolOutcome };
+
+/** What becomes of a call: or somebody is asked first (null: the caller), or would be, if somebody could be asked. */
+export type Verdict = Ready | { ask: Asking | null } | { unasked: Asking };
+
+export const said = (output: string): Ready => ({ outcome: { ok: true, output, isCut: false, ms: 0 } });
+export const refused = (code: string, message: string, fix: string): Ready => ({ outcome: notRun(new ToolError(code, message, fix)) });
+
+/** The verdict on a call that is not run as no more tools are called. */
+export const STOPPED: Ready = refused("stopped", "This call was not run.", "Call no more tools, and answer from what there is.");
+
+/** What a rule decides about a call, for the audit. */
+export function rulingOf(verdict: Verdict): Ruling | undefined {
+  if ("unasked" in verdict) {
+    const { type, question, ifUnanswered: answer } = verdict.unasked.question;
+    return { type, question, answer };
+  }
+  return "run" in verdict && verdict.ruling ? { type: "permission", answer: verdict.ruling } : undefined;
+}
+
+/** The label of each answer with what it does, what counts without one, and milliseconds to answer. */
+interface Kind<Label extends string> {
+  answers: Readonly<Record<Label, string>>;
+  recommended?: Label;
+  ifUnanswered: Label;
+  timeoutMs: number;
+}
+
+const PERMISSION: Kind<(typeof PERMISSION_ANSWERS)[number]> = {
+  answers: {
+    allow_once: "Run this call.",
+    allow_always: "Run it, and let this agent use this tool without asking.",
+    deny: "Do not run it.",
+  },
+  ifUnanswered: "deny",
+  timeoutMs: 300_000,
+};
+
+const LOOP: Kind<(typeof LOOP_ANSWERS)[number]> = {
+  answers: {
+    stop: "Call no more tools, and answer from what there is.",
+    continue: "Run it, and count anew.",
+    correct: "Do not run it, and tell the agent what to do instead.",
+    skip: "Do not run it, and go on.",
+  },
+  recommended: "stop",
+  ifUnanswered: "stop",
+  timeoutMs: 300_000, // somebody has to look at what was called
+};
+
+const STEP: Kind<(typeof STEP_ANSWERS)[number]> = {
+  answers: {
+    step: "Do this step, and stop before the next one.",
+    run: "Go on without stopping.",
+    stop: "End the turn.",
+  },
+  ifUnanswered: "stop",
+  timeoutMs: 3_600_000, // who steps through a turn reads between the steps
+};
+
+/** Milliseconds after which a caller has run away with calls of its own tools. */
 const CALLER_MS = 3_600_000;
 
-const PERMISSIONS: Readonly<Record<(typeof PERMISSION_ANSWERS)[number], string>> = {
-  allow_once: "Run this call.",
-  allow_always: "Run it, and let this agent use this tool without asking.",
-  deny: "Do not run it.",
-};
+function ofKind<Label extends string>({ answers, recommended, ifUnanswered, timeoutMs }: Kind<Label>) {
+  const options = Object.entries<string>(answers).map(([label, description]) => {
+    return { label, description, is_recommended: label === recommended };
+  });
+  return { options, ifUnanswered, timeoutMs };
+}
 
-const WAYS_OUT: Readonly<Record<(typeof LOOP_ANSWERS)[number], string>> = {
-  stop: "Call no more tools, and answer from what there is.",
-  continue: "Run it, and count anew.",
-  correct: "Do not run it, and tell the agent what to do instead.",
-  skip: "Do not run it, and go on.",
-};
-
-const STEPS: Readonly<Record<(typeof STEP_ANSWERS)[number], string>> = {
-  step: "Do this step, and stop before the next one.",
-  run: "Go on without stopping.",
-  stop: "End the turn.",
-};
-
-const optionsOf = <Label extends string>(
-  labels: readonly Label[],
-  descriptions: Readonly<Record<Label, string>>,
-  recommended?: Label,
-): NewQuestion["options"] => labels.map((label) => ({ label, description: descriptions[label], is_recommended: label === recommended }));
-
-/** Whether a call may run. Without an answer it may not. */
+/** Whether a call may run. */
 export function permissionQuestion(agent: string, { name, arguments: given }: PendingCall, digest: string): NewQuestion {
-  return {
-    type: "permission",
-    question: `The agent "${agent}" wants to call "${name}". May it?`,
-    options: optionsOf(PERMISSION_ANSWERS, PERMISSIONS),
-    tool: { name, arguments: given, digest },
-    ifUnanswered: "deny",
-    timeoutMs: PERMISSION_MS,
-  };
+  const question = `The agent "${agent}" wants to call "${name}". May it?`;
+  return { type: "permission", question, ...ofKind(PERMISSION), tool: { name, arguments: given, digest } };
 }
 
 /** What to do about a call that repeats itself. */
 export function loopQuestion(agent: string, { name, arguments: given }: PendingCall, count: number): NewQuestion {
-  return {
-    type: "decision",
-    question: `The agent "${agent}" has called "${name}" ${count} times with the same arguments. The last call has not run. How shall it go on?`,
-    options: optionsOf(LOOP_ANSWERS, WAYS_OUT, "stop"),
-    tool: { name, arguments: given },
-    ifUnanswered: "stop",
-    timeoutMs: LOOP_MS,
-  };
+  const question = `The agent "${agent}" has called "${name}" ${count} times with the same arguments. The last call has not run. How shall it go on?`;
+  return { type: "decision", question, ...ofKind(LOOP), tool: { name, arguments: given } };
 }
 
 /** Before a step of a turn that is stepped through; without a call the model is asked. */
 export function stepQuestion(agent: string, call: PendingCall | null): NewQuestion {
+  const question = `The agent "${agent}" is about to ${call ? `call "${call.name}"` : "ask its model"}. Shall it?`;
   return {
-    type: "decision",
-    question: `The agent "${agent}" is about to ${call ? `call "${call.name}"` : "ask its model"}. Shall it?`,
-    options: optionsOf(STEP_ANSWERS, STEPS),
+    ...{ type: "decision", question, ...ofKind(STEP) },
     ...(call ? { tool: { name: call.name, arguments: call.arguments } } : {}),
-    ifUnanswered: "stop",
-    timeoutMs: STEP_MS,
   };
 }
 
@@ -94,41 +154,11 @@ export function callerQuestion(agent: string, calls: readonly PendingCall[]): Ne
   };
 }
 
-/** Whether the person let the call run. */
-export const isAllowed = ({ value }: Pick<Answer, "value">): boolean => value === "allow_once" || value === "allow_always";
-
-const quoted = (labels: readonly string[]): string => labels.map((label) => `"${label}"`).join(", ");
-
-/** What counts when nobody has answered a question of the model. */
-function withoutAnswer({ options }: Pick<Question, "options">, labels: readonly string[], by: Answer["by"]): string {
-  const nobody = by === "rule" ? "Nobody can be asked." : "Nobody answered in time.";
-  const [first] = labels;
-  if (first === undefined) return `${nobody} Do what is most likely meant and easily undone, and say in your answer what you assumed.`;
-  const isRecommended = options.some(({ label, is_recommended }) => is_recommended && labels.includes(label));
-  if (saysNo(first) || !isRecommended) return `${nobody} That counts as "no": do not do it, and say so in your answer.`;
-  return `${nobody} What you recommended counts: ${quoted(labels)}. Say so in your answer.`;
-}
-
-/** The answer to a question of the model, as it reads it. Throws AppError `question_unanswered` when it needs one and there is none. */
-export function answerForModel(question: Pick<Question, "options" | "required" | "agent">, { value, text, by }: Answer): string {
-  const labels = value === null ? [] : [value].flat();
-  if (by === "person") {
-    const inWords = text === null ? "" : labels.length === 0 ? `The person says: ${text}` : ` They say: ${text}`;
-    return labels.length === 0 ? inWords : `The person chose ${quoted(labels)}.${inWords}`;
-  }
-  if (!question.required) return withoutAnswer(question, labels, by);
-  const why = by === "rule" ? "nobody can be asked in this turn" : "nobody answered it in time";
-  throw new AppError(
-    "question_unanswered",
-    `The agent "${question.agent}" cannot go on without an answer to its question, and ${why}. Send the message again, and answer, or say it in the message.`,
-  );
-}
+/** Results as an answer holds them. */
+export const resultsAsAnswer = (results: ReadonlyMap<string, string>): string[] => [...results].map((pair) => JSON.stringify(pair));
 
 /** The results of a caller's calls, by call id. */
 export function callerResults({ value }: Pick<Answer, "value">): ReadonlyMap<string, string> {
   const pairs = Array.isArray(value) ? value : [];
   return new Map(pairs.map((pair) => JSON.parse(pair) as [string, string]));
 }
-
-/** Results as an answer holds them. */
-export const resultsAsAnswer = (results: ReadonlyMap<string, string>): string[] => [...results].map((pair) => JSON.stringify(pair));

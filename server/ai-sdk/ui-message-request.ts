@@ -4,7 +4,7 @@ import { isTooDeep } from "../../text/nesting.ts";
 import { AGENT_NAME } from "../../turn/agent.ts";
 import type { Question } from "../../turn/question.ts";
 import { callerId, instructionsText, storableText, TOO_DEEP } from "../http/parse-request.ts";
-import type { Reply } from "../turns/answer-question.ts";
+import type { Reply } from "../../agents/questions/answer.ts";
 import { type GivenPicture, toGivenPicture } from "../turns/read-parts.ts";
 
 const Part = z.looseObject({ type: z.string("must be a string") });

@@ -1,7 +1,7 @@
 import type { Response } from "express";
 import { AppError } from "../../errors/app-error.ts";
 import { resultStep } from "../../agents/loop/fit-caller-tools.ts";
-import { endWaiting } from "../../nodes/end-waiting.ts";
+import { endWaiting } from "../../agents/questions/waiting-turns.ts";
 import type { Owner } from "../../turn/owner.ts";
 import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
 import { makeTurnStore } from "../../stores/postgres/turns/turn-store.ts";

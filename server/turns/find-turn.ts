@@ -6,7 +6,7 @@ import type { OwnerScope } from "../../turn/owner.ts";
 import type { Config } from "../settings/config.ts";
 import type { Stores } from "../parts/open-stores.ts";
 import type { Turns } from "./open-turn.ts";
-import { endWaiting } from "../../nodes/end-waiting.ts";
+import { endWaiting } from "../../agents/questions/waiting-turns.ts";
 import { makeTurnStore } from "../../stores/postgres/turns/turn-store.ts";
 
 export interface TurnParts {

@@ -1,5 +1,7 @@
 import type { Request, Response } from "express";
 import type { Logger } from "pino";
+import { makeAnswerQuestion } from "../../agents/questions/answer.ts";
+import { makeWaitingTurns } from "../../agents/questions/waiting-turns.ts";
 import type { AppError } from "../../errors/app-error.ts";
 import type { ConversationGraph } from "../../graph/build-graph.ts";
 import { type LastEvent, type RunningTurn, startTurn, type TurnInput, type TurnOptions } from "../../graph/start-turn.ts";
@@ -25,10 +27,8 @@ import { hashBody, hashIdempotencyKey, makeOpenIdempotent } from "./idempotent-t
 import { type ChatRequest, whatIsAsked, whatIsChosen } from "./chat-request.ts";
 import { whichPictures } from "./read-parts.ts";
 import { makeRecentTurns } from "./recent-turns.ts";
-import { makeAnswerQuestion } from "./answer-question.ts";
 import { makeTurnRegistry } from "./turn-registry.ts";
 import { localSource, type TurnSource } from "./turn-source.ts";
-import { makeWaitingTurns } from "./waiting-turns.ts";
 
 /** What a turn may have that is no field of a ChatRequest. */
 interface Beside {
@@ -151,10 +151,10 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
   });
   const answer = makeAnswerQuestion({
     questions: stores.questions,
-    limits,
+    admit: limits.admitTurn,
     leaseMs,
     assertOpen: () => registry.assertOpen(),
-    goOn(resumed, permit, watch) {
+    goOn(resumed, permit: Permit, watch?: GraphWatch) {
       const turn = goOn(resumed, permit, watch);
       void turn.ended.then(() => waiting.lookIn(0)); // what it needed to go on is forgotten
       return turn;

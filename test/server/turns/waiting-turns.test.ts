@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import type { RunningTurn } from "../../../graph/start-turn.ts";
-import { makeWaitingTurns } from "../../../server/turns/waiting-turns.ts";
+import { makeWaitingTurns } from "../../../agents/questions/waiting-turns.ts";
 import type { ResumedTurn } from "../../../turn/resumed-turn.ts";
 
 const DUE = { answered: { by: "time" } } as unknown as ResumedTurn;

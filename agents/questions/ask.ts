@@ -5,20 +5,27 @@ import type { Agent } from "../../turn/agent.ts";
 import { emit, type TurnRuntime } from "../../turn/context.ts";
 import type { NodeEvent } from "../../turn/events.ts";
 import type { Question } from "../../turn/question.ts";
-import type { NewQuestion, ResumedTurn, WaitingState } from "../../turn/resumed-turn.ts";
+import type { NewQuestion, PendingCall, ResumedTurn, WaitingState } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
-import type { AgentTurn } from "./agent-turn.ts";
-import type { Asking } from "./answered-calls.ts";
+import type { AgentTurn } from "../agent-turn.ts";
+import { type Asking, callerQuestion, type Ready, said, STOPPED } from "./questions.ts";
+import { answerForModel, ofLoop } from "./resume.ts";
 
 const ASKED = { permission: "permission_asked", clarification: "clarification_asked", decision: "decision_asked" } as const;
 const ANSWERED = { permission: "permission_replied", clarification: "clarification_answered", decision: "decision_answered" } as const;
+
+/** `elapsedMs`: how long the agent has run, without waiting. */
+interface ToAsk extends Asking, Pick<WaitingState, "pending" | "end"> {
+  elapsedMs: number;
+}
 
 /** Stores a question with all that the turn needs to go on. From then on the turn waits, and this process no longer has it. */
 export async function askQuestion(
   { held, runtime, signal, questions, progress, toResume }: AgentTurn,
   agent: Agent,
-  { question, about, pending, end }: Pick<Asking, "question" | "about"> & Pick<WaitingState, "pending" | "end">,
+  { question, about, before, pending, end, elapsedMs }: ToAsk,
 ): Promise<Question> {
+  if (before) emit(runtime, before);
   const id = uuidv7();
   const seq = ++progress.steps;
   const soFar = {
@@ -26,7 +33,7 @@ export async function askQuestion(
     steps: progress.steps,
     called: progress.called,
     models: [...progress.models],
-    elapsedMs: progress.elapsedMs,
+    elapsedMs,
     ...(progress.loopsFrom === undefined ? {} : { loopsFrom: progress.loopsFrom }),
     ...(progress.isStepping ? { isStepping: true } : {}),
   };
@@ -48,13 +55,41 @@ export async function askQuestion(
   return shown;
 }
 
+/** A call that somebody is asked about; null: the caller is to run it. */
+export interface WaitingCall {
+  call: PendingCall;
+  ask: Asking | null;
+}
+
+/** Asks about the first of these calls; the caller's come last, and together. */
+export function askAboutCalls(turn: AgentTurn, agent: Agent, calls: readonly WaitingCall[], elapsedMs: number): Promise<Question> {
+  const inOrder = [...calls].sort((one, other) => Number(one.ask === null) - Number(other.ask === null));
+  const pending = inOrder.map(({ call }) => call);
+  const asking = inOrder[0]?.ask ?? { question: callerQuestion(agent.name, pending) };
+  return askQuestion(turn, agent, { ...asking, pending, elapsedMs });
+}
+
 /** Tells of a question that nobody can be asked, and that a rule has answered. */
-export function tellUnasked(runtime: TurnRuntime, agent: Agent, asked: NewQuestion): Question {
+function tellUnasked(runtime: TurnRuntime, agent: Agent, asked: NewQuestion): Question {
   const shown = toQuestion({ id: uuidv7(), type: asked.type, agent: agent.name, content: contentOf(asked), expiresAt: new Date() });
   if (shown.type === "client_tool") return shown;
   emit(runtime, { status: ASKED[shown.type], content: shown } satisfies NodeEvent);
   emit(runtime, { status: ANSWERED[shown.type], content: { question_id: shown.id, answer: asked.ifUnanswered, by: "rule" } });
   return shown;
+}
+
+/** The verdict on a call about which nobody can be asked. `end`: why no more tools are called. Throws AppError `question_unanswered`. */
+export function answerByRule(
+  runtime: TurnRuntime,
+  agent: Agent,
+  call: PendingCall,
+  { question, about, before }: Asking,
+): { ready: Ready; end: string | null } {
+  if (before) emit(runtime, before);
+  const answer = { value: question.ifUnanswered, text: null, by: "rule" } as const;
+  const shown = tellUnasked(runtime, agent, question);
+  if (about !== "loop") return { ready: said(answerForModel(shown, answer)), end: null };
+  return { ready: STOPPED, end: ofLoop([call], answer).end ?? null };
 }
 
 /** Tells how the question was answered. */

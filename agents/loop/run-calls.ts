@@ -1,52 +1,30 @@
 import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
-import { callKey, makeLoopGuard } from "./loop-guard.ts";
-import { answerForms } from "../questions/elicitation.ts";
+import { type AgentTurn } from "../agent-turn.ts";
 import { permissionFor } from "../permission.ts";
-import { answerForModel, callerQuestion, loopQuestion, permissionQuestion, stepQuestion } from "../questions/questions.ts";
-import { notRun, runToolCall, ToolError, type ToolOutcome } from "../run-tool-call.ts";
+import { answerByRule, askAboutCalls, type WaitingCall } from "../questions/ask.ts";
+import { answerForms, callAgain } from "../questions/elicitation.ts";
+import { makeJudge } from "../questions/judge.ts";
+import { type Ready, refused, rulingOf, STOPPED } from "../questions/questions.ts";
+import { type AnswerSays, resumeCalls } from "../questions/resume.ts";
+import { runToolCall, type ToolOutcome } from "../run-tool-call.ts";
 import type { AgentTool, ToolTurn } from "../tool.ts";
-import { toolDigest } from "../tool-digest.ts";
 import { AppError } from "../../errors/app-error.ts";
 import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
-import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
-import type { Agent, PermissionAction } from "../../turn/agent.ts";
+import { shownArguments } from "../../text/tool-arguments.ts";
+import type { Agent } from "../../turn/agent.ts";
 import { emit } from "../../turn/context.ts";
 import type { Picture } from "../../turn/picture.ts";
 import type { Question } from "../../turn/question.ts";
-import type { NewQuestion, PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
+import type { PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
-import { type AgentTurn, isStoppedBefore } from "./agent-turn.ts";
-import {
-  type AnswerSays,
-  type Asking,
-  ofLoop,
-  type Passed,
-  type Ready,
-  rulingOf,
-  said,
-  STOPPED,
-  type Verdict,
-  whatAnswerSays,
-} from "./answered-calls.ts";
 import { callsBefore, failuresBefore, interruptedCalls } from "./calls-before.ts";
-import { callAgain, ofForms, withAnswer } from "./elicited-calls.ts";
-import { askQuestion, tellUnasked } from "./ask-question.ts";
+import { callKey, makeLoopGuard } from "./loop-guard.ts";
 import { toolMessage } from "./window-with-steps.ts";
 
 /** Characters of an output in its event; the step has all. */
 const SHOWN_CHARACTERS = 4_000;
-
-/** The question of a call that asks one, or what is wrong with the call. */
-function askedBy(asks: NonNullable<AgentTool["asks"]>, given: Record<string, unknown>): { question: NewQuestion } | Ready {
-  try {
-    return { question: asks(given) };
-  } catch (thrown) {
-    if (thrown instanceof ToolError) return { outcome: notRun(thrown) };
-    throw thrown;
-  }
-}
 
 /** What came of the calls of an answer. */
 export interface CalledTools {
@@ -77,49 +55,13 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
   const earlier = turn.earlier.filter((step) => step.turnId === held.turnId && step.agent === agent.name);
   const guard = makeLoopGuard(callsBefore(earlier, progress.loopsFrom ?? 0), failuresBefore(earlier));
   let round = earlier.filter(({ kind }) => kind === "model").length;
-  let allowed: Promise<ReadonlyMap<string, string>> | undefined;
+  const judge = makeJudge(turn, agent, tools);
 
   const { turnId, conversationId, tenantId, userId } = held;
   const toolTurn: ToolTurn = {
     ...{ tenantId, userId, turnId, conversationId, messageId: turn.messageId, agent: agent.name },
     showPlan: (items) => emit(runtime, { status: "plan", content: { items } }),
   };
-
-  /** A call that was cut off asks again, whoever allowed the tool for good. */
-  async function permissionOf(tool: AgentTool, call: PendingCall): Promise<PermissionAction | "allow_always"> {
-    const permission = permissionFor(agent.permissions, tool);
-    const mayHaveRun = !tool.onlyReads && unsure.has(callKey(call.name, shownArguments(call)));
-    if (permission === "allow") return mayHaveRun ? "ask" : "allow";
-    if (permission === "deny" || mayHaveRun) return permission;
-    allowed ??= retryWhileUnreachable(() => turn.permissions.ofAgent(held, agent.name), signal);
-    return (await allowed).get(tool.name) === toolDigest(tool) ? "allow_always" : "ask";
-  }
-
-  const ask = (asking: Asking): Verdict => (turn.interactive ? { ask: asking } : { unasked: asking });
-
-  /** `count`: how often the call has come, when it goes round in circles. What cannot run anyway needs no permission. */
-  async function judge(call: PendingCall, count: number | null, passed?: Passed): Promise<Verdict> {
-    const ofForm = ofForms(call);
-    if (ofForm) return ofForm;
-    if (!passed && isStoppedBefore(turn, "tool")) return ask({ question: stepQuestion(agent.name, call), about: "step" });
-    const tool = tools.find(({ name }) => name === call.name);
-    if (tool?.runsAtCaller && parseArguments(call.arguments) !== null) return { ask: null };
-    if (count !== null && passed !== "loop") {
-      const content = { name: call.name, arguments: shownArguments(call), count };
-      return ask({ question: loopQuestion(agent.name, call, count), about: "loop", before: { status: "doom_loop_detected", content } });
-    }
-    const given = parseArguments(call.arguments);
-    if (!tool || given === null) return { run: "allow" };
-    const permission = await permissionOf(tool, call);
-    if (tool.asks && permission !== "deny") {
-      const asked = askedBy(tool.asks, given);
-      return "question" in asked ? ask(asked) : asked;
-    }
-    if (permission === "ask")
-      return turn.interactive ? ask({ question: permissionQuestion(agent.name, call, toolDigest(tool)) }) : { run: "ask", ruling: "deny" };
-    const needsNobody = tool.isHarmless && permission === "allow";
-    return { run: permission === "allow_always" ? "allow" : permission, ruling: needsNobody ? undefined : permission };
-  }
 
   async function runCall(call: PendingCall, verdict: Ready): Promise<RanCall> {
     const { elicit, unanswered } = answerForms(call.forms ?? []);
@@ -148,25 +90,6 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     };
   }
 
-  /** Asks about the first of them; the caller's calls come last, and together. */
-  async function askNext(waiting: readonly { call: PendingCall; ask: Asking | null }[]): Promise<Question> {
-    const inOrder = [...waiting].sort((one, other) => Number(one.ask === null) - Number(other.ask === null));
-    const pending = inOrder.map(({ call }) => call);
-    const { before, ...asking } = inOrder[0]?.ask ?? { question: callerQuestion(agent.name, pending) };
-    if (before) emit(runtime, before);
-    progress.elapsedMs = elapsedMs();
-    return askQuestion(turn, agent, { ...asking, pending });
-  }
-
-  /** Of a question that nobody can be asked. Throws AppError `question_unanswered`. */
-  function unasked(call: PendingCall, { question, about, before }: Asking): { ready: Ready; end?: string | null } {
-    if (before) emit(runtime, before);
-    const answer = { value: question.ifUnanswered, text: null, by: "rule" } as const;
-    const shown = tellUnasked(runtime, agent, question);
-    if (about !== "loop") return { ready: said(answerForModel(shown, answer)) };
-    return { ready: STOPPED, end: ofLoop([call], answer).end ?? null };
-  }
-
   function tellCalls(calls: readonly PendingCall[]): void {
     for (const call of calls) {
       const content = { call_id: call.id, agent: agent.name, name: call.name, arguments: shownArguments(call) };
@@ -190,12 +113,13 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     const counts = calls.map((call) => guard.noteCall({ key: callKey(call.name, shownArguments(call)), at: Date.now() }));
     const judged = await Promise.all(
       calls.map(async (call, index) => {
-        const verdict = known.get(call.seq) ?? (await judge(call, counts[index] ?? null, index === 0 ? passed : undefined));
-        return { call, verdict };
+        const mayHaveRun = unsure.has(callKey(call.name, shownArguments(call)));
+        const about = { count: counts[index] ?? null, mayHaveRun, passed: index === 0 ? passed : undefined };
+        return { call, verdict: known.get(call.seq) ?? (await judge(call, about)) };
       }),
     );
     const now = judged.flatMap(({ call, verdict }) => ("ask" in verdict ? [] : [{ call, verdict }]));
-    const waiting = judged.flatMap(({ call, verdict }) => ("ask" in verdict ? [{ call, ask: verdict.ask }] : []));
+    const waiting = judged.flatMap(({ call, verdict }): WaitingCall[] => ("ask" in verdict ? [{ call, ask: verdict.ask }] : []));
     const begun = now.map(({ call, verdict }): NewStep => {
       const about = { seq: call.seq, agent: agent.name, kind: "tool" as const, name: call.name, callId: call.id };
       return { ...about, arguments: shownArguments(call), ruling: rulingOf(verdict) };
@@ -208,16 +132,16 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     tellCalls(thought ? calls : again);
     const ready = now.map(({ call, verdict }) => ({
       call,
-      ...("unasked" in verdict ? unasked(call, verdict.unasked) : { ready: verdict }),
+      ...("unasked" in verdict ? answerByRule(runtime, agent, call, verdict.unasked) : { ready: verdict, end: null }),
     }));
     const ran = await Promise.all(ready.map(({ call, ready }) => sideBySide.execute(() => runCall(call, ready))));
     const results = ran.map(({ message }) => message);
     const pictures = ran.flatMap((one) => one.pictures);
     const failing = ready.find((_, index) => ran[index]?.failsAgain)?.call;
-    const stop = end ?? ready.find((one) => "end" in one)?.end ?? (failing ? tellFailure(failing.name) : null);
+    const stop = end ?? ready.find((one) => one.end !== null)?.end ?? (failing ? tellFailure(failing.name) : null);
     const asking = stop === null ? [...waiting, ...ran.flatMap(({ again }) => again ?? [])] : waiting;
     if (asking.length === 0) return { results, pictures, question: null, end: stop };
-    if (stop === null) return { results, pictures, question: await askNext(asking), end: null };
+    if (stop === null) return { results, pictures, question: await askAboutCalls(turn, agent, asking, elapsedMs()), end: null };
     const stopped = waiting.map(({ call }) => call);
     const rest = await run(stopped, { known: new Map(stopped.map(({ seq }) => [seq, STOPPED])), end: stop });
     return { ...rest, pictures, results: [...results, ...rest.results] };
@@ -227,22 +151,19 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     /** Runs the calls of an answer; those over `free` are not run. */
     ofAnswer(calls: readonly PendingCall[], thought: NewStep, free: number): Promise<CalledTools> {
       const message = `A turn may call ${limits.max_tool_calls} tools. This call was not run.`;
-      const tooMany: Ready = { outcome: notRun(new ToolError("too_many_tool_calls", message, "Answer now.")) };
+      const tooMany = refused("too_many_tool_calls", message, "Answer now.");
       round++;
       return run(calls, { known: new Map(calls.slice(Math.max(0, free)).map(({ seq }) => [seq, tooMany])) }, thought);
     },
-    /** Does what the answer says about the calls that waited for it. A call that has begun before is left alone: it may have run. */
+    /** Does what the answer says about the calls that waited for it. */
     async afterAnswer(resumed: ResumedTurn): Promise<CalledTools> {
-      const says = whatAnswerSays(resumed);
+      const { calls, loopsFrom, ...says } = resumeCalls(resumed, turn.earlier);
       if (says.runs) progress.isStepping = false;
-      const [first] = resumed.state.pending;
-      if (says.passed === "loop" && first) {
+      if (loopsFrom !== undefined) {
         guard.startAnew();
-        progress.loopsFrom = first.seq;
+        progress.loopsFrom = loopsFrom;
       }
-      const begun = new Set(turn.earlier.flatMap((step) => (step.turnId === turnId && step.kind === "tool" ? [step.seq] : [])));
-      const pending = withAnswer(resumed.state.pending, resumed).filter(({ seq }) => !begun.has(seq));
-      return run(pending, pending[0] === first ? says : { ...says, passed: undefined });
+      return run(calls, says);
     },
   };
 }

@@ -1,15 +1,11 @@
 import { AppError } from "../../errors/app-error.ts";
-import { resultsAsAnswer } from "../../agents/questions/questions.ts";
-import type { RunningTurn } from "../../graph/start-turn.ts";
-import type { GraphWatch } from "../../graph/stream-graph.ts";
 import type { GivenAnswer, QuestionStore, StoredQuestion } from "../../stores/postgres/agents/question-store.ts";
-import type { OwnerScope } from "../../turn/owner.ts";
+import { storableText } from "../../text/storable-text.ts";
+import type { Owner, OwnerScope } from "../../turn/owner.ts";
 import type { Picture } from "../../turn/picture.ts";
 import { type AnswerValue, isAnsweredBy, LOOP_ANSWERS, type Question, STEP_ANSWERS } from "../../turn/question.ts";
 import type { GivenAnew, ResumedTurn } from "../../turn/resumed-turn.ts";
-import { storableText } from "../http/parse-request.ts";
-import type { Permit } from "../limits/admission.ts";
-import type { Limits } from "../limits/open-limits.ts";
+import { resultsAsAnswer } from "./questions.ts";
 
 /** What somebody answers: labels of options, their own words, or the results of the caller's calls. */
 export interface Reply {
@@ -44,8 +40,7 @@ export function toGivenAnswer(question: Question, reply: Reply): GivenAnswer {
   const labels = options.map(({ label }) => label);
   const chosen = [reply.answer ?? []].flat();
   const text = reply.text?.trim() || null;
-  if (text !== null && !storableText.safeParse(text).success)
-    throw invalid("text", "holds a NUL character or half of a surrogate pair; remove it");
+  if (text !== null && storableText(text) !== text) throw invalid("text", "holds a NUL character or half of a surrogate pair; remove it");
   const unknown = chosen.filter((label) => !labels.includes(label));
   if (unknown.length > 0) throw invalid("answer", `"${unknown[0]?.slice(0, 80)}" is none of the options: ${labels.join(", ")}`);
   if (chosen.length > 1 && !allowMultiple) throw invalid("answer", "has several labels; this question takes one");
@@ -67,22 +62,24 @@ function refusal({ question, answeredBy }: StoredQuestion): AppError {
   return new AppError("question_expired", `Question ${question.id} can no longer be answered: ${why}.`);
 }
 
-export interface AnswerParts {
+/** `Permit`: what is taken for a turn that runs. */
+export interface AnswerParts<Permit extends { release(): void }, Turn, Watch> {
   questions: Pick<QuestionStore, "find" | "answer">;
-  limits: Pick<Limits, "admitTurn">;
+  admit: (owner: Owner) => Promise<Permit>;
   leaseMs: number;
   /** Throws AppError `shutting_down`. */
   assertOpen: () => void;
-  goOn: (resumed: ResumedTurn, permit: Permit, watch?: GraphWatch) => RunningTurn;
-}
-
-export interface AnsweredTurn {
-  turn: RunningTurn;
-  given: GivenAnswer;
+  goOn: (resumed: ResumedTurn, permit: Permit, watch?: Watch) => Turn;
 }
 
 /** Answers questions. The turn goes on in this process. */
-export function makeAnswerQuestion({ questions, limits, leaseMs, assertOpen, goOn }: AnswerParts) {
+export function makeAnswerQuestion<Permit extends { release(): void }, Turn, Watch>({
+  questions,
+  admit,
+  leaseMs,
+  assertOpen,
+  goOn,
+}: AnswerParts<Permit, Turn, Watch>) {
   /**
    * Throws AppError `not_found`, also for questions of others, `already_answered`, `question_expired`, `invalid_request`, and what admitting
    * a turn throws; then nothing has changed.
@@ -92,13 +89,13 @@ export function makeAnswerQuestion({ questions, limits, leaseMs, assertOpen, goO
     turnId: string,
     questionId: string,
     reply: Reply,
-    watch?: GraphWatch,
-  ): Promise<AnsweredTurn> {
+    watch?: Watch,
+  ): Promise<{ turn: Turn; given: GivenAnswer }> {
     const stored = await questions.find(scope, turnId, questionId);
     if (!stored) throw noSuchQuestion(questionId);
     if (!stored.isOpen) throw refusal(stored);
     const given = toGivenAnswer(stored.question, reply);
-    const permit = await limits.admitTurn(stored);
+    const permit = await admit(stored);
     try {
       assertOpen();
       const resumed = await questions.answer(stored, questionId, { ...given, givenAnew: reply.givenAnew }, leaseMs);

@@ -1,7 +1,6 @@
-import type { RunningTurn } from "../../graph/start-turn.ts";
-import { endWaiting } from "../../nodes/end-waiting.ts";
 import type { QuestionStore } from "../../stores/postgres/agents/question-store.ts";
 import type { TurnStore } from "../../stores/postgres/turns/turn-store.ts";
+import { failedTurnOutcome, turnCancelled } from "../../turn/outcome.ts";
 import type { ResumedTurn } from "../../turn/resumed-turn.ts";
 
 /** Turns that one process goes on with at a time, of those whose questions nobody answered. */
@@ -10,11 +9,19 @@ const MOST_AT_ONCE = 10;
 const LEAST_PAUSE_MS = 100;
 const RETRY_MS = 1_000;
 
+/** Ends a turn that waited, and whose question is closed as cancelled. */
+export async function endWaiting(turns: Pick<TurnStore, "finish">, { state, ...held }: ResumedTurn): Promise<void> {
+  const { outcome, ifSuperseded } = failedTurnOutcome(turnCancelled().toContent(), undefined);
+  const { routeDecision: route_decision, notices } = state;
+  const soFar = { route_decision, notices, usage: state.soFar.usage, agent: held.answered.question.agent, steps: state.soFar.steps };
+  await turns.finish(held, null, [], { outcome: { ...outcome, ...soFar }, ifSuperseded });
+}
+
 export interface WaitingTurnsParts {
   questions: Pick<QuestionStore, "takeDue" | "untilDue">;
   turns: Pick<TurnStore, "finish">;
   leaseMs: number;
-  goOn: (resumed: ResumedTurn) => Promise<RunningTurn>;
+  goOn: (resumed: ResumedTurn) => Promise<{ ended: Promise<unknown> }>;
   onError: (error: unknown) => void;
 }
 

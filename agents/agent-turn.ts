@@ -1,0 +1,91 @@
+import type { Sight } from "../models/facts/sight.ts";
+import type { PromptLimits } from "../models/facts/prompt-limits.ts";
+import type { ModelChoice } from "../models/model-choice.ts";
+import type { AnswerTimeouts } from "../turn/deadlines.ts";
+import type { Observer } from "../observe/observer.ts";
+import type { PermissionStore } from "../stores/postgres/agents/permission-store.ts";
+import type { QuestionStore } from "../stores/postgres/agents/question-store.ts";
+import type { StepOfMessage, StepStore } from "../stores/postgres/agents/step-store.ts";
+import type { HeldTurn } from "../stores/postgres/turns/recover-turn.ts";
+import type { Agent } from "../turn/agent.ts";
+import type { TurnRuntime } from "../turn/context.ts";
+import type { ResumedTurn, TurnSoFar, WaitingState } from "../turn/resumed-turn.ts";
+import type { StepKind } from "../turn/state.ts";
+import { shareOf } from "../models/facts/prompt-budget.ts";
+import type { ModelAnswer } from "../models/stream-answer.ts";
+import { estimateTokens } from "../text/tokens.ts";
+import { NO_CONTEXT } from "../turn/usage.ts";
+import type { ToolHooks } from "./run-tool-call.ts";
+
+/** What all agents of one turn share. */
+export interface AgentTurn {
+  held: HeldTurn;
+  messageId: string;
+  runtime: TurnRuntime;
+  signal: AbortSignal;
+  choicesOf: (agent: Agent) => readonly ModelChoice[];
+  steps: StepStore;
+  questions: Pick<QuestionStore, "ask">;
+  permissions: Pick<PermissionStore, "ofAgent">;
+  hooks: ToolHooks;
+  timeouts: AnswerTimeouts;
+  limits: PromptLimits;
+  sight: Sight;
+  toolTimeoutMs: number;
+  observer: Observer;
+  /** Of earlier attempts at this message, and of this turn before its question. */
+  earlier: readonly StepOfMessage[];
+  progress: AgentProgress;
+  /** Somebody can be asked. A subagent asks nobody: its turn cannot wait in the middle of a call. */
+  interactive: boolean;
+  /** Of a turn that is stepped through; null: before all. */
+  stopsBefore: readonly StepKind[] | null;
+  /** Of a turn that is stepped through: its model may be asked once without another question. */
+  mayStep: boolean;
+  /** What the turn needs to go on, but for what it has done. */
+  toResume: (agent: Agent) => Pick<WaitingState, "given" | "routeDecision" | "leg">;
+}
+
+/** Whether somebody is asked before a step of this kind. */
+export const isStoppedBefore = (
+  { progress, interactive, stopsBefore }: Pick<AgentTurn, "progress" | "interactive" | "stopsBefore">,
+  kind: StepKind,
+): boolean => progress.isStepping === true && interactive && (stopsBefore?.includes(kind) ?? true);
+
+/** What a turn has done so far. `elapsedMs`: before its last question. */
+export interface AgentProgress extends Omit<TurnSoFar, "models"> {
+  /** The names of the models that answered; the last one last. */
+  models: Set<string>;
+  askedAt: number;
+}
+
+export function startProgress(resumed: ResumedTurn | undefined, steps: readonly StepOfMessage[], isStepping: boolean): AgentProgress {
+  const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, estimated: false, ...NO_CONTEXT };
+  const soFar = resumed?.state.soFar ?? { usage, steps: 0, called: [], models: [], elapsedMs: 0, isStepping };
+  const stored = steps.filter(({ turnId }) => turnId === resumed?.turnId).map(({ seq }) => seq);
+  const last = Math.max(soFar.steps, ...stored);
+  return { ...soFar, called: [...soFar.called], models: new Set(soFar.models), steps: last, askedAt: performance.now() };
+}
+
+/** `usage_ratio` is that of the last prompt. */
+export function addUsage(
+  progress: AgentProgress,
+  { usage, text, toolCalls }: ModelAnswer,
+  { promptTokens, limit }: { promptTokens: number; limit: number },
+): void {
+  const prompt = usage?.input_tokens ?? promptTokens;
+  const completion = usage?.output_tokens ?? estimateTokens(text + toolCalls.map((call) => call.name + call.arguments).join(""));
+  const sum = progress.usage;
+  progress.usage = {
+    prompt_tokens: sum.prompt_tokens + prompt,
+    completion_tokens: sum.completion_tokens + completion,
+    total_tokens: sum.total_tokens + (usage?.total_tokens ?? prompt + completion),
+    estimated: sum.estimated || !usage,
+    cached_tokens:
+      usage?.input_token_details?.cache_read === undefined
+        ? sum.cached_tokens
+        : (sum.cached_tokens ?? 0) + usage.input_token_details.cache_read,
+    context_limit: limit,
+    usage_ratio: shareOf(prompt, limit),
+  };
+}

@@ -1,0 +1,73 @@
+import type { PermissionAction, Agent } from "../../turn/agent.ts";
+import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
+import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
+import type { PendingCall } from "../../turn/resumed-turn.ts";
+import { type AgentTurn, isStoppedBefore } from "../agent-turn.ts";
+import { permissionFor } from "../permission.ts";
+import { notRun, ToolError } from "../run-tool-call.ts";
+import type { AgentTool } from "../tool.ts";
+import { toolDigest } from "../tool-digest.ts";
+import { ofForms } from "./elicitation.ts";
+import { type Asking, loopQuestion, permissionQuestion, stepQuestion, type Verdict } from "./questions.ts";
+
+/** What was looked at before a call runs, in this order: stepping, loops, permission. */
+export type Passed = "step" | "loop";
+
+/** What is known of a call. */
+export interface KnownOfCall {
+  /** How often the call has come, when it goes round in circles. */
+  count: number | null;
+  /** An earlier one like it was cut off: it is not known whether that ran. */
+  mayHaveRun: boolean;
+  /** How far an answer has brought the call. */
+  passed: Passed | undefined;
+}
+
+/** The verdict on a call that asks a question itself, or what is wrong with it. */
+function ofAskingTool(asks: NonNullable<AgentTool["asks"]>, given: Record<string, unknown>): { asking: Asking } | { wrong: Verdict } {
+  try {
+    return { asking: { question: asks(given) } };
+  } catch (thrown) {
+    if (thrown instanceof ToolError) return { wrong: { outcome: notRun(thrown) } };
+    throw thrown;
+  }
+}
+
+/** Says of each call of an agent whether it runs, and whether somebody is asked first. What cannot run anyway needs no permission. */
+export function makeJudge(turn: AgentTurn, agent: Agent, tools: readonly AgentTool[]) {
+  let allowed: Promise<ReadonlyMap<string, string>> | undefined;
+
+  /** A call that was cut off asks again, whoever allowed the tool for good. */
+  async function permissionOf(tool: AgentTool, mayHaveRun: boolean): Promise<PermissionAction | "allow_always"> {
+    const permission = permissionFor(agent.permissions, tool);
+    if (permission === "allow") return mayHaveRun ? "ask" : "allow";
+    if (permission === "deny" || mayHaveRun) return permission;
+    allowed ??= retryWhileUnreachable(() => turn.permissions.ofAgent(turn.held, agent.name), turn.signal);
+    return (await allowed).get(tool.name) === toolDigest(tool) ? "allow_always" : "ask";
+  }
+
+  const ask = (asking: Asking): Verdict => (turn.interactive ? { ask: asking } : { unasked: asking });
+
+  return async function judge(call: PendingCall, { count, mayHaveRun, passed }: KnownOfCall): Promise<Verdict> {
+    const ofForm = ofForms(call);
+    if (ofForm) return ofForm;
+    if (!passed && isStoppedBefore(turn, "tool")) return ask({ question: stepQuestion(agent.name, call), about: "step" });
+    const tool = tools.find(({ name }) => name === call.name);
+    const given = parseArguments(call.arguments);
+    if (tool?.runsAtCaller && given !== null) return { ask: null };
+    if (count !== null && passed !== "loop") {
+      const content = { name: call.name, arguments: shownArguments(call), count };
+      return ask({ question: loopQuestion(agent.name, call, count), about: "loop", before: { status: "doom_loop_detected", content } });
+    }
+    if (!tool || given === null) return { run: "allow" };
+    const permission = await permissionOf(tool, mayHaveRun && !tool.onlyReads);
+    if (tool.asks && permission !== "deny") {
+      const asked = ofAskingTool(tool.asks, given);
+      return "asking" in asked ? ask(asked.asking) : asked.wrong;
+    }
+    if (permission === "ask")
+      return turn.interactive ? ask({ question: permissionQuestion(agent.name, call, toolDigest(tool)) }) : { run: "ask", ruling: "deny" };
+    const needsNobody = tool.isHarmless && permission === "allow";
+    return { run: permission === "allow_always" ? "allow" : permission, ruling: needsNobody ? undefined : permission };
+  };
+}

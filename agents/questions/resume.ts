@@ -1,0 +1,138 @@
+import { AppError } from "../../errors/app-error.ts";
+import type { StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
+import { turnCancelled } from "../../turn/outcome.ts";
+import type { Question } from "../../turn/question.ts";
+import type { PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
+import { saysNo } from "../tools/ask-person.ts";
+import { withAnswer } from "./elicitation.ts";
+import type { Passed } from "./judge.ts";
+import { type Answer, callerResults, type Ready, refused, said, STOPPED } from "./questions.ts";
+
+/** What an answer says. */
+export interface AnswerSays {
+  /** About calls, by the number of their step. */
+  known: ReadonlyMap<number, Ready>;
+  /** How far the first call has come: the rest is looked at now. */
+  passed?: Passed | undefined;
+  /** Why no more tools are called. */
+  end?: string | null;
+  /** Steps are not stopped before any more. */
+  runs?: boolean;
+}
+
+/** Whether the person let the call run. */
+const isAllowed = ({ value }: Pick<Answer, "value">): boolean => value === "allow_once" || value === "allow_always";
+
+const quoted = (labels: readonly string[]): string => labels.map((label) => `"${label}"`).join(", ");
+
+/** What counts when nobody has answered a question of the model. */
+function withoutAnswer({ options }: Pick<Question, "options">, labels: readonly string[], by: Answer["by"]): string {
+  const nobody = by === "rule" ? "Nobody can be asked." : "Nobody answered in time.";
+  const [first] = labels;
+  if (first === undefined) return `${nobody} Do what is most likely meant and easily undone, and say in your answer what you assumed.`;
+  const isRecommended = options.some(({ label, is_recommended }) => is_recommended && labels.includes(label));
+  if (saysNo(first) || !isRecommended) return `${nobody} That counts as "no": do not do it, and say so in your answer.`;
+  return `${nobody} What you recommended counts: ${quoted(labels)}. Say so in your answer.`;
+}
+
+/** The answer to a question of the model, as it reads it. Throws AppError `question_unanswered` when it needs one and there is none. */
+export function answerForModel(question: Pick<Question, "options" | "required" | "agent">, { value, text, by }: Answer): string {
+  const labels = value === null ? [] : [value].flat();
+  if (by === "person") {
+    const inWords = text === null ? "" : labels.length === 0 ? `The person says: ${text}` : ` They say: ${text}`;
+    return labels.length === 0 ? inWords : `The person chose ${quoted(labels)}.${inWords}`;
+  }
+  if (!question.required) return withoutAnswer(question, labels, by);
+  const why = by === "rule" ? "nobody can be asked in this turn" : "nobody answered it in time";
+  throw new AppError(
+    "question_unanswered",
+    `The agent "${question.agent}" cannot go on without an answer to its question, and ${why}. Send the message again, and answer, or say it in the message.`,
+  );
+}
+
+const all = (pending: readonly PendingCall[], ready: Ready): Map<number, Ready> => new Map(pending.map(({ seq }) => [seq, ready]));
+
+function ofCaller(pending: readonly PendingCall[], answer: Pick<Answer, "value">): AnswerSays {
+  const results = callerResults(answer);
+  const none = refused("not_answered", "The caller sent no result of this call.", "Do without it, and say so.");
+  return {
+    known: new Map(
+      pending.map(({ id, seq }) => {
+        const output = results.get(id);
+        return [seq, output === undefined ? none : said(output)];
+      }),
+    ),
+  };
+}
+
+function ofPermission({ seq, name }: PendingCall, answer: Answer): AnswerSays {
+  if (isAllowed(answer)) return { known: new Map([[seq, { run: "allow" }]]) };
+  const inWords = answer.text === null ? "" : ` They say: ${answer.text}`;
+  const why = answer.by === "timeout" ? `Nobody allowed "${name}" in time.` : `The person did not allow "${name}".${inWords}`;
+  return { known: new Map([[seq, refused("permission_denied", why, "Do without it, and say so.")]]) };
+}
+
+/** What is said about a call that repeats itself. Own words alone correct it. */
+export function ofLoop(pending: readonly PendingCall[], { value, text, by }: Answer): AnswerSays {
+  const [first] = pending;
+  if (!first) return { known: new Map() };
+  const unrun = "This call was not run, as it repeats earlier ones.";
+  switch (value) {
+    case "continue":
+      return { known: new Map(), passed: "loop" };
+    case "skip":
+      return { known: new Map([[first.seq, refused("skipped", `${unrun} The person skipped it.`, "Go on without it.")]]) };
+    case null:
+    case "correct":
+      return { known: new Map([[first.seq, refused("corrected", `${unrun} The person says: ${text ?? ""}`, "Do as the person says.")]]) };
+    default: {
+      const who = by === "person" ? "the person stopped it" : "nobody said how to go on";
+      return { known: all(pending, STOPPED), end: `The call of "${first.name}" repeated itself, and ${who}` };
+    }
+  }
+}
+
+/** Throws AppError `turn_cancelled` for `stop`. */
+function ofStep({ value }: Answer): AnswerSays {
+  if (value !== "step" && value !== "run") throw turnCancelled();
+  return { known: new Map(), passed: "step", runs: value === "run" };
+}
+
+/** What the answer to a question says about the calls that wait for it. Throws AppError `question_unanswered` or `turn_cancelled`. */
+function whatAnswerSays({ answered, state }: Pick<ResumedTurn, "answered" | "state">): AnswerSays {
+  const { pending, about } = state;
+  const [next] = pending;
+  const { asked } = answered;
+  if (asked && (asked.name !== next?.name || asked.arguments !== next.arguments)) {
+    const changed = refused("permission_denied", `The call is not the one that was shown.`, "Do without it, and say so.");
+    return { known: all(pending, changed) };
+  }
+  if (about === "step") return ofStep(answered);
+  if (about === "loop") return ofLoop(pending, answered);
+  if (answered.question.type === "client_tool") return ofCaller(pending, answered);
+  const [first] = pending;
+  if (!first) return { known: new Map() };
+  if (first.forms) return { known: new Map() }; // as the form says
+  if (answered.question.type === "permission") return ofPermission(first, answered);
+  return { known: new Map([[first.seq, said(answerForModel(answered.question, answered))]]) };
+}
+
+/** The calls of a turn that goes on, and what the answer says about them. */
+export interface ResumedCalls extends AnswerSays {
+  calls: PendingCall[];
+  /** Calls before this step count no more as repeated. */
+  loopsFrom: number | undefined;
+}
+
+/**
+ * Takes up the calls that waited for an answer. One that has begun before is left alone: it may have run. Throws AppError
+ * `question_unanswered` or `turn_cancelled`.
+ */
+export function resumeCalls(resumed: ResumedTurn, earlier: readonly StepOfMessage[]): ResumedCalls {
+  const says = whatAnswerSays(resumed);
+  const [first] = resumed.state.pending;
+  const begun = new Set(earlier.flatMap((step) => (step.turnId === resumed.turnId && step.kind === "tool" ? [step.seq] : [])));
+  const calls = withAnswer(resumed.state.pending, resumed).filter(({ seq }) => !begun.has(seq));
+  const loopsFrom = says.passed === "loop" ? first?.seq : undefined;
+  return { ...says, calls, loopsFrom, passed: calls[0]?.seq === first?.seq ? says.passed : undefined };
+}
