@@ -1,38 +1,28 @@
-import type { Sight } from "../models/facts/sight.ts";
-import type { PromptLimits } from "../models/facts/prompt-limits.ts";
+import { shareOf } from "../models/facts/prompt-budget.ts";
 import type { ModelChoice } from "../models/model-choice.ts";
-import type { AnswerTimeouts } from "../turn/deadlines.ts";
-import type { Observer } from "../observe/observer.ts";
+import type { AskedModel, AskingTurn } from "../prompt/ask-model.ts";
+import type { FittingPrompt } from "../prompt/ask-within-limit.ts";
 import type { PermissionStore } from "../stores/postgres/agents/permission-store.ts";
 import type { QuestionStore } from "../stores/postgres/agents/question-store.ts";
 import type { StepOfMessage, StepStore } from "../stores/postgres/agents/step-store.ts";
 import type { HeldTurn } from "../stores/postgres/turns/recover-turn.ts";
+import { estimateTokens } from "../text/tokens.ts";
 import type { Agent } from "../turn/agent.ts";
-import type { TurnRuntime } from "../turn/context.ts";
 import type { ResumedTurn, TurnSoFar, WaitingState } from "../turn/resumed-turn.ts";
 import type { StepKind } from "../turn/state.ts";
-import { shareOf } from "../models/facts/prompt-budget.ts";
-import type { ModelAnswer } from "../models/stream-answer.ts";
-import { estimateTokens } from "../text/tokens.ts";
 import { NO_CONTEXT } from "../turn/usage.ts";
 import type { ToolHooks } from "./run-tool-call.ts";
 
 /** What all agents of one turn share. */
-export interface AgentTurn {
+export interface AgentTurn extends AskingTurn {
   held: HeldTurn;
   messageId: string;
-  runtime: TurnRuntime;
-  signal: AbortSignal;
   choicesOf: (agent: Agent) => readonly ModelChoice[];
   steps: StepStore;
   questions: Pick<QuestionStore, "ask">;
   permissions: Pick<PermissionStore, "ofAgent">;
   hooks: ToolHooks;
-  timeouts: AnswerTimeouts;
-  limits: PromptLimits;
-  sight: Sight;
   toolTimeoutMs: number;
-  observer: Observer;
   /** Of earlier attempts at this message, and of this turn before its question. */
   earlier: readonly StepOfMessage[];
   progress: AgentProgress;
@@ -40,8 +30,6 @@ export interface AgentTurn {
   interactive: boolean;
   /** Of a turn that is stepped through; null: before all. */
   stopsBefore: readonly StepKind[] | null;
-  /** Of a turn that is stepped through: its model may be asked once without another question. */
-  mayStep: boolean;
   /** What the turn needs to go on, but for what it has done. */
   toResume: (agent: Agent) => Pick<WaitingState, "given" | "routeDecision" | "leg">;
 }
@@ -67,13 +55,12 @@ export function startProgress(resumed: ResumedTurn | undefined, steps: readonly 
   return { ...soFar, called: [...soFar.called], models: new Set(soFar.models), steps: last, askedAt: performance.now() };
 }
 
-/** `usage_ratio` is that of the last prompt. */
-export function addUsage(
-  progress: AgentProgress,
-  { usage, text, toolCalls }: ModelAnswer,
-  { promptTokens, limit }: { promptTokens: number; limit: number },
-): void {
-  const prompt = usage?.input_tokens ?? promptTokens;
+/** Counts what an answer took. `usage_ratio` is that of the last prompt. */
+export function noteAnswer(progress: AgentProgress, { answer, prompt: asked, limit, answeredBy }: AskedModel<FittingPrompt>): void {
+  progress.models.delete(answeredBy);
+  progress.models.add(answeredBy);
+  const { usage, text, toolCalls } = answer;
+  const prompt = usage?.input_tokens ?? asked.tokens;
   const completion = usage?.output_tokens ?? estimateTokens(text + toolCalls.map((call) => call.name + call.arguments).join(""));
   const sum = progress.usage;
   progress.usage = {

@@ -12,7 +12,7 @@ import { millisecondsSince } from "../turn/events.ts";
 import { givenOf, type ResumedTurn } from "../turn/resumed-turn.ts";
 import type { Picture } from "../turn/picture.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
-import { type LoopSoFar, modelStep, runAgent, startAgent } from "../agents/loop/agent-run.ts";
+import { type LoopSoFar, modelStep, runAgent, startAgent } from "../agents/loop/agent-loop.ts";
 import { type AgentTurn, startProgress } from "../agents/agent-turn.ts";
 import { agentPromptOf, type AgentPromptParts, readForAgent } from "../agents/loop/agent-prompt.ts";
 import type { RunSubagent } from "../agents/loop/ask-agent.ts";
@@ -51,10 +51,15 @@ function describeState(interaction: string, called: readonly string[]): string {
 }
 
 /** What a turn that goes on has used up of its limits. */
-function roundsSoFar({ name }: Agent, steps: readonly StepOfMessage[], resumed: ResumedTurn | undefined): Omit<LoopSoFar, "end"> {
+function loopSoFar(
+  { name }: Agent,
+  steps: readonly StepOfMessage[],
+  resumed: ResumedTurn | undefined,
+): Pick<LoopSoFar, "rounds" | "toolCalls" | "mayStep"> {
   const own = steps.filter(({ turnId, agent }) => resumed?.turnId === turnId && agent === name);
   const rounds = own.filter(({ kind }) => kind === "model").length;
-  return { rounds, toolCalls: own.filter(({ kind }) => kind === "tool").length };
+  const mayStep = resumed?.state.about === "step" && resumed.state.pending.length === 0;
+  return { rounds, toolCalls: own.filter(({ kind }) => kind === "tool").length, mayStep };
 }
 
 /**
@@ -103,7 +108,7 @@ export function makeGenerateAgent({
         // The caller's choice is for the agent that answers, not for those that it asks.
         const choicesOf = (one: Agent) => chooseModels({ model: one === agent ? state.requestedModel : null, agent: one });
         progress = startProgress(resumed, earlier, isStepping);
-        const given = resumed ? [] : stepsOfResults(agent, callResults?.calls ?? [], earlier);
+        const given = resumed || !callResults ? [] : stepsOfResults(agent, callResults.calls, earlier);
         if (given.length > 0) {
           await retryWhileUnreachable(() => steps.begin(held, given), signal);
           progress.steps += given.length;
@@ -113,23 +118,11 @@ export function makeGenerateAgent({
         const leg = (resumed?.state.leg ?? 0) + 1;
         const toResume = ({ name }: Agent) => ({ given: givenOf(state, name), routeDecision, leg });
         const modelOptions = state.modelOptions ?? undefined;
-        const mayStep = resumed?.state.about === "step" && resumed.state.pending.length === 0;
-        const about = {
-          mayStep,
-          held,
-          messageId: currentMessageId,
-          runtime,
-          signal,
-          earlier,
-          progress,
-          interactive,
-          stopsBefore,
-          toResume,
-        };
+        const about = { held, messageId: currentMessageId, runtime, signal, earlier, progress, interactive, stopsBefore, toResume };
         const turn: AgentTurn = { ...shared, ...about, sight: settings.sight, choicesOf };
         const runSubagent: RunSubagent = async (subagent, { prompt, tools }) => {
           const alone = { ...turn, interactive: false };
-          return (await runAgent(alone, startAgent(alone, subagent, tools), { prompt }, { onToken: () => undefined })).answer;
+          return (await runAgent(startAgent(alone, subagent, tools), { prompt, onToken: () => undefined })).answer;
         };
         const own = reading.toolsFor(runSubagent);
         const ofCaller = callerTools && fitCallerTools(callerTools, own, shared.limits.of(firstChoice(choicesOf(agent)).name));
@@ -159,16 +152,16 @@ export function makeGenerateAgent({
           last.prompt = assembled;
           return [...assembled.before, ...picturesOfResults(pictures, { sight: settings.sight, model })];
         };
+        const soFar = { ...loopSoFar(agent, reading.steps, resumed), end };
+        const task = { prompt, mustSee, soFar, answerId, modelOptions, onToken };
         if (callerTools?.mustCall) {
-          const answer = await callAsForced(turn, agent, { prompt, mustSee, tools }, { answerId, modelOptions });
+          const answer = await callAsForced(running, task);
           await retryWhileUnreachable(() => steps.begin(held, [modelStep(turn, agent, answer)]), signal);
           progress.steps++;
           if (answer.error === null) calls = answer.toolCalls;
           return { answer, question: null, error: answer.error };
         }
-        const answers = { answerId, modelOptions, onToken };
-        const soFar = { ...roundsSoFar(agent, reading.steps, resumed), end };
-        const { answer, question } = await runAgent(turn, running, { prompt, mustSee, soFar }, answers);
+        const { answer, question } = await runAgent(running, task);
         if (question) return { answer, question, error: null };
         await retryWhileUnreachable(() => steps.begin(held, [modelStep(turn, agent, answer)]), signal); // its text is the message
         progress.steps++;

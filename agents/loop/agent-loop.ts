@@ -1,26 +1,74 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { END, ReducedValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
+import { firstChoice, type ModelChoice } from "../../models/model-choice.ts";
 import type { ModelAnswer } from "../../models/stream-answer.ts";
-import type { AgentLimits } from "../../turn/agent.ts";
+import { assistantMessage } from "../../models/wire/assistant-message.ts";
+import { askModel } from "../../prompt/ask-model.ts";
+import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
+import { estimateTokens } from "../../text/tokens.ts";
+import { shownArguments } from "../../text/tool-arguments.ts";
+import type { Agent, AgentLimits } from "../../turn/agent.ts";
+import { emit } from "../../turn/context.ts";
+import { millisecondsSince } from "../../turn/events.ts";
+import type { ModelOptions } from "../../turn/model-options.ts";
+import type { Picture } from "../../turn/picture.ts";
 import type { Question } from "../../turn/question.ts";
+import { type AgentTurn, isStoppedBefore, noteAnswer } from "../agent-turn.ts";
+import { offeredTool } from "../offered-tool.ts";
+import { askQuestion } from "../questions/ask.ts";
+import { stepQuestion } from "../questions/questions.ts";
+import type { AgentTool } from "../tool.ts";
+import { fitLoop, toolTokens } from "./fit-loop.ts";
+import { makeShowPictures } from "./pictures-of-results.ts";
+import { makeRunCalls, type RunCalls } from "./run-calls.ts";
 
-/** What the loop of one turn does, made by generate_agent. */
-export interface AgentRun {
-  limits: AgentLimits;
-  /** Milliseconds since the turn began to think. */
+/** An agent that runs in a turn. `elapsedMs`: how long it has run, without waiting. */
+export interface RunningAgent {
+  turn: AgentTurn;
+  agent: Agent;
+  tools: readonly AgentTool[];
+  calls: RunCalls;
   elapsedMs: () => number;
-  /** Asks the model. Never throws: a failure is in the answer. */
-  ask(messages: readonly BaseMessage[], options: { withTools: boolean }): Promise<ModelAnswer>;
-  /**
-   * Stores the calls of an answer and runs them; the message of the model, and one of each tool. With a question the turn has to wait, and
-   * some have no result yet. `end`: why no more tools are called. Throws AppError.
-   */
-  call(answer: ModelAnswer): Promise<{ messages: BaseMessage[]; question: Question | null; end: string | null }>;
-  /** Of a turn that is stepped through: the question before the model is asked. `end`: why no more tools are called. */
-  beforeModel(state: { end: string | null; rounds: number }): Promise<Question | null>;
-  /** Tells that a limit was reached. */
-  tellLimit(reached: string): void;
+}
+
+/** `before`: milliseconds that it ran before its last question. */
+export function startAgent(turn: AgentTurn, agent: Agent, tools: readonly AgentTool[], before = 0): RunningAgent {
+  const began = performance.now() - before;
+  const elapsedMs = (): number => performance.now() - began;
+  return { turn, agent, tools, calls: makeRunCalls(turn, agent, tools, elapsedMs), elapsedMs };
+}
+
+/** Where a loop begins that goes on after a question. */
+export interface LoopSoFar {
+  rounds: number;
+  toolCalls: number;
+  /** Why no more tools are called. */
+  end: string | null;
+  /** Of a turn that is stepped through: its model may be asked once without another question. */
+  mayStep: boolean;
+}
+
+/** What an agent is to do. */
+export interface AgentTask {
+  /** Makes what stands before the loop for so many tokens, with those of the tools. */
+  prompt: (tokenBudget: number) => Promise<BaseMessage[]>;
+  /** The message has pictures. Default false. */
+  mustSee?: boolean;
+  soFar?: LoopSoFar;
+  /** The id of the stored answer, for Studio. */
+  answerId?: string;
+  /** What the turn asks of the model. */
+  modelOptions?: ModelOptions | undefined;
+  onToken: (token: string) => void;
+}
+
+/** What the nodes of the loop work with. `start`: what stands before the loop. */
+interface Loop extends RunningAgent {
+  task: AgentTask;
+  choices: readonly ModelChoice[];
+  start: readonly BaseMessage[];
+  showPictures: (pictures: readonly Picture[]) => BaseMessage[];
 }
 
 const AgentLoopState = new StateSchema({
@@ -34,47 +82,93 @@ const AgentLoopState = new StateSchema({
   question: z.custom<Question>().nullable().default(null), // model, tools: what the turn has to wait for
   end: z.string().nullable().default(null), // tools, caller: why no more tools are called, besides limits
   isLast: z.boolean().default(false), // model: it was asked without tools, as a limit was reached
+  mayStep: z.boolean().default(false), // caller: the model may be asked unasked; model: it was
 });
 type AgentLoopState = typeof AgentLoopState.State;
+type AgentLoopUpdate = Promise<Partial<AgentLoopState>>;
 
-const AgentLoopContext = z.object({ run: z.custom<AgentRun>() });
+const AgentLoopContext = z.object({ loop: z.custom<Loop>() });
 interface AgentLoopRuntime {
   context?: z.infer<typeof AgentLoopContext> | undefined;
 }
 
-function runOf({ context }: AgentLoopRuntime): AgentRun {
+function loopOf({ context }: AgentLoopRuntime): Loop {
   if (!context) throw new Error("the loop of an agent runs within a turn");
-  return context.run;
+  return context.loop;
 }
 
 /** The limit that ends the loop, in words; null when there is none yet. */
-function reachedLimit({ rounds, toolCalls }: AgentLoopState, { limits, elapsedMs }: AgentRun): string | null {
+function reachedLimit({ rounds, toolCalls }: AgentLoopState, { agent: { limits }, elapsedMs }: Loop): string | null {
   if (toolCalls >= limits.max_tool_calls) return `${limits.max_tool_calls} calls of tools`;
   if (elapsedMs() >= limits.timeout_s * 1_000) return `${limits.timeout_s} seconds`;
   if (rounds + 1 >= limits.max_steps) return `${limits.max_steps} steps`;
   return null;
 }
 
+function tellLimit({ turn, agent }: Loop, reached: string): void {
+  const message = `The agent "${agent.name}" has reached its limit of ${reached}. It answers from what there is.`;
+  emit(turn.runtime, { status: "notice", content: { code: "agent_limit", message } });
+}
+
 const answerNow = (why: string): BaseMessage =>
   new HumanMessage(`${why}: no more tools can be called. Answer now from what there is, and say what is missing.`);
 
-async function model(state: AgentLoopState, runtime: AgentLoopRuntime) {
-  const run = runOf(runtime);
-  const question = await run.beforeModel(state);
-  if (question) return { question };
-  const limit = reachedLimit(state, run);
-  const isBehindCalls = state.rounds > 0;
-  if (limit !== null && isBehindCalls && state.end === null) run.tellLimit(limit);
-  const why = state.end ?? (limit !== null && isBehindCalls ? `The limit of ${limit} is reached` : null);
-  const messages = why === null ? state.messages : [...state.messages, answerNow(why)];
-  const isLast = limit !== null || state.end !== null;
-  const answer = await run.ask(messages, { withTools: !isLast });
-  return { answer, rounds: state.rounds + 1, isLast };
+/** The step of an answer; `output` is what the model said before its calls. */
+export function modelStep({ progress }: AgentTurn, agent: Agent, answer: ModelAnswer, output?: string): NewStep {
+  const about = { seq: progress.steps + 1, agent: agent.name, kind: "model" as const, name: [...progress.models].at(-1) ?? "" };
+  return {
+    ...about,
+    output,
+    echo: answer.echo,
+    tokens: answer.usage?.output_tokens ?? estimateTokens(answer.text),
+    ms: millisecondsSince(progress.askedAt),
+  };
 }
 
-async function tools(state: AgentLoopState, runtime: AgentLoopRuntime) {
-  const { messages, question, end } = await runOf(runtime).call(state.answer);
-  return { messages, question, end, toolCalls: state.toolCalls + state.answer.toolCalls.length };
+/** Asks the model, without tools when this has to be its last answer. A failure of the model is in the answer. */
+async function model(state: AgentLoopState, runtime: AgentLoopRuntime): AgentLoopUpdate {
+  const loop = loopOf(runtime);
+  const { turn, agent, tools, choices, start, task, elapsedMs } = loop;
+  if (!state.mayStep && isStoppedBefore(turn, state.rounds === 0 ? "first_model" : "next_model")) {
+    const asking = { question: stepQuestion(agent.name, null), about: "step" as const, pending: [], end: state.end };
+    return { question: await askQuestion(turn, agent, { ...asking, elapsedMs: elapsedMs() }) };
+  }
+  const limit = reachedLimit(state, loop);
+  const isBehindCalls = state.rounds > 0;
+  if (limit !== null && isBehindCalls && state.end === null) tellLimit(loop, limit);
+  const why = state.end ?? (limit !== null && isBehindCalls ? `The limit of ${limit} is reached` : null);
+  const isLast = limit !== null || state.end !== null;
+  const offered = isLast ? [] : tools;
+  const schemas = toolTokens(offered);
+  const behind = [...state.messages.slice(start.length), ...(why === null ? [] : [answerNow(why)])];
+  turn.progress.askedAt = performance.now();
+  const asked = await askModel(turn, {
+    choices,
+    mustSee: task.mustSee ?? false,
+    assemble: (budget) => fitLoop({ start, again: task.prompt, behind }, budget, schemas),
+    toolTokens: schemas,
+    tools: isLast ? undefined : offered.map(offeredTool),
+    strategy: behind.length > 0 ? "prune" : "truncate",
+    modelOptions: task.modelOptions,
+    messageId: task.answerId,
+    onToken: task.onToken,
+  });
+  noteAnswer(turn.progress, asked);
+  return { answer: asked.answer, rounds: state.rounds + 1, isLast, mayStep: false };
+}
+
+/** Stores the calls of an answer and runs them. With a question the turn has to wait, and some have no result yet. Throws AppError. */
+async function tools({ answer, toolCalls }: AgentLoopState, runtime: AgentLoopRuntime): AgentLoopUpdate {
+  const { turn, agent, calls, showPictures } = loopOf(runtime);
+  const { progress } = turn;
+  const thought = modelStep(turn, agent, answer, answer.text);
+  const asked = answer.toolCalls.map((call, index) => ({ ...call, seq: thought.seq + index + 1 }));
+  progress.steps += asked.length + 1; // before it is stored: a subagent beside this one takes the numbers behind
+  progress.called.push(...asked.map(({ name }) => name));
+  const { results, pictures, question, end } = await calls.ofAnswer(asked, thought, agent.limits.max_tool_calls - toolCalls);
+  const shown = asked.map((call) => ({ ...call, arguments: shownArguments(call) }));
+  const said = assistantMessage({ text: answer.text, calls: shown, echo: answer.echo ?? null });
+  return { messages: [said, ...results, ...showPictures(pictures)], question, end, toolCalls: toolCalls + asked.length };
 }
 
 const hasCalls = ({ question, answer, isLast }: AgentLoopState): "tools" | typeof END =>
@@ -92,4 +186,16 @@ export const agentLoop = new StateGraph(AgentLoopState, AgentLoopContext)
   .compile({ name: "agent", checkpointer: false }); // steps are stored before they run
 
 /** Supersteps of LangGraph that a run with these limits takes at most. */
-export const recursionLimit = ({ max_steps }: AgentLimits): number => 2 * max_steps + 2;
+const recursionLimit = ({ max_steps }: AgentLimits): number => 2 * max_steps + 2;
+
+/** Runs the loop of an agent behind a prompt, to its answer or to a question. The answer may have an error. Throws AppError, or the signal's reason. */
+export async function runAgent(running: RunningAgent, task: AgentTask): Promise<{ answer: ModelAnswer; question: Question | null }> {
+  const { turn, agent } = running;
+  const choices = turn.choicesOf(agent);
+  const { name } = firstChoice(choices);
+  const start = await task.prompt(turn.limits.of(name));
+  const loop: Loop = { ...running, task, choices, start, showPictures: makeShowPictures({ sight: turn.sight, model: name }) };
+  const options = { context: { loop }, recursionLimit: recursionLimit(agent.limits), callbacks: [] };
+  const { answer, question } = await agentLoop.invoke({ messages: start, ...task.soFar }, options);
+  return { answer, question };
+}

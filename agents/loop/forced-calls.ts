@@ -3,15 +3,11 @@ import type { AgentTool } from "../tool.ts";
 import { formedAnswer } from "../../models/formed-answer.ts";
 import { type AnswerRequest, type ModelAnswer, streamAnswer } from "../../models/stream-answer.ts";
 import type { AskedCall } from "../../models/wire/collect-calls.ts";
-import type { Agent } from "../../turn/agent.ts";
 import type { CallerTool } from "../../turn/caller-tools.ts";
 import { emit } from "../../turn/context.ts";
-import type { ModelOptions } from "../../turn/model-options.ts";
-import { boundedOptions } from "../../prompt/ask-within-limit.ts";
-import type { AgentTask } from "./agent-run.ts";
-import { addUsage, type AgentTurn } from "../agent-turn.ts";
-import { askWithinLimit } from "../../prompt/ask-within-limit.ts";
-import { askInTurn } from "../../models/model-choice.ts";
+import type { AgentTask, RunningAgent } from "./agent-loop.ts";
+import { noteAnswer } from "../agent-turn.ts";
+import { askModel } from "../../prompt/ask-model.ts";
 import { tokensOfMessages, toolTokens } from "./fit-loop.ts";
 import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
 
@@ -65,46 +61,27 @@ export function callsAsText(calls: readonly AskedCall[]): string {
 
 /** Ends a turn with calls: they are told, and stored as its answer. */
 export async function callAsForced(
-  turn: AgentTurn,
-  agent: Agent,
-  { prompt, mustSee = false, tools }: Pick<AgentTask, "prompt" | "mustSee"> & { tools: readonly AgentTool[] },
-  { answerId, modelOptions }: { answerId: string; modelOptions: ModelOptions | undefined },
+  { turn, agent, tools }: RunningAgent,
+  { prompt, mustSee = false, answerId, modelOptions }: AgentTask,
 ): Promise<ModelAnswer> {
-  const { limits, sight, runtime, signal, progress, timeouts, observer } = turn;
-  const shared = {
-    ...{ timeouts, signal, callbacks: runtime.callbacks, messageId: answerId },
-    watched: { observer, purpose: "chat" as const },
+  const { runtime, progress } = turn;
+  const schemas = toolTokens(tools);
+  const asked = await askModel(turn, {
+    choices: turn.choicesOf(agent),
+    mustSee,
+    async assemble(budget) {
+      const messages = await prompt(budget);
+      return { messages, tokens: tokensOfMessages(messages) + schemas, isWhole: true };
+    },
+    toolTokens: schemas,
+    strategy: "truncate",
+    modelOptions,
+    messageId: answerId,
     onToken: () => undefined,
-    onThought: (content: string) => emit(runtime, { status: "thought", content }),
-  };
-  const asked = await askInTurn(
-    turn.choicesOf(agent),
-    ({ name, model }, { isLast }) =>
-      askWithinLimit({
-        ...{ limits, sight, mustSee, model: name, runtime, strategy: "truncate" as const },
-        toolTokens: toolTokens(tools),
-        async assemble(budget) {
-          const messages = await prompt(budget);
-          return { messages, tokens: tokensOfMessages(messages) + toolTokens(tools), isWhole: true };
-        },
-        ask: ({ messages }, maxTokens) =>
-          askForCalls(
-            {
-              ...shared,
-              modelOptions: boundedOptions(modelOptions, maxTokens),
-              model,
-              patience: isLast ? "long" : "short",
-              prompt: messages,
-            },
-            tools,
-          ),
-      }),
-    runtime.context?.onError,
-  );
-  progress.models.delete(asked.answeredBy);
-  progress.models.add(asked.answeredBy);
+    send: (request) => askForCalls(request, tools),
+  });
+  noteAnswer(progress, asked);
   const { answer } = asked;
-  addUsage(progress, answer, { promptTokens: asked.prompt.tokens, limit: asked.limit });
   if (answer.error || answer.toolCalls.length === 0) return answer;
   for (const call of answer.toolCalls) {
     const content = { call_id: call.id, agent: agent.name, name: call.name, arguments: shownArguments(call) };

@@ -1,6 +1,6 @@
 import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
-import { type AgentTurn } from "../agent-turn.ts";
+import type { AgentTurn } from "../agent-turn.ts";
 import { permissionFor } from "../permission.ts";
 import { answerByRule, askAboutCalls, type WaitingCall } from "../questions/ask.ts";
 import { answerForms, callAgain } from "../questions/elicitation.ts";
@@ -46,8 +46,10 @@ interface RanCall {
   again: ReturnType<typeof callAgain> | null;
 }
 
+export type RunCalls = ReturnType<typeof makeRunCalls>;
+
 /** Runs the calls of an agent, or asks whether they may run. */
-export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly AgentTool[], elapsedMs: () => number) {
+export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly AgentTool[], elapsedMs: () => number) {
   const { held, runtime, signal, steps, progress } = turn;
   const { limits } = agent;
   const sideBySide = bulkhead(limits.parallel_tools, Infinity);
@@ -110,11 +112,14 @@ export function makeAgentCalls(turn: AgentTurn, agent: Agent, tools: readonly Ag
     { known, passed, end = null }: AnswerSays,
     thought: NewStep | null = null,
   ): Promise<CalledTools> {
-    const counts = calls.map((call) => guard.noteCall({ key: callKey(call.name, shownArguments(call)), at: Date.now() }));
     const judged = await Promise.all(
       calls.map(async (call, index) => {
-        const mayHaveRun = unsure.has(callKey(call.name, shownArguments(call)));
-        const about = { count: counts[index] ?? null, mayHaveRun, passed: index === 0 ? passed : undefined };
+        const key = callKey(call.name, shownArguments(call));
+        const about = {
+          count: guard.noteCall({ key, at: Date.now() }),
+          mayHaveRun: unsure.has(key),
+          passed: index === 0 ? passed : undefined,
+        };
         return { call, verdict: known.get(call.seq) ?? (await judge(call, about)) };
       }),
     );
