@@ -50,7 +50,8 @@ export { openEmbeddedPostgres } from "../stores/postgres/database/open-embedded-
 export { openPostgres } from "../stores/postgres/database/open-postgres.ts";
 export type { ConversationGraph } from "./build-graph.ts";
 export { type AgentParts, createConversationGraph, type ConversationGraphParts } from "./create-conversation-graph.ts";
-export { startTurn, type RunningTurn, type TurnInput, type TurnOptions } from "./start-turn.ts";
+export { startTurn, type RunningTurn, type TurnOptions } from "./start-turn.ts";
+export type { TurnInput } from "../turn/turn-input.ts";
 export type { GraphStreamMode, GraphWatch } from "./stream-graph.ts";
 export { type Picture, type PictureProblem, readPicture } from "../turn/picture.ts";
 export { makeSight, type Sight, type SightParts } from "../models/facts/sight.ts";

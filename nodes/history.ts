@@ -41,42 +41,25 @@ export function makeHistory(parts: HistoryParts): Node {
   const line = makeKeyedQueue();
 
   return async function history(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
-    const { tenantId, userId, sessionId, message, pictures, continues, callResults, editOf, regenerate, behind, again, remember, chosen } =
-      state;
+    const { tenantId, userId, message, pictures, callResults } = state;
     const { context } = runtime;
     const turnId = context?.turnId ?? uuidv7();
-    const owner = { tenantId, userId };
     const looking = loader.lookForEpisodes(state, context?.signal);
     looking.catch(() => undefined); // awaited below, when the turn has begun
-    const toBegin = {
-      ...owner,
-      sessionId,
-      turnId,
-      leaseMs,
-      message,
-      pictures,
-      tokenCount: estimateTokens(wordsWithPictures(message, pictures.length)),
-      key: context?.key,
-      continues: continues ?? undefined,
-      editOf: editOf ?? undefined,
-      regenerate: regenerate ?? undefined,
-      behind: behind ?? undefined,
-      again: again ?? undefined,
-      remember,
-      chosen,
-    };
-    if (!state.store && isTakingBack(toBegin)) throw AppError.invalid([{ field: "store", problem: "a turn on a new branch is stored" }]);
+    const tokenCount = estimateTokens(wordsWithPictures(message, pictures.length));
+    const toBegin = { ...state, turnId, leaseMs, tokenCount, key: context?.key };
+    if (!state.store && isTakingBack(state)) throw AppError.invalid([{ field: "store", problem: "a turn on a new branch is stored" }]);
     const options = { onBusy: context?.onBusy ?? "refuse", signal: context?.signal, window: { atLeast: historyWindow, useSummary } };
     // A turn that goes on has stored its message, and holds its conversation already.
     const begun = context?.resumed ?? (await beginTurn({ turns, records, questions, line }, toBegin, options));
     const { conversationId, messageId, newest, continued, question, lastPrompt }: BegunTurn = begun;
-    const conversation = { ...owner, conversationId };
+    const conversation = { tenantId, userId, conversationId };
     const held = { ...conversation, turnId };
     let isRetry = false;
     const loadOnce = (): Promise<LoadedHistory> => {
       const look = isRetry ? loader.lookForEpisodes(state, context?.signal) : looking;
       isRetry = true;
-      const isStored = context?.resumed !== undefined || continued !== undefined || Boolean(toBegin.regenerate ?? toBegin.again);
+      const isStored = context?.resumed !== undefined || continued !== undefined || Boolean(state.regenerate ?? state.again);
       return loader.load({ ...conversation, exceptMessageId: messageId, model: state.requestedModel, isStored }, look, newest ?? undefined);
     };
     try {

@@ -36,7 +36,7 @@ async function undo(turns: TurnStore, turn: BeginTurn, begun: BegunTurn | null, 
   if (!begun) return;
   const { tenantId, userId, turnId } = turn;
   const held = { tenantId, userId, turnId, conversationId: begun.conversationId };
-  if (!turn.key && turn.continues === undefined && !isTakingBack(turn)) return retryWhileUnreachable(() => turns.takeBack(held));
+  if (!turn.key && typeof turn.continues !== "string" && !isTakingBack(turn)) return retryWhileUnreachable(() => turns.takeBack(held));
   const outcome = failedTurnOutcome(refusal.toContent(), undefined);
   await retryWhileUnreachable(() => turns.finish(held, null, [], outcome));
 }

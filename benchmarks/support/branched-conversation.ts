@@ -31,7 +31,7 @@ async function addBranches(database: Database, owned: OwnedConversation, questio
   const [turns, branches] = [makeTurnStore(database), makeBranchStore(database)];
   for (let branch = 1; branch < BRANCHES; branch++) {
     const turnId = uuidv7();
-    const editOf = questions[(branch * 7_919) % questions.length];
+    const editOf = questions[(branch * 7_919) % questions.length] ?? null;
     const turn = { ...owned, sessionId: "bench", turnId, leaseMs: 60_000, message: `Other words, ${branch}`, tokenCount: 5, editOf };
     const begun = await turns.begin(turn);
     const answer = { messageId: uuidv7(), content: `Another answer, ${branch}`, completed: true, tokenCount: 5, metadata: {} };

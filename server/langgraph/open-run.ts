@@ -169,7 +169,7 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
       ...(isKept ? {} : { store: false }),
       ...(stopsBefore.length > 0 ? { stopsBefore } : {}),
     };
-    const source = await turns.open(request, response, chat, beside, frames.watch);
+    const source = await turns.open(request, response, chat, beside, { watch: frames.watch });
     return { runId: source.turnId, threadId: thread?.id ?? null, source, frames: foundFrames(source.turnId) };
   }
 

@@ -150,11 +150,8 @@ export function makeOpenTurn({ config, stores, turns }: { config: Config; stores
         remember: isKept,
         on_disconnect: isDetached ? "continue" : "cancel",
       };
-      return turns.open(request, response, parseChatRequest(body, maxMessageChars, pictures.length > 0 || ended !== null), {
-        ...beside,
-        notices: leftOutNotices(completion),
-        ...(from === null ? {} : { departure: from }),
-      });
+      const chat = parseChatRequest(body, maxMessageChars, pictures.length > 0 || ended !== null);
+      return turns.open(request, response, chat, { ...beside, ...from }, { notices: leftOutNotices(completion) });
     };
     const begin = async (): Promise<ResumedSource> => {
       if (ended) return { source: await open(ended.sessionId, "enqueue"), leg: 1 };

@@ -1,6 +1,6 @@
 import type { RequestListener } from "node:http";
 import type { ConversationGraph } from "../../graph/build-graph.ts";
-import type { TurnInput } from "../../graph/start-turn.ts";
+import type { TurnInput } from "../../turn/turn-input.ts";
 import type { TurnResult } from "../../turn/events.ts";
 
 /** The service in this process: the same graph, HTTP routes and jobs with every layer as `npm start` has them. */

@@ -6,6 +6,7 @@ import { OnBusy } from "../../turn/context.ts";
 import type { Picture } from "../../turn/picture.ts";
 import { ONCE } from "../../turn/outcome.ts";
 import { AgentType } from "../../turn/state.ts";
+import type { TurnInput } from "../../turn/turn-input.ts";
 import { MessageParts, readParts } from "./read-parts.ts";
 import { callerId, instructionsText, parseRequest, storableText, uuidField } from "../http/parse-request.ts";
 import type { Config } from "../settings/config.ts";
@@ -149,10 +150,32 @@ export function parseChatBody(
 }
 
 /** What the caller has named instead of leaving it to the service; null: nothing. */
-export function whatIsChosen({ agent, model, kb_prefix, agent_type, execution }: ChatRequest): Record<string, string> | null {
+function whatIsChosen({ agent, model, kb_prefix, agent_type, execution }: ChatRequest): Record<string, string> | null {
   const fields = Object.entries({ agent, model, kb_prefix, agent_type, execution: execution === "normal" ? null : execution });
   const named = fields.filter((field): field is [string, string] => typeof field[1] === "string");
   return named.length === 0 ? null : Object.fromEntries(named);
+}
+
+/** The turn that a request asks for, but for its tenant. The message of one with `regenerate` is to be read. */
+export function turnInputOf(request: ChatRequest): TurnInput {
+  const { edit_of: editOf, regenerate, instructions } = request;
+  return {
+    userId: request.user_id,
+    sessionId: request.session_id,
+    message: request.message,
+    ...(editOf === undefined ? {} : { editOf }),
+    ...(regenerate === undefined ? {} : { regenerate }),
+    ...(instructions === undefined ? {} : { instructions }),
+    remember: request.remember,
+    chosen: whatIsChosen(request),
+    debug: request.debug,
+    interactive: request.interactive,
+    execution: request.execution,
+    agentType: request.agent_type,
+    requestedKbPrefix: request.kb_prefix,
+    requestedAgent: request.agent,
+    requestedModel: request.model,
+  };
 }
 
 /** For the key of a request: without what a retry has another value of, or another version does not know. */

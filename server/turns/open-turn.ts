@@ -4,15 +4,11 @@ import { makeAnswerQuestion } from "../../agents/questions/answer.ts";
 import { makeWaitingTurns } from "../../agents/questions/waiting-turns.ts";
 import type { AppError } from "../../errors/app-error.ts";
 import type { ConversationGraph } from "../../graph/build-graph.ts";
-import { type LastEvent, type RunningTurn, startTurn, type TurnInput, type TurnOptions } from "../../graph/start-turn.ts";
+import { type LastEvent, type RunningTurn, startTurn, type TurnOptions } from "../../graph/start-turn.ts";
 import type { GraphWatch } from "../../graph/stream-graph.ts";
 import type { Owner } from "../../turn/owner.ts";
 import { KeyTaken } from "../../turn/context.ts";
-import type { CallerTools, CallResults } from "../../turn/caller-tools.ts";
-import type { Notice } from "../../turn/events.ts";
-import type { ModelOptions } from "../../turn/model-options.ts";
-import type { Picture } from "../../turn/picture.ts";
-import type { Attachment, StepKind } from "../../turn/state.ts";
+import type { TurnInput } from "../../turn/turn-input.ts";
 import type { Usage } from "../../turn/usage.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { UsageMeter } from "../limits/usage-meter.ts";
@@ -24,36 +20,21 @@ import { causeFacts, type CauseFacts } from "../../observe/logger.ts";
 import type { Observing } from "../observe/open-observing.ts";
 import type { Stores } from "../parts/open-stores.ts";
 import { hashBody, hashIdempotencyKey, makeOpenIdempotent } from "./idempotent-turns.ts";
-import { type ChatRequest, whatIsAsked, whatIsChosen } from "./chat-request.ts";
+import { type ChatRequest, turnInputOf, whatIsAsked } from "./chat-request.ts";
 import { whichPictures } from "./read-parts.ts";
 import { makeRecentTurns } from "./recent-turns.ts";
 import { makeTurnRegistry } from "./turn-registry.ts";
 import { localSource, type TurnSource } from "./turn-source.ts";
 
-/** What a turn may have that is no field of a ChatRequest. */
-interface Beside {
-  pictures?: Picture[];
-  attachments?: Attachment[];
-  /** Longer than a field of a ChatRequest may be. */
-  instructions?: string;
-  callerTools?: CallerTools;
-  modelOptions?: ModelOptions;
-  /** See TurnInput. */
-  continues?: string;
-  callResults?: CallResults;
-  store?: boolean;
-  stopsBefore?: StepKind[];
-  asked?: Record<string, unknown>;
-  /** Where it leaves the path: see TurnInput. A retry finds the path as the first attempt has left it. */
-  departure?: { behind: string } | { editOf: string } | { again: string };
-  notices?: readonly Notice[];
-}
+/** What a turn may be given that is no field of a ChatRequest, or stands in place of one. */
+type Beside = Omit<TurnInput, "tenantId" | "userId" | "sessionId" | "message">;
 
-/** A retry may read along or not. */
-function whatIsBeside({ modelOptions, pictures, callResults, ...others }: Omit<Beside, "departure" | "notices">): object {
+/** For the key of a request. A retry may read along or not, and finds the path as the first attempt has left it. */
+function whatIsBeside({ modelOptions, pictures, callResults, ...others }: Beside): object {
   const results = callResults && { ...callResults, pictures: whichPictures(callResults.pictures) };
-  const beside = { ...others, ...(pictures ? { pictures: whichPictures(pictures) } : {}), ...(results ? { results } : {}) };
-  if (modelOptions === undefined) return beside;
+  const elsewhere = { editOf: undefined, behind: undefined, again: undefined };
+  const beside = { ...others, ...elsewhere, ...(pictures ? { pictures: whichPictures(pictures) } : {}), ...(results ? { results } : {}) };
+  if (!modelOptions) return beside;
   return { ...beside, modelOptions: { ...modelOptions, stream: undefined } };
 }
 
@@ -169,43 +150,31 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
     start,
     /**
      * Starts a turn, or finds that of the Idempotency-Key, for the client behind `response`. Throws AppError `shutting_down`,
-     * `invalid_request`, `not_found`, `idempotency_mismatch`, and what Admit throws. `watch` sees the run of a turn that is started.
+     * `invalid_request`, `not_found`, `idempotency_mismatch`, and what Admit throws. `beside` takes the place of what the body says.
      */
-    async open(request: Request, response: Response, body: ChatRequest, given: Beside = {}, watch?: GraphWatch): Promise<TurnSource> {
+    async open(
+      request: Request,
+      response: Response,
+      body: ChatRequest,
+      beside: Beside = {},
+      told: Pick<StartOptions, "notices" | "watch"> = {},
+    ): Promise<TurnSource> {
       const keyHash = hashIdempotencyKey(request);
-      const { departure, notices, ...beside } = given;
       const owner = { tenantId: callerOf(response).tenantId, userId: body.user_id };
-      const { session_id: sessionId, edit_of: editOf, regenerate } = body;
-      const input = {
-        ...owner,
-        sessionId,
-        message: regenerate === undefined ? body.message : await stores.branches.findAsked({ ...owner, sessionId, regenerate }),
-        ...(editOf === undefined ? {} : { editOf }),
-        ...(regenerate === undefined ? {} : { regenerate }),
-        ...(body.instructions === undefined ? {} : { instructions: body.instructions }),
-        ...beside,
-        ...departure,
-        remember: body.remember,
-        chosen: whatIsChosen(body),
-        debug: body.debug,
-        interactive: body.interactive,
-        execution: body.execution,
-        agentType: body.agent_type,
-        requestedKbPrefix: body.kb_prefix,
-        requestedAgent: body.agent,
-        requestedModel: body.model,
-      };
+      const { session_id: sessionId, regenerate } = body;
+      const asked = regenerate === undefined ? {} : { message: await stores.branches.findAsked({ ...owner, sessionId, regenerate }) };
+      const input = { ...turnInputOf(body), ...owner, ...asked, ...beside };
       const { on_busy: onBusy } = body;
       const waits = onBusy === "enqueue" || onBusy === "interrupt";
       const source =
         keyHash === null
-          ? localSource(await start(input, { onBusy, notices, watch }), waits)
+          ? localSource(await start(input, { onBusy, ...told }), waits)
           : await openIdempotent({
               owner,
               keyHash,
               bodyHash: hashBody({ ...whatIsAsked(body), ...whatIsBeside(beside) }),
               waits,
-              start: (key) => start(input, { onBusy, key, notices, watch }),
+              start: (key) => start(input, { onBusy, key, ...told }),
             });
       registry.attach(source.turnId, response, { cancels: body.on_disconnect === "cancel" });
       return source;

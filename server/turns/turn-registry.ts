@@ -1,8 +1,9 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../../errors/app-error.ts";
-import type { LastEvent, RunningTurn, TurnInput } from "../../graph/start-turn.ts";
+import type { LastEvent, RunningTurn } from "../../graph/start-turn.ts";
 import type { Owner, OwnerScope } from "../../turn/owner.ts";
+import type { TurnInput } from "../../turn/turn-input.ts";
 import { canActFor } from "../auth/caller.ts";
 
 /** For cancelled turns, in milliseconds. */

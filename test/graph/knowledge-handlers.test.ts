@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
-import { startTurn, type LastEvent, type TurnInput } from "../../graph/start-turn.ts";
+import { startTurn, type LastEvent } from "../../graph/start-turn.ts";
+import type { TurnInput } from "../../turn/turn-input.ts";
 import type { FindPassages, FoundPassages } from "../../memory/documents/find-passages.ts";
 import { makeKnowledgeHandlers, type KnowledgeHandler } from "../../nodes/generate-kb.ts";
 import { makeFixedKnowledgeCatalog } from "../../stores/knowledge-catalog.ts";

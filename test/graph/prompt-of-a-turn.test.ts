@@ -1,6 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { ConversationGraphParts } from "../../graph/create-conversation-graph.ts";
-import { startTurn, type TurnInput } from "../../graph/start-turn.ts";
+import { startTurn } from "../../graph/start-turn.ts";
+import type { TurnInput } from "../../turn/turn-input.ts";
 import type { Owner, OwnedConversation } from "../../turn/owner.ts";
 import { makeCoreMemoryStore } from "../../stores/postgres/memory/core-memory-store.ts";
 import { makeSummaryStore } from "../../stores/postgres/memory/summary-store.ts";

@@ -65,8 +65,8 @@ export async function beginTurn(
   turn: BeginTurn,
   window: Pick<WindowRequest, "atLeast" | "useSummary"> | undefined,
 ): Promise<BegunTurn | null> {
-  const { tenantId, userId, sessionId, turnId, leaseMs, message, pictures = [], tokenCount, key, continues } = turn;
-  if (key?.earlier && continues === undefined) return retryTurn(database, turn, { ...key, earlier: key.earlier });
+  const { tenantId, userId, sessionId, turnId, leaseMs, message, pictures = [], tokenCount, key, continues = null } = turn;
+  if (key?.earlier && continues === null) return retryTurn(database, turn, { ...key, earlier: key.earlier });
   const messageId = uuidv7();
   const stored = [uuidv7(), tenantId, userId, sessionId, turnId, leaseMs, messageId, message, tokenCount];
   const newest = [window?.useSummary ?? null, window ? firstPage(window) + 1 : 0, ownerKey(tenantId, userId)];
@@ -79,7 +79,7 @@ export async function beginTurn(
     questionMetadata(turn),
   ];
   try {
-    if (continues !== undefined) {
+    if (continues !== null) {
       const begun = await database.transaction((transaction) => continueAnswer(transaction, { ...turn, continues }));
       if (begun) return begun;
     } else if (isTakingBack(turn)) {

@@ -11,14 +11,12 @@ import { moveToBranchSql, rootOf } from "./move-to-branch.ts";
 import { storePictures } from "../conversations/picture-store.ts";
 import { type BeginTurn, type BegunTurn, type TakenBack, takeOver, questionMetadata } from "./recover-turn.ts";
 
-type MaybeTakenBack = { [Way in keyof TakenBack]?: string | null | undefined };
-
 /** The ways to take something back, as errors name them. */
 const WAYS = { editOf: "edit_of", regenerate: "regenerate", behind: "behind", again: "again" } as const;
 
-const wayOf = (turn: MaybeTakenBack) => (["editOf", "regenerate", "behind", "again"] as const).find((way) => typeof turn[way] === "string");
+const wayOf = (turn: TakenBack) => (["editOf", "regenerate", "behind", "again"] as const).find((way) => typeof turn[way] === "string");
 
-export const isTakingBack = (turn: MaybeTakenBack): boolean => wayOf(turn) !== undefined;
+export const isTakingBack = (turn: TakenBack): boolean => wayOf(turn) !== undefined;
 
 function takenBack(turn: TakenBack): { field: (typeof WAYS)[keyof TakenBack]; id: string } {
   const way = wayOf(turn);

@@ -1,42 +1,27 @@
 import { AppError } from "../../../errors/app-error.ts";
 import { KeyTaken, type TurnKey } from "../../../turn/context.ts";
 import { NOT_REMEMBERED, ONCE } from "../../../turn/outcome.ts";
-import type { Picture } from "../../../turn/picture.ts";
 import type { Citation } from "../../../turn/state.ts";
 import type { Owner } from "../../../turn/owner.ts";
+import type { TurnInput } from "../../../turn/turn-input.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { MIN_UUID } from "../database/sql-parts.ts";
 import { onPathSql, sourcesSql } from "../paths/branch-path.ts";
 import { lockOwnerShared } from "../paths/locks.ts";
 import type { NewestMessages } from "./window-store.ts";
 
-/**
- * Where a turn leaves the path: before a question that is asked in other words, to give an answer again, behind a message, or to answer a
- * question again. One of them, by the id of a message.
- */
-export interface TakenBack {
-  editOf?: string | undefined;
-  regenerate?: string | undefined;
-  behind?: string | undefined;
-  again?: string | undefined;
-}
+/** Where a turn leaves the path. One of them is an id, if any is. */
+export type TakenBack = Pick<TurnInput, "editOf" | "regenerate" | "behind" | "again">;
 
-export interface BeginTurn extends Owner, TakenBack {
-  sessionId: string;
+/** What a turn was given, as far as its begin stores or reads it. */
+export interface BeginTurn
+  extends Owner, TakenBack, Pick<TurnInput, "sessionId" | "message" | "pictures" | "remember" | "chosen" | "continues"> {
   turnId: string;
   /** Milliseconds that the turn holds the conversation. */
   leaseMs: number;
-  message: string;
-  /** Default: none. */
-  pictures?: readonly Picture[];
+  /** Of the message with its pictures. */
   tokenCount: number;
-  /** False: no memory uses the message. Default true. */
-  remember?: boolean;
-  /** What the caller named of agent, model and the like. Default: nothing. */
-  chosen?: Record<string, string> | null;
   key?: TurnKey | undefined;
-  /** The last answer, as the client knows it: the turn goes on with it, and stores no message. */
-  continues?: string | undefined;
 }
 
 /** The metadata of a new question, but for its turn's id. */

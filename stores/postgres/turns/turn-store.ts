@@ -171,7 +171,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     begin: (turn, window) => beginTurn(database, queue, turn, window),
     async findBegun(turn) {
       const begun = await findBegunTurn(database, turn);
-      if (!begun || turn.continues === undefined) return begun;
+      if (!begun || typeof turn.continues !== "string") return begun;
       return { ...begun, continued: await findContinued(database, turn, begun.conversationId, turn.continues) };
     },
     takeBack: (held) => takeBackTurn(database, held),

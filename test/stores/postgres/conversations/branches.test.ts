@@ -32,7 +32,7 @@ describeStores("branches", (stores) => {
     const first = await complete({ ...session });
     const owned = { tenantId: first.tenantId, userId: first.userId, conversationId: first.conversationId };
     const ids = [first.messageId];
-    for (let version = 1; version < 10; version++) ids.push((await complete({ ...session, editOf: ids.at(-1) })).messageId);
+    for (let version = 1; version < 10; version++) ids.push((await complete({ ...session, editOf: ids.at(-1) ?? null })).messageId);
     const { items } = await messages.list(owned, ALL);
     expect(items[0]?.versions).toEqual({ index: 9, count: 10, messageIds: ids });
     expect(items).toHaveLength(2);
