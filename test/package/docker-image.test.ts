@@ -53,7 +53,7 @@ describe("the image", () => {
     expect(readdirSync(image.place("/data"))).toEqual([]);
     const files = globSync("**/*.*", { cwd: image.place("/app") });
     expect(files).toEqual(
-      expect.arrayContaining(["dist/main.js.map", "dist/THIRD-PARTY-LICENSES.txt", "stores/postgres/migrations/0001_conversations.sql"]),
+      expect.arrayContaining(["dist/main.js.map", "dist/THIRD-PARTY-LICENSES.txt", "stores/postgres/migrations/0001_schema.sql"]),
     );
     expect(files.filter((file) => /\.(test|env|log)\b|(?<!\.d)\.ts$/.test(file))).toEqual([]);
     expect(readdirSync(image.place("/app/node_modules"))).toEqual(["@electric-sql"]);

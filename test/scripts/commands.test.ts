@@ -176,7 +176,7 @@ test("npm run audit and npm run export --user ask the service that has the embed
 
 test("npm run migrate applies every migration to an embedded database that is new", async () => {
   const { stdout } = await runScript("migrate", [], { DATA_DIR: "memory://" });
-  expect(stdout).toMatch(/^embedded PGlite in memory: applied 0001_conversations\.sql/);
+  expect(stdout).toMatch(/^embedded PGlite in memory: applied 0001_schema\.sql/);
 });
 
 test("npm run migrate ends with status 1 and one clear line when the database cannot be reached", async () => {

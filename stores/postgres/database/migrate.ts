@@ -19,11 +19,17 @@ const PAUSE_MS = 500;
 
 /** The newest migration of the version before, which may serve beside this one. */
 const COMPATIBLE_FROM = /^-- Compatible from (\d{4})\.$/m;
+/** The migrations that a file replaces, and the version of the service that still has them. */
+const STANDS_FOR = /^-- Stands for \d{4} to (\d{4}) of version (\S+)\.$/m;
 
 interface Migration {
   version: number;
+  /** The newest migration that it stands for; its own number when it replaces none. */
+  last: number;
+  /** The version of the service that has the migrations it replaces. */
+  replacedIn: string | undefined;
   name: string;
-  file: URL;
+  sql: string;
 }
 
 interface AppliedMigration {
@@ -35,11 +41,17 @@ interface AppliedMigration {
 
 async function listMigrations(folder: URL): Promise<Migration[]> {
   const files = (await readdir(folder)).filter((file) => file.endsWith(".sql")).sort();
-  return files.map((name) => ({ version: Number.parseInt(name, 10), name, file: new URL(name, folder) }));
+  return Promise.all(
+    files.map(async (name) => {
+      const sql = await readFile(new URL(name, folder), "utf8");
+      const [, last = name, replacedIn] = STANDS_FOR.exec(sql) ?? [];
+      return { version: Number.parseInt(name, 10), last: Number.parseInt(last, 10), replacedIn, name, sql };
+    }),
+  );
 }
 
 export async function newestMigration(): Promise<number> {
-  return (await listMigrations(MIGRATIONS)).at(-1)?.version ?? 0;
+  return (await listMigrations(MIGRATIONS)).at(-1)?.last ?? 0;
 }
 
 const CREATE_TABLE = `
@@ -67,17 +79,33 @@ function assertCompatible(applied: readonly AppliedMigration[], newest: number):
   );
 }
 
-async function applyMigration(database: Database, migration: Migration): Promise<boolean> {
-  const sql = await readFile(migration.file, "utf8");
+/** A row for each number that the migration stands for: the version before finds its own ones applied. */
+const CLAIM = `
+insert into schema_migrations (version, name, compatible_from) select number, $3, $4::integer from generate_series($1::integer, $2::integer) number
+on conflict do nothing returning version`;
+
+/** Throws AppError `invalid_configuration` when the database has only some of the migrations that this one replaces. */
+function assertWhole({ version, last, replacedIn, name }: Migration, claimed: number): void {
+  const there = last - version + 1 - claimed;
+  if (there === 0) return;
+  const [stand, wanted] = [version + there - 1, last].map((number) => String(number).padStart(4, "0"));
+  throw new AppError(
+    "invalid_configuration",
+    `The database is at migration ${stand}, and ${name} goes on from ${wanted} or from an empty database. ` +
+      `Start version ${replacedIn} of the service on it once, which brings it to ${wanted}, and then this version.`,
+  );
+}
+
+function applyMigration(database: Database, migration: Migration): Promise<boolean> {
+  const { version, last, name, sql } = migration;
   return database.transaction(async (transaction) => {
     await transaction.query({ text: "select pg_advisory_xact_lock($1)", values: [LOCK_KEY] });
     await transaction.query({ text: CREATE_TABLE });
     const [, compatibleFrom] = COMPATIBLE_FROM.exec(sql) ?? [];
-    const claimed = await transaction.query({
-      text: "insert into schema_migrations (version, name, compatible_from) values ($1, $2, $3) on conflict do nothing returning version",
-      values: [migration.version, migration.name, compatibleFrom === undefined ? null : Number(compatibleFrom)],
-    });
+    const values = [version, last, name, compatibleFrom === undefined ? null : Number(compatibleFrom)];
+    const claimed = await transaction.query({ text: CLAIM, values });
     if (claimed.length === 0) return false;
+    assertWhole(migration, claimed.length);
     await transaction.query({ text: `set local statement_timeout = ${LONG_STATEMENT_MS}; set local lock_timeout = ${LOCK_WAIT_MS}` });
     await transaction.query({ text: sql }); // without values: the simple protocol takes several statements
     return true;
@@ -99,7 +127,7 @@ async function applyInTurn(database: Database, migration: Migration): Promise<bo
 /**
  * Brings the schema up to date, the job queue included, and returns the names of the migrations it applied. Safe in several processes at
  * once. Unknown migrations of the next version are left alone. Throws AppError `storage_unavailable` when Postgres cannot be reached or a
- * table stays locked, `invalid_configuration` when the schema is more than one version newer.
+ * table stays locked, `invalid_configuration` when the schema is more than one version newer, or older than the first migration can take up.
  */
 export function migrate(database: Database): Promise<string[]> {
   return migrateFrom(database, MIGRATIONS);
@@ -108,11 +136,11 @@ export function migrate(database: Database): Promise<string[]> {
 export async function migrateFrom(database: Database, folder: URL): Promise<string[]> {
   const patient = withStatementTimeout(database);
   const [migrations, applied] = await Promise.all([listMigrations(folder), listApplied(patient)]);
-  assertCompatible(applied, migrations.at(-1)?.version ?? 0);
+  assertCompatible(applied, migrations.at(-1)?.last ?? 0);
   const isApplied = new Set(applied.map(({ version }) => version));
   const names: string[] = [];
   for (const migration of migrations) {
-    if (!isApplied.has(migration.version) && (await applyInTurn(patient, migration))) names.push(migration.name);
+    if (!isApplied.has(migration.last) && (await applyInTurn(patient, migration))) names.push(migration.name);
   }
   await installJobQueue(patient);
   return names;

@@ -1,6 +1,6 @@
-import { readdir } from "node:fs/promises";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, beforeEach, expect, jest, test } from "@jest/globals";
+import { newestMigration } from "../../../stores/postgres/database/migrate.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
 import { startEmbeddingServer } from "../../servers/embedding-server.ts";
 import { startMilvusServer, whyNoMilvus, type MilvusServer } from "../../servers/milvus-server.ts";
@@ -17,9 +17,11 @@ import { talk, type Exchange } from "./chaos-users.ts";
 import { lookAround } from "./look-around.ts";
 import { checkOutVersion, findPreviousVersion, makeNextVersion, type VersionTree } from "./version-tree.ts";
 
-const MIGRATIONS = new URL("../../../stores/postgres/migrations/", import.meta.url);
-const NEXT = "9999_of_the_next_version.sql";
-const SQL = `-- Compatible from ${(await readdir(MIGRATIONS)).sort().at(-1)?.slice(0, 4)}.
+const NEWEST = await newestMigration();
+/** The migrations of a database that this version or an earlier one has made. */
+const KNOWN = Array.from({ length: NEWEST }, (_, index) => index + 1);
+const NEXT = 9999;
+const SQL = `-- Compatible from ${String(NEWEST).padStart(4, "0")}.
 create table notes (id uuid primary key, conversation_id uuid not null references conversations on delete cascade, text text not null);
 create index notes_by_conversation on notes (conversation_id);
 alter table messages add column author text;
@@ -80,8 +82,10 @@ async function rollOut(databaseUrl: string, { old, next }: Versions, environment
   const first = await startServiceProcess(settings, old);
   const database = await openPostgres(databaseUrl);
   opened.defer(() => database.close());
-  const migrations = async (): Promise<string[]> =>
-    (await database.query<{ name: string }>({ text: "select name from schema_migrations order by version" })).map(({ name }) => name);
+  const migrations = async (): Promise<number[]> =>
+    (await database.query<{ version: number }>({ text: "select version from schema_migrations order by version" })).map(
+      ({ version }) => version,
+    );
   const wrongs: string[] = [];
 
   let serving: readonly ServiceProcess[] = [first];
@@ -153,10 +157,10 @@ const environment = (): Record<string, string> =>
 const layers = noMilvus ? `without episodes: ${noMilvus}, ` : "";
 
 test(`the next version is rolled out under load: it migrates while this one serves, this one starts on its schema, nothing is lost or doubled (${layers}ROLL_OUT_SEED=${seed})`, async () => {
-  tree = await makeNextVersion({ name: NEXT, sql: SQL });
+  tree = await makeNextVersion({ name: `${NEXT}_of_the_next_version.sql`, sql: SQL });
   const figures = await rollOut(place.url, { old: undefined, next: tree.main }, environment(), seed);
-  expect(figures.migrationsBefore).toEqual((await readdir(MIGRATIONS)).sort());
-  expect(figures.migrationsAfter).toEqual([...figures.migrationsBefore, NEXT]);
+  expect(figures.migrationsBefore).toEqual(KNOWN);
+  expect(figures.migrationsAfter).toEqual([...KNOWN, NEXT]);
   expectGood(figures);
 });
 
@@ -166,7 +170,7 @@ const title = `this version is rolled out over the one before it in the same way
   async () => {
     tree = await checkOutVersion(previous as string);
     const figures = await rollOut(place.url, { old: tree.main, next: undefined }, environment(), seed);
-    expect(figures.migrationsAfter).toEqual((await readdir(MIGRATIONS)).sort());
+    expect(figures.migrationsAfter).toEqual(KNOWN);
     expectGood(figures);
   },
 );

@@ -11,6 +11,8 @@ const ROOT = fileURLToPath(new URL("../../../", import.meta.url));
 /** What a service is made of; its page is not needed to serve. */
 const SOURCES = [...new Set(FLOORS.flat().map((room) => room.split("/")[0] ?? "")), "package.json"].filter((name) => name !== "web");
 
+const MIGRATIONS = "stores/postgres/migrations";
+
 export interface VersionTree {
   /** For `startServiceProcess`. */
   main: string;
@@ -27,7 +29,7 @@ async function makeTree(fill: (folder: string) => Promise<void>): Promise<Versio
 export function makeNextVersion(migration: { name: string; sql: string }): Promise<VersionTree> {
   return makeTree(async (folder) => {
     for (const name of SOURCES) await cp(path.join(ROOT, name), path.join(folder, name), { recursive: true });
-    await writeFile(path.join(folder, "stores/postgres/migrations", migration.name), migration.sql);
+    await writeFile(path.join(folder, MIGRATIONS, migration.name), migration.sql);
   });
 }
 
@@ -44,10 +46,32 @@ export async function findPreviousVersion(): Promise<string | undefined> {
   return released.split("\n")[0] || undefined;
 }
 
-/** The names of the migrations of an earlier commit or tag, in their order. */
-export async function migrationsOfVersion(commit: string): Promise<string[]> {
-  const listed = await git("ls-tree", "--name-only", `${commit}:stores/postgres/migrations`);
+async function migrationsOf(commit: string): Promise<string[]> {
+  const listed = await git("ls-tree", "--name-only", `${commit}:${MIGRATIONS}`);
   return listed.split("\n").sort();
+}
+
+const showMigration = (commit: string, name: string): Promise<string> => git("show", `${commit}:${MIGRATIONS}/${name}`);
+
+/** The newest migration that a file stands for, as four digits. */
+export const lastOf = (name: string, sql: string): string => /^-- Stands for \d{4} to (\d{4}) /.exec(sql)?.[1] ?? name.slice(0, 4);
+
+/** The newest migration of an earlier commit or tag, as four digits. */
+export async function newestMigrationOf(commit: string): Promise<string> {
+  const name = (await migrationsOf(commit)).at(-1) as string;
+  return lastOf(name, await showMigration(commit, name));
+}
+
+/**
+ * The migrations up to this one as they stood before a file replaced them, by their names. Undefined when git's history does not reach back
+ * to them.
+ */
+export async function replacedMigrations(last: string): Promise<Map<string, string> | undefined> {
+  const replacing = await git("log", "-1", "--diff-filter=D", "--format=%H", "--", `:(glob)${MIGRATIONS}/${last}_*.sql`).catch(() => "");
+  const before = await git("rev-parse", "--verify", `${replacing}^`).catch(() => "");
+  if (!before) return undefined;
+  const names = (await migrationsOf(before)).filter((name) => name.slice(0, 4) <= last);
+  return new Map(await Promise.all(names.map(async (name) => [name, await showMigration(before, name)] as const)));
 }
 
 export function checkOutVersion(commit: string): Promise<VersionTree> {

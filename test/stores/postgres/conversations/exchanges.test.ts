@@ -1,4 +1,3 @@
-import { readFile } from "node:fs/promises";
 import { expect, jest, test } from "@jest/globals";
 import { toExchanges } from "../../../../stores/postgres/conversations/exchanges.ts";
 import type { Imported } from "../../../../stores/postgres/conversations/import-store.ts";
@@ -13,7 +12,7 @@ const pair = (name: string, minute: number) => [
   said("assistant", `re ${name}`, `12:0${minute}:30`),
 ];
 
-describeStores("an imported exchange", ({ database, imports, episodes }) => {
+describeStores("an imported exchange", ({ imports, episodes }) => {
   const owner = { tenantId: "tenant", userId: "ada" };
   const bring = (sessionId: string, messages: MessageToImport[]) => imports.import({ ...owner, sessionId, messages, jobKinds: [] });
   const readBacklog = (conversationId: string) => episodes.readBacklog({ ...owner, conversationId }, "i", 100);
@@ -58,14 +57,6 @@ describeStores("an imported exchange", ({ database, imports, episodes }) => {
   test("takes no message for a live one whose metadata name a turn", async () => {
     const exported = { role: "user" as const, content: "exported", createdAt: null, metadata: { turn_id: crypto.randomUUID() } };
     expect(await bringInParts("exported", [exported])).toEqual({ made: [1], exchanges: ["exported -"] });
-  });
-
-  test("pairs by the migration messages that were indexed before pairs were stored", async () => {
-    const { conversationId } = await bring("before", [said("assistant", "hello", "12:00:00"), ...pair("q", 1)]);
-    await database.query({ text: "update messages set partner_id = null, import_number = null, is_unread = null" });
-    const migration = await readFile(new URL("../../../../stores/postgres/migrations/0015_exchanges.sql", import.meta.url), "utf8");
-    await database.query({ text: migration.slice(migration.indexOf("with imported as")) });
-    expect(await exchangesOf(conversationId)).toEqual(["- hello", "q re q"]);
   });
 
   test("has the index go back to older ones, and go on to newer ones", async () => {

@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import type { Database, Deadlines } from "../../../../stores/postgres/database/database.ts";
-import { migrate, migrateFrom } from "../../../../stores/postgres/database/migrate.ts";
+import { migrate, migrateFrom, newestMigration } from "../../../../stores/postgres/database/migrate.ts";
 import { IN_MEMORY, openEmbeddedPostgres } from "../../../../stores/postgres/database/open-embedded-postgres.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
 import { makeJobOverview } from "../../../../stores/jobs/job-overview.ts";
@@ -14,7 +14,7 @@ import { makeTurnStore } from "../../../../stores/postgres/turns/turn-store.ts";
 import { createEmptyDatabase } from "../../../support/databases/databases.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
 import { beginFreely, sampleTurn } from "../../../support/samples/sample-turns.ts";
-import { findPreviousVersion, migrationsOfVersion } from "../../../hard/chaos/version-tree.ts";
+import { findPreviousVersion, lastOf, newestMigrationOf } from "../../../hard/chaos/version-tree.ts";
 
 /** The lock that migrations take. */
 const LOCK_KEY = "27988542917800563";
@@ -24,27 +24,29 @@ const WAITING = {
 };
 const FOLDER = new URL("../../../../stores/postgres/migrations/", import.meta.url);
 
+const SCHEMA = "0001_schema.sql";
 const migrationNames = async (): Promise<string[]> => (await readdir(FOLDER)).sort();
 
 async function appliedNames(database: Database): Promise<string[]> {
-  const rows = await database.query<{ name: string }>({ text: "select name from schema_migrations order by version" });
+  const rows = await database.query<{ name: string }>({ text: "select name from schema_migrations group by name order by min(version)" });
   return rows.map(({ name }) => name);
 }
 
-test("each migration has a number of its own, and file order is number order", async () => {
+test("each migration has the number behind the one before, and file order is number order", async () => {
   const names = await migrationNames();
-  const versions = names.map((name) => Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]));
-  expect(versions).toEqual(Array.from(versions, (_, index) => index + 1));
+  const first = Number(lastOf(SCHEMA, await readFile(new URL(SCHEMA, FOLDER), "utf8")));
+  const later = names.slice(1).map((name) => Number(/^(\d{4})_[a-z0-9_]+\.sql$/.exec(name)?.[1]));
+  expect([names[0], ...later]).toEqual([SCHEMA, ...Array.from(later, (_, index) => first + index + 1)]);
 });
 
 const previous = await findPreviousVersion();
 const namesPrevious = "each migration since the last release names the newest one of that release as the one to serve beside";
 (previous ? test : test.skip)(previous ? namesPrevious : `${namesPrevious} (skipped: git knows no earlier release)`, async () => {
-  const released = await migrationsOfVersion(previous as string);
+  const released = await newestMigrationOf(previous as string);
   for (const name of await migrationNames()) {
-    if (released.includes(name)) continue;
+    if (name.slice(0, 4) <= released) continue;
     const [line] = (await readFile(new URL(name, FOLDER), "utf8")).split("\n");
-    expect({ name, line }).toEqual({ name, line: `-- Compatible from ${released.at(-1)?.slice(0, 4)}.` });
+    expect({ name, line }).toEqual({ name, line: `-- Compatible from ${released}.` });
   }
 });
 
@@ -138,7 +140,7 @@ describe("migrate on an empty database", () => {
     releasers.push(() => rm(folder, { recursive: true, force: true }));
     await cp(FOLDER, folder, { recursive: true });
     const nextVersion = pathToFileURL(`${folder}/`);
-    const newest = Number.parseInt((await migrationNames()).at(-1) ?? "", 10);
+    const newest = await newestMigration();
     const next = `-- Compatible from ${String(newest).padStart(4, "0")}.\ncreate table next (what text);`;
     await writeFile(new URL("9001_next.sql", nextVersion), next);
     expect(await migrateFrom(database, nextVersion)).toContain("9001_next.sql");

@@ -10,30 +10,7 @@ const FOLDER = new URL("../../../../stores/postgres/migrations/", import.meta.ur
  * What migrations do that the version before might notice, with why it does not. An entry is made after reading what that version does with
  * the table; see docs/decisions/0021-a-migration-is-compatible-by-one-version.md.
  */
-const REVIEWED: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {
-  "0003_episodes.sql": [
-    [/^constraint conversation_summaries\.\S+ was CHECK .*>= 1.* is CHECK .*>= 0/, "looser: it takes all it took before"],
-    [/^index messages\.messages_by_external_id is new/, "over messages that nothing wrote before the first release"],
-  ],
-  "0009_left_indexes.sql": [
-    [/^constraint search_indexes\.search_indexes_state_check was CHECK .* is CHECK .*leaving/, "looser: it takes all it took before"],
-  ],
-  "0012_closed_turns.sql": [
-    [
-      /^column turns\.question_id was uuid not null, is uuid$/,
-      "the version before joins the conversation, which rows without a question have none of",
-    ],
-  ],
-  "0013_lines.sql": [
-    [/^trigger core_memory_versions\.core_memory_version_changed is new/, "deletes rows of a table that the version before does not read"],
-  ],
-  "0039_conversations_of_a_session.sql": [
-    [
-      /^index conversations\.conversations_of_session is new/,
-      "a row for each conversation: writers wait a fraction of a second for 100,000",
-    ],
-  ],
-};
+const REVIEWED: Readonly<Record<string, readonly (readonly [RegExp, string])[]>> = {};
 
 /** One thing that a table has. `definition` tells all of it that statements depend on. */
 interface SchemaFact {
