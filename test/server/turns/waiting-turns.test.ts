@@ -25,7 +25,7 @@ test("a stop waits for the look at waiting turns that is under way, whose turns 
     leaseMs: 1_000,
     async goOn(resumed) {
       wentOn.push(resumed);
-      return { ended: Promise.resolve() } as unknown as RunningTurn;
+      return { ended: Promise.resolve() };
     },
     onError: (error) => errors.push(error),
   });
