@@ -1,6 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
-import type { RunningTurn } from "../../../graph/start-turn.ts";
 import { makeWaitingTurns } from "../../../agents/questions/waiting-turns.ts";
 import type { ResumedTurn } from "../../../turn/resumed-turn.ts";
 
