@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, test } from "@jest/globals";
 import { setTimeout as sleep } from "node:timers/promises";
 import { v7 as uuidv7 } from "uuid";
 import { callApi, messagesOf } from "../../support/clients/api-client.ts";
-import { contentOf, postTurn, tokenText, type EventStreamResponse } from "../../support/clients/event-client.ts";
+import { contentOf, postTurn, readEvents, tokenText, type EventStreamResponse } from "../../support/clients/event-client.ts";
 import { holdConversations } from "../../support/databases/hold-conversations.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
 import type { TestService } from "../../support/services/service.ts";
@@ -23,6 +23,12 @@ describe("a key that two processes were sent while its conversation was busy", (
 
   const ask = ({ url }: TestService, message: string, given: Record<string, string> = headers): Promise<EventStreamResponse> =>
     postTurn(url, { user_id: "ada", session_id: sessionId, message, on_busy: "enqueue" }, { headers: given });
+  const begin = ({ url }: TestService, message: string): Promise<Response> =>
+    fetch(`${url}/api/v1/chat/stream`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify({ user_id: "ada", session_id: sessionId, message, on_busy: "enqueue" }),
+    });
   const idOf = (response: EventStreamResponse): string => response.headers.get("x-turn-id") ?? "";
 
   /** Sends the two messages, one to each process, behind one that holds the conversation. */
@@ -30,10 +36,11 @@ describe("a key that two processes were sent while its conversation was busy", (
     const { model, here, there } = running;
     const busy = ask(here, "first", {});
     await model.untilAsked();
-    const sent = [ask(here, one), ask(there, other)];
+    // Both answer with headers when they wait in line; a request that comes later would find the key at once.
+    const waiting = await Promise.all([begin(here, one), begin(there, other)]);
     release();
     await busy;
-    const responses = await Promise.all(sent);
+    const responses = await Promise.all(waiting.map((response) => readEvents(response)));
     expect(responses.map(({ status }) => status)).toEqual([200, 200]);
     return responses;
   }
