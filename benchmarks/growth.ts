@@ -9,7 +9,7 @@ import { openPostgres } from "../stores/postgres/database/open-postgres.ts";
 import { startPostgresServer } from "../test/servers/postgres-server.ts";
 import { CONVERSATIONS, measureBranches } from "./support/branched-conversation.ts";
 import { defineBench } from "./support/bench.ts";
-import type { Exchange } from "./support/dialogues/dialogue.ts";
+import type { Exchange } from "./support/dialogues/generate-dialogues.ts";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
 import { type ConversationsToLoad, loadConversations } from "./support/dialogues/load-conversations.ts";
 import { ScriptedChatModel } from "./support/dialogues/play-dialogue.ts";

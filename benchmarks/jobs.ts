@@ -5,7 +5,7 @@ import pg from "pg";
 import { findOldestWaiting, makeJobOverview } from "../stores/jobs/job-overview.ts";
 import { openPostgres } from "../stores/postgres/database/open-postgres.ts";
 import { type AskedTurn, type MemoryService, postApi, startMemoryService } from "./support/service/memory-service.ts";
-import { startMemoryStores } from "./support/service/memory-stores.ts";
+import { startMemoryStores } from "./support/service/memory-service.ts";
 import { allJobsDone, historyOf, questionOf, seedKnowledge, seedUsers } from "./support/service/memory-users.ts";
 import type { Progress } from "./support/progress.ts";
 import { makeSamples, type Samples } from "./support/figures.ts";

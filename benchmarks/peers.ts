@@ -11,14 +11,100 @@ import { type Ground, INSTALLED_PEERS, installPeers, startPeer } from "./support
 import { startOnPglite, startOnPostgres } from "./support/peers/own-contenders.ts";
 import { type ConflictFigures, measureConflicts } from "./support/peers/conflicts.ts";
 import type { PeerContender } from "./support/peers/contender.ts";
-import { type ErasingFigures, measureErasing } from "./support/peers/erasing.ts";
-import { peerFigures } from "./support/peers/figures.ts";
-import { measurePrompts, type PromptFigures } from "./support/peers/prompts.ts";
-import { measureSpeed, requestsSentAgain } from "./support/peers/speed.ts";
-import { parentOf, treeCpuMs } from "./support/process-cpu.ts";
+import { measurePrompts, type PromptFigures, LOOKED_AT } from "./support/peers/prompts.ts";
+import { measureSpeed, requestsSentAgain, type Round, type SpeedSamples } from "./support/peers/speed.ts";
+import { parentOf, treeCpuMs, startProcess } from "./support/start-process.ts";
 import type { Progress } from "./support/progress.ts";
-import { startProcess } from "./support/start-process.ts";
 import { rawFetch } from "./support/turn/contenders.ts";
+import { type Figure, figureOf } from "./support/figures.ts";
+
+interface PeerMeasurements {
+  speed: SpeedSamples[];
+  prompts: PromptFigures[];
+  conflicts: ConflictFigures[];
+}
+
+/** Goal: so many times the turns a second of a Mastra agent. */
+const TIMES_MASTRA = 5;
+
+const RAW = "raw fetch";
+
+interface SpeedLine {
+  line: string;
+  unit: string;
+  of: (round: Round) => number[];
+  /** Whether the raw call of the model is measured, too. */
+  raw: boolean;
+}
+
+const SPEED_LINES: SpeedLine[] = [
+  { line: "first token", unit: "ms", of: (round) => round.firstTokenMs, raw: true },
+  { line: "turn", unit: "ms", of: (round) => round.turnMs, raw: true },
+  { line: "turns a second", unit: "turns/s", of: (round) => [round.turnsPerSecond], raw: true },
+  { line: "CPU a turn, while answering", unit: "ms CPU", of: (round) => [round.cpuMs], raw: false },
+  { line: "CPU a turn, with background work", unit: "ms CPU", of: (round) => [round.cpuMsWithBackground], raw: false },
+  {
+    line: "CPU a turn, with background work and stores",
+    unit: "ms CPU",
+    of: (round) => [round.cpuMsWithBackground + round.storesCpuMs],
+    raw: false,
+  },
+  { line: "idle again after a round", unit: "ms", of: (round) => [round.idleAfterMs], raw: false },
+];
+
+const atOnce = (conversations: number): string => `${conversations} conversation${conversations === 1 ? "" : "s"}`;
+
+function speedFigures(speed: SpeedSamples[]): Figure[] {
+  return SPEED_LINES.flatMap(({ line, unit, of, raw }) =>
+    speed
+      .filter(({ contender }) => raw || contender.memory)
+      .map(({ contender, conversations, rounds }) => {
+        const title = `${line}, ${atOnce(conversations)}`;
+        const reference = contender.memory && raw ? { reference: `${title}: ${RAW}` } : {};
+        return figureOf(`${title}: ${contender.name}`, unit, rounds.map(of), reference);
+      }),
+  );
+}
+
+function timesMastra(speed: SpeedSamples[]): Figure[] {
+  const isMastra = ({ contender }: SpeedSamples): boolean => contender.name.startsWith("Mastra");
+  return speed
+    .filter(({ contender }) => contender.isOurs)
+    .flatMap((ours) =>
+      speed
+        .filter((theirs) => isMastra(theirs) && theirs.conversations === ours.conversations)
+        .map((theirs) => {
+          const ratios = ours.rounds.map(({ turnsPerSecond }, round) => [
+            turnsPerSecond / (theirs.rounds[round]?.turnsPerSecond ?? Number.NaN),
+          ]);
+          const name = `turns a second, ${atOnce(ours.conversations)}: ${ours.contender.name} over ${theirs.contender.name}`;
+          const reference = `turns a second, ${atOnce(ours.conversations)}: ${theirs.contender.name}`;
+          return figureOf(name, "times", ratios, { reference, goal: { atLeast: TIMES_MASTRA } });
+        }),
+    );
+}
+
+function countedFigures({ prompts, conflicts }: Omit<PeerMeasurements, "speed">): Figure[] {
+  return [
+    ...prompts.flatMap(({ name, promptTokens, holdsFact, answerTokensPerTurn, backgroundTokensPerTurn }) => [
+      ...LOOKED_AT.filter((turn) => turn in promptTokens).flatMap((turn) => [
+        figureOf(`prompt at turn ${turn}, English and Chinese: ${name}`, "tokens", [promptTokens[turn] ?? []]),
+        figureOf(`fact of an early turn in it: ${name}`, "of 1", [(holdsFact[turn] ?? []).map(Number)]),
+      ]),
+      figureOf(`sent to the model a turn: ${name}`, "tokens", [[answerTokensPerTurn + backgroundTokensPerTurn]]),
+      figureOf(`of it in the background: ${name}`, "tokens", [[backgroundTokensPerTurn]]),
+    ]),
+    ...conflicts.flatMap(({ name, refused, failed, lost, doubled }) => [
+      figureOf(`turns without an answer of 50, 10 at once: ${name}`, "turns", [[refused + failed]]),
+      figureOf(`messages lost of 10 turns at once: ${name}`, "messages", [[lost]]),
+      figureOf(`messages doubled of 10 turns at once: ${name}`, "messages", [[doubled]]),
+    ]),
+  ];
+}
+
+function peerFigures({ speed, ...counted }: PeerMeasurements): Figure[] {
+  return [...speedFigures(speed), ...timesMastra(speed), ...countedFigures(counted)];
+}
 
 /** Uncounted, of 10 conversations of 20 turns: 400 turns of each contender. */
 const MOST_WARM_UP_ROUNDS = 2;
@@ -60,7 +146,7 @@ function rawCall(modelUrl: string): PeerContender {
   };
 }
 
-async function run({ rounds, turns, deleted }: Record<"rounds" | "turns" | "deleted", number>, progress: Progress): Promise<Measured> {
+async function run({ rounds, turns }: Record<"rounds" | "turns", number>, progress: Progress): Promise<Measured> {
   progress.step("installing the peers");
   await installPeers();
   await using opened = new AsyncDisposableStack();
@@ -95,9 +181,7 @@ async function run({ rounds, turns, deleted }: Record<"rounds" | "turns" | "dele
     conflicts.push(await measureConflicts(contender, false, progress));
     if (contender.turnInLine) conflicts.push(await measureConflicts(contender, true, progress));
   }
-  const erasing: ErasingFigures[] = [];
-  for (const contender of remembering) erasing.push(await measureErasing(contender, deleted, progress));
-  const figures = peerFigures({ speed: [...alone, ...together], prompts, conflicts, erasing });
+  const figures = peerFigures({ speed: [...alone, ...together], prompts, conflicts });
   const notes = [
     `Every contender was told the same in each round. ${requestsSentAgain()} requests met a connection that was just being closed, were not read, and were sent once more.`,
     "The real Postgres runs without fsync, for everybody.",
@@ -111,7 +195,6 @@ export const peers = defineBench({
   numbers: {
     rounds: { of: "rounds of one conversation of 20 turns, and half as many of ten", short: 1, long: 12 },
     turns: { of: "turns of the conversations whose prompts are counted", short: 10, long: 50 },
-    deleted: { of: "turns of each of the two conversations that are deleted", short: 3, long: 12 },
   },
   run,
 });

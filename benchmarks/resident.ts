@@ -1,7 +1,7 @@
 import { defineBench } from "./support/bench.ts";
 import { createDataFolder } from "../test/servers/data-folder.ts";
 import { type MemoryService, startMemoryService } from "./support/service/memory-service.ts";
-import { startMemoryStores } from "./support/service/memory-stores.ts";
+import { startMemoryStores } from "./support/service/memory-service.ts";
 import { allJobsDone, eightAtATime, questionOf, seedKnowledge, seedUsers } from "./support/service/memory-users.ts";
 import type { Measured } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";

@@ -4,39 +4,27 @@ import { agents } from "./agents.ts";
 import { chaos } from "./chaos.ts";
 import { growth } from "./growth.ts";
 import { jobs } from "./jobs.ts";
-import { knowledge } from "./knowledge.ts";
 import { load } from "./load.ts";
-import { page } from "./page.ts";
 import { peers } from "./peers.ts";
 import { recall } from "./recall.ts";
-import { references } from "./references.ts";
 import { resident } from "./resident.ts";
 import type { Bench } from "./support/bench.ts";
 import { helpOf, helpOfAll, readCommand, type Benches, type Command } from "./support/command.ts";
 import { showRunProgress } from "./support/progress.ts";
 import { printFigures, RESULTS, writeResults, type Results } from "./support/results.ts";
-import { streams } from "./streams.ts";
-import { summaryFacts } from "./summary-facts.ts";
 import { tokens } from "./tokens.ts";
 import { turn } from "./turn.ts";
-import { waiting } from "./waiting.ts";
 
 const BENCHES: Benches = {
   turn,
   load,
   growth,
   resident,
-  streams,
   tokens,
   recall,
-  references,
-  "summary-facts": summaryFacts,
-  knowledge,
   jobs,
   agents,
-  waiting,
   chaos,
-  page,
   peers,
 };
 

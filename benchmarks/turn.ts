@@ -1,13 +1,52 @@
 import { defineBench } from "./support/bench.ts";
 import { setTimeout as sleep } from "node:timers/promises";
-import { everyLayer } from "./support/turn/every-layer.ts";
-import { type Figure, figureOf } from "./support/figures.ts";
-import { startMemoryStores } from "./support/service/memory-stores.ts";
+import { type Figure, figureOf, type Goal, percentile } from "./support/figures.ts";
+import { startMemoryStores } from "./support/service/memory-service.ts";
 import type { Progress } from "./support/progress.ts";
 import type { Measured } from "./support/results.ts";
 import { startModel } from "./support/start-process.ts";
-import { EMBEDDED_GOALS, type MeasuredTurns, POSTGRES_GOALS, turnFigures, type TurnRound } from "./support/turn/figures.ts";
-import { chatOpenAI, type Contender, oneNode, oneNodeWithSaver, rawFetch, thisService } from "./support/turn/contenders.ts";
+import { chatOpenAI, type Contender, everyLayer, oneNode, oneNodeWithSaver, rawFetch, thisService } from "./support/turn/contenders.ts";
+
+interface TurnRound {
+  firstTokenMs: number[];
+  turnMs: number[];
+  cpuMsPerTurn: number;
+}
+
+interface MeasuredTurns {
+  name: string;
+  streams: number;
+  rounds: TurnRound[];
+}
+
+type TurnGoals = Record<"over" | "turn" | "cpu", Goal>;
+
+/** Milliseconds at p50 with one stream and every layer at work: first token over that of the raw call, turn, CPU a turn. */
+const POSTGRES_GOALS: TurnGoals = { over: { atMost: 5 }, turn: { atMost: 10 }, cpu: { atMost: 9 } };
+const EMBEDDED_GOALS: TurnGoals = { over: { atMost: 10 }, turn: { atMost: 15 }, cpu: { atMost: 18 } };
+
+/** `goals`: those of a contender, by its name. */
+function turnFigures(all: readonly MeasuredTurns[], reference: string, goals: Record<string, TurnGoals>): Figure[] {
+  return all.flatMap(({ name, streams, rounds }) => {
+    const label = (what: string, of = name): string => `${what}, ${streams} ${streams === 1 ? "stream" : "streams"}, ${of}`;
+    const isReference = name === reference;
+    const own = streams === 1 ? goals[name] : undefined;
+    const held = (what: keyof TurnGoals): { goal?: Goal } => (own ? { goal: own[what] } : {});
+    const beside = (what: string): { reference?: string } => (isReference ? {} : { reference: label(what, reference) });
+    const figures = [
+      figureOf(label("first token"), "ms", rounds.map(({ firstTokenMs }) => firstTokenMs), beside("first token")), // prettier-ignore
+      figureOf(label("turn"), "ms", rounds.map(({ turnMs }) => turnMs), { ...beside("turn"), ...held("turn") }), // prettier-ignore
+      figureOf(label("CPU a turn"), "ms CPU", rounds.map(({ cpuMsPerTurn }) => [cpuMsPerTurn]), { ...beside("CPU a turn"), ...held("cpu") }), // prettier-ignore
+    ];
+    if (!name.startsWith("this service")) return figures;
+    const raw = all.find((other) => other.name === reference && other.streams === streams)?.rounds ?? [];
+    const over = rounds.map(({ firstTokenMs }, round) => {
+      const floor = percentile(raw[round]?.firstTokenMs ?? [], 0.5);
+      return firstTokenMs.map((ms) => ms - floor);
+    });
+    return [...figures, figureOf(label("first token over that of the raw call"), "ms", over, held("over"))];
+  });
+}
 
 /** Turns of one contender in a round: few, so that a noisy moment of the machine hits all contenders. */
 const TURNS_PER_ROUND = 20;

@@ -31,8 +31,4 @@ serve({
     const { values } = await agent.graph.getState(thread(sessionId));
     return (values.messages ?? []).map((message) => ({ role: ROLES[message.type] ?? message.type, content: message.text }));
   },
-  // https://docs.langchain.com/oss/javascript/langgraph/add-memory#manage-checkpoints
-  async forget({ sessionIds }) {
-    for (const sessionId of sessionIds) await checkpointer.deleteThread(sessionId);
-  },
 });

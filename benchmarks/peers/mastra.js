@@ -47,9 +47,4 @@ serve({
       content: content.parts.map((part) => (part.type === "text" ? part.text : "")).join(""),
     }));
   },
-  // https://mastra.ai/reference/memory/settled: the vectors of a deleted thread are removed in the background, which this waits for.
-  async forget({ sessionIds }) {
-    for (const sessionId of sessionIds) await memory.deleteThread(sessionId);
-    await memory.settled();
-  },
 });

@@ -1,11 +1,10 @@
 import { createServer } from "node:http";
 
 /**
- * What a peer is measured through. Messages are listed, and a user's conversations deleted, by the peer's own API.
+ * What a peer is measured through. Messages are listed by the peer's own API.
  * @typedef {object} Peer
  * @property {(turn: { userId: string, sessionId: string, message: string }) => AsyncIterable<string>} answer The answer as the peer streams it; ends when the peer says that the turn is over.
  * @property {(thread: { userId: string, sessionId: string }) => Promise<{ role: string, content: string }[]>} messages
- * @property {(user: { userId: string, sessionIds: string[] }) => Promise<void>} forget
  */
 
 async function readJson(request) {
@@ -32,7 +31,7 @@ async function streamAnswer(peer, body, response) {
 }
 
 /**
- * The same small server for every peer: `POST /chat` streams a turn as server-sent events, `POST /messages` lists a conversation, `POST /forget` deletes a user's.
+ * The same small server for every peer: `POST /chat` streams a turn as server-sent events, `POST /messages` lists a conversation.
  * Prints its address.
  * @param {Peer} peer
  */
@@ -41,11 +40,8 @@ export function serve(peer) {
     const body = await readJson(request);
     if (request.url === "/chat") return streamAnswer(peer, body, response);
     try {
-      const answer =
-        request.url === "/messages"
-          ? await peer.messages({ userId: body.user_id, sessionId: body.session_id })
-          : await peer.forget({ userId: body.user_id, sessionIds: body.session_ids });
-      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer ?? null));
+      const answer = await peer.messages({ userId: body.user_id, sessionId: body.session_id });
+      response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
     } catch (error) {
       response.writeHead(500).end(String(error.stack ?? error));
     }

@@ -32,7 +32,4 @@ serve({
     const messages = await memory.getMessages(userId, sessionId);
     return messages.map(({ role, parts }) => ({ role, content: parts.map((part) => (part.type === "text" ? part.text : "")).join("") }));
   },
-  async forget({ sessionIds }) {
-    for (const sessionId of sessionIds) await memory.deleteConversation(sessionId);
-  },
 });

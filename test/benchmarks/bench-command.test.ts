@@ -1,30 +1,13 @@
 import { execFile } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { describe, expect, test } from "@jest/globals";
 import { defineBench } from "../../benchmarks/support/bench.ts";
 import { helpOf, readCommand } from "../../benchmarks/support/command.ts";
-import { startFile } from "../support/run-script.ts";
 
 const run = promisify(execFile);
 type Ended = { code: number; stdout: string; stderr: string };
 
-const NAMES = [
-  "turn",
-  "load",
-  "growth",
-  "resident",
-  "streams",
-  "tokens",
-  "recall",
-  "references",
-  "summary-facts",
-  "knowledge",
-  "jobs",
-  "waiting",
-  "chaos",
-  "peers",
-];
+const NAMES = ["turn", "load", "growth", "resident", "tokens", "recall", "jobs", "agents", "chaos", "peers"];
 
 const speed = defineBench({
   asks: "How fast is it",
@@ -74,7 +57,7 @@ describe("The arguments of the bench command", () => {
 });
 
 describe("npm run bench", () => {
-  test("--help says what each of the twelve benches asks and how long it takes", async () => {
+  test("--help says what each of the ten benches asks and how long it takes", async () => {
     const { stdout } = await run(process.execPath, ["benchmarks/run.ts", "--help"]);
     for (const name of NAMES) expect(stdout).toMatch(new RegExp(`^  ${name} .*\\(\\d minutes?; --long \\d+\\)$`, "m"));
   });
@@ -93,11 +76,4 @@ describe("npm run bench", () => {
     expect(ended.stderr).toContain("npm run bench -- --help");
     expect(ended.stderr).not.toMatch(/^\s+at /m);
   });
-});
-
-test("npm run try:small-model without a model ends with status 1 and one line that says what it needs", async () => {
-  const file = fileURLToPath(new URL("../../benchmarks/small-model.ts", import.meta.url));
-  const { code, stdout, stderr } = await startFile([file], { SMALL_MODEL: "/nowhere.gguf" }).ended;
-  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-  expect(stderr).toMatch(/^Set SMALL_MODEL to a GGUF file and LLAMA_SERVER to [^\n]+\n$/);
 });

@@ -1,7 +1,15 @@
-import { CHINESE } from "./chinese-phrases.ts";
 import { tokensOfText } from "./count-tokens.ts";
-import type { Dialogue, Phrases } from "./dialogue.ts";
-import { ENGLISH } from "./english-phrases.ts";
+import { CHINESE, ENGLISH, type Phrases } from "./phrases.ts";
+
+export interface Exchange {
+  user: string;
+  assistant: string;
+}
+
+export interface Dialogue {
+  set: string;
+  exchanges: Exchange[];
+}
 
 /** The shortest and longest texts, in tokens of o200k_base: what people and assistants usually write. */
 const USER_TOKENS = { least: 30, most: 80 };

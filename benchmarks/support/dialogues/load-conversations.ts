@@ -1,7 +1,7 @@
 import pg from "pg";
 import { v7 as uuidv7 } from "uuid";
 import { estimateTokens } from "../../../text/tokens.ts";
-import type { Exchange } from "./dialogue.ts";
+import type { Exchange } from "./generate-dialogues.ts";
 
 /** Conversations of one size, of users `USER-0`, `USER-1`, … with the session `bench`. */
 export interface ConversationsToLoad {

@@ -6,7 +6,7 @@ import type { ConversationGraph } from "../../../graph/build-graph.ts";
 import { waitUntilSettled } from "../../../memory/jobs/wait-until-settled.ts";
 import type { JobOverview } from "../../../stores/jobs/job-overview.ts";
 import { type PromptMessage, tokensInCommon, tokensOfMessage, tokensOfPrompt } from "./count-tokens.ts";
-import type { Dialogue } from "./dialogue.ts";
+import type { Dialogue } from "./generate-dialogues.ts";
 
 /** One turn's prompt in tokens of o200k_base. */
 export interface TurnTokens {

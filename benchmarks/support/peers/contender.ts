@@ -1,4 +1,3 @@
-import type { StoredRows } from "./rows-mentioning.ts";
 import type { StreamTimes } from "../read-stream.ts";
 
 export interface Thread {
@@ -28,6 +27,4 @@ export interface PeerMemory {
   /** Waits until the work that a turn leaves for later is done. */
   settle(thread: Thread): Promise<void>;
   messages(thread: Thread): Promise<ListedMessage[]>;
-  forget(userId: string, sessionIds: string[]): Promise<void>;
-  rowsMentioning(words: string[]): Promise<StoredRows>;
 }

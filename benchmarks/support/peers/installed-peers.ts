@@ -8,7 +8,6 @@ import { postJson } from "../../../test/support/clients/api-client.ts";
 import { within } from "../../../test/support/wait-until.ts";
 import type { ListedMessage, PeerContender } from "./contender.ts";
 import { readStream } from "../read-stream.ts";
-import { rowsOfLibsql, rowsOfPostgres } from "./rows-mentioning.ts";
 import { startProcess } from "../start-process.ts";
 
 export interface Ground {
@@ -62,7 +61,6 @@ export async function startPeer({ name, file, memory, writesForMs }: InstalledPe
     ...NO_TELEMETRY,
   };
   const peer = await startProcess([`benchmarks/peers/${file}`], /"url":"([^"]+)"/, environment);
-  const hasFile = file === "mastra.js" && memory === "semantic";
   return {
     name,
     isOurs: false,
@@ -79,11 +77,6 @@ export async function startPeer({ name, file, memory, writesForMs }: InstalledPe
     memory: {
       settle: () => sleep(writesForMs),
       messages: ({ userId, sessionId }) => post<ListedMessage[]>(`${peer.line}/messages`, { user_id: userId, session_id: sessionId }),
-      forget: (userId, sessionIds) => post<void>(`${peer.line}/forget`, { user_id: userId, session_ids: sessionIds }),
-      rowsMentioning: async (words) => ({
-        ...(await rowsOfPostgres(databaseUrl, words)),
-        ...(hasFile ? await rowsOfLibsql(vectorFile, words) : {}),
-      }),
     },
   };
 }

@@ -1,12 +1,9 @@
 import path from "node:path";
-import { openEmbeddedPostgres } from "../../../stores/postgres/database/open-embedded-postgres.ts";
 import { callApi } from "../../../test/support/clients/api-client.ts";
-import { ownerKey } from "../../../stores/index-keys.ts";
 import { thisService, type Contender } from "../turn/contenders.ts";
 import type { Ground } from "./installed-peers.ts";
 import type { ListedMessage, PeerContender, Thread } from "./contender.ts";
 import { readStream, type ReadStream } from "../read-stream.ts";
-import { rowsOfDatabase, rowsOfPostgres, type StoredRows } from "./rows-mentioning.ts";
 
 const EMBEDDER = { EMBEDDING_MODEL: "bench-embedding", EMBEDDING_DIMENSIONS: "512" };
 
@@ -22,11 +19,10 @@ interface OwnParts {
   name: string;
   start: () => Promise<Contender>;
   storesCpuMs: () => number;
-  rows: (words: string[], restart: (meanwhile: () => Promise<StoredRows>) => Promise<StoredRows>) => Promise<StoredRows>;
 }
 
-async function ownContender({ name, start, storesCpuMs, rows }: OwnParts): Promise<PeerContender> {
-  let running = await start();
+async function ownContender({ name, start, storesCpuMs }: OwnParts): Promise<PeerContender> {
+  const running = await start();
   const conversations = new Map<string, string>();
   const url = (rest: string): string => `${running.service?.line ?? ""}/api/v1/${rest}`;
   const conversationOf = ({ sessionId }: Thread): string => conversations.get(sessionId) ?? "";
@@ -40,12 +36,6 @@ async function ownContender({ name, start, storesCpuMs, rows }: OwnParts): Promi
       }
       return read;
     };
-  async function restart(meanwhile: () => Promise<StoredRows>): Promise<StoredRows> {
-    await running.close();
-    const found = await meanwhile();
-    running = await start();
-    return found;
-  }
   return {
     name,
     isOurs: true,
@@ -64,8 +54,6 @@ async function ownContender({ name, start, storesCpuMs, rows }: OwnParts): Promi
         const page = await call<{ messages: ListedMessage[] }>(url(`conversations/${conversationOf(thread)}/messages?limit=200`));
         return page.messages;
       },
-      forget: (userId) => call(url(`users/${userId}`), "DELETE"),
-      rowsMentioning: (words) => rows(words, restart),
     },
   };
 }
@@ -73,15 +61,10 @@ async function ownContender({ name, start, storesCpuMs, rows }: OwnParts): Promi
 export function startOnPglite({ modelUrl, folder }: Ground): Promise<PeerContender> {
   const name = "this service, embedded PGlite, all layers";
   const dataDir = path.join(folder, "pglite");
-  async function rowsInFolder(words: string[]): Promise<StoredRows> {
-    const database = await openEmbeddedPostgres(dataDir);
-    return rowsOfDatabase(database, words).finally(() => database.close());
-  }
   return ownContender({
     name,
     start: () => thisService(name, modelUrl, { DATA_DIR: dataDir, ...EMBEDDER }),
     storesCpuMs: () => 0,
-    rows: (words, restart) => restart(() => rowsInFolder(words)),
   });
 }
 
@@ -94,8 +77,5 @@ export async function startOnPostgres(ground: Ground, withRecall: boolean): Prom
     name,
     start: () => thisService(name, ground.modelUrl, settings),
     storesCpuMs: ground.databaseCpuMs,
-    rows: (words) => rowsOfPostgres(databaseUrl, words),
   });
 }
-
-export const keyOfUser = (userId: string): string => ownerKey("default", userId);

@@ -1,5 +1,5 @@
 import { generateDialogues } from "../dialogues/generate-dialogues.ts";
-import type { Exchange } from "../dialogues/dialogue.ts";
+import type { Exchange } from "../dialogues/generate-dialogues.ts";
 
 const TURNS = 50;
 

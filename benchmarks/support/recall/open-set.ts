@@ -21,7 +21,7 @@ const SETTLE_MS = 3_600_000;
 
 export const ownerOf = (history: number): { tenantId: string; userId: string } => ({ tenantId: TENANT, userId: `user-${history}` });
 
-export function withLegs(index: ServingIndex, legs: Legs): ServingIndex {
+function withLegs(index: ServingIndex, legs: Legs): ServingIndex {
   if (legs === "fused") return index;
   const silent = { [legs === "keywords" ? "searchVectors" : "searchWords"]: async () => [] };
   return { name: () => index.name(), open: async (name) => ({ ...(await index.open(name)), ...silent }) };

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { callApi, putJson } from "../../../test/support/clients/api-client.ts";
 import type { JobCount } from "../../../stores/jobs/job-overview.ts";
-import type { Exchange } from "../dialogues/dialogue.ts";
+import type { Exchange } from "../dialogues/generate-dialogues.ts";
 import { generateDialogues } from "../dialogues/generate-dialogues.ts";
 import { postApi, type Asked } from "./memory-service.ts";
 
