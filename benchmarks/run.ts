@@ -1,5 +1,4 @@
 import { spawnSync } from "node:child_process";
-import { readdir, readFile } from "node:fs/promises";
 import { agents } from "./agents.ts";
 import { chaos } from "./chaos.ts";
 import { growth } from "./growth.ts";
@@ -11,7 +10,7 @@ import { resident } from "./resident.ts";
 import type { Bench } from "./support/bench.ts";
 import { helpOf, helpOfAll, readCommand, type Benches, type Command } from "./support/command.ts";
 import { showRunProgress } from "./support/progress.ts";
-import { printFigures, RESULTS, writeResults, type Results } from "./support/results.ts";
+import { linesOfFigures, reportLines, writeResults } from "./support/results.ts";
 import { tokens } from "./tokens.ts";
 import { turn } from "./turn.ts";
 
@@ -29,16 +28,6 @@ const BENCHES: Benches = {
 };
 
 const print = (lines: readonly string[]): void => void process.stdout.write(`${lines.join("\n")}\n`);
-
-async function printResults(names: readonly string[]): Promise<void> {
-  for (const file of (await readdir(RESULTS)).sort()) {
-    const name = file.replace(/\.json$/, "");
-    if (names.length > 0 && !names.includes(name)) continue;
-    const { date, commit, figures = [], notes } = JSON.parse(await readFile(new URL(file, RESULTS), "utf8")) as Results;
-    print([`\n## ${name}, ${date.slice(0, 10)}, commit ${commit ?? "unknown"}\n`]);
-    printFigures(figures, notes);
-  }
-}
 
 /** Several benches start what is in `dist/`. */
 function build(): void {
@@ -60,7 +49,7 @@ async function runAll({ names, numbers: given, isLong }: Extract<Command, { kind
     const numbers = Object.entries(bench.numbers).map(([option, { short, long }]) => [option, given[option] ?? (isLong ? long : short)]);
     try {
       const measured = await bench.run(Object.fromEntries(numbers) as Record<string, number>, progress.begin(name));
-      printFigures(measured.figures, measured.notes);
+      print(linesOfFigures(measured.figures, measured.notes));
       if (isLong) await writeResults(name, measured);
     } catch (error) {
       failed.push(name);
@@ -78,8 +67,10 @@ if (command.kind === "refused") {
 } else if (command.kind === "help") {
   if (command.names.length === 0) print(helpOfAll(BENCHES));
   for (const name of command.names) print(helpOf(name, BENCHES[name] as Bench));
-} else if (command.kind === "report") await printResults(command.names);
-else {
+} else if (command.kind === "report") {
+  const names = command.names.length > 0 ? command.names : Object.keys(BENCHES);
+  for (const name of names) print(await reportLines(name));
+} else {
   build();
   const failed = await runAll(command);
   if (failed.length > 0) print([`Failed: ${failed.join(", ")}.`]);

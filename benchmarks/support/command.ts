@@ -56,7 +56,7 @@ export function helpOfAll(benches: Benches): string[] {
     "Asks the service the questions of the benches that are named, or of all, one after another, and prints the answers.",
     "",
     ...rows,
-    `  ${REPORT.padEnd(13)} prints the published results, of all benches or of those that are named too`,
+    `  ${REPORT.padEnd(13)} prints the last published results of this machine, of all benches or of those that are named too`,
     "",
     "  --long     the published run: it takes longer and writes benchmarks/results/NAME.json",
     "  --help     this text; with a NAME its options, and what it needs: npm run bench turn -- --help",

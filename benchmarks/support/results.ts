@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { readFile, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import os from "node:os";
 import { promisify } from "node:util";
 import type { Figure } from "./figures.ts";
@@ -12,7 +12,8 @@ function verdictOf({ goal }: Figure): string {
 
 const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1));
 
-export function printFigures(figures: readonly Figure[], notes: readonly string[] = []): void {
+/** The lines of a table of figures, and the notes below it. */
+export function linesOfFigures(figures: readonly Figure[], notes: readonly string[] = []): string[] {
   const rows = figures.map((figure) => {
     const { name, unit, p50, p95, p99, spread, samples, reference = "" } = figure;
     const cells = [name, unit, [p50, p95, p99].map(shown).join(" / "), `${shown(spread.lowest)}–${shown(spread.highest)}`, samples];
@@ -22,10 +23,11 @@ export function printFigures(figures: readonly Figure[], notes: readonly string[
     "| figure | unit | p50 / p95 / p99 | p50 of the rounds | samples | reference | goal |",
     "| --- | --- | --- | --- | --- | --- | --- |",
   ];
-  process.stdout.write(`${[...head, ...rows, "", ...notes].join("\n")}\n`);
+  return [...head, ...rows, "", ...notes];
 }
 
-export const RESULTS = new URL("../results/", import.meta.url);
+/** Not in git. */
+const RESULTS = new URL("../results/", import.meta.url);
 
 const git = promisify(execFile);
 
@@ -35,7 +37,7 @@ async function currentCommit(): Promise<string | undefined> {
   try {
     const [{ stdout: commit }, { stdout: changed }] = await Promise.all([
       git("git", ["rev-parse", "--short=10", "HEAD"], { cwd }),
-      git("git", ["status", "--porcelain", "--", ".", ":!benchmarks/results"], { cwd }),
+      git("git", ["status", "--porcelain"], { cwd }),
     ]);
     return commit.trim() + (changed === "" ? "" : "+");
   } catch {
@@ -43,21 +45,40 @@ async function currentCommit(): Promise<string | undefined> {
   }
 }
 
+/** The results of the last published run on this machine; null when there was none. */
+async function readResults(name: string, folder: URL): Promise<Results | null> {
+  const text = await readFile(new URL(`${name}.json`, folder), "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return null;
+    throw error;
+  });
+  return text === null ? null : (JSON.parse(text) as Results);
+}
+
+/** What `npm run bench report` says of a bench. */
+export async function reportLines(name: string, folder = RESULTS): Promise<string[]> {
+  const results = await readResults(name, folder);
+  if (!results) return ["", `${name}: no published run on this machine. npm run bench ${name} -- --long makes one.`];
+  const { date, commit, figures, notes } = results;
+  return ["", `## ${name}, ${date.slice(0, 10)}, commit ${commit ?? "unknown"}`, "", ...linesOfFigures(figures, notes)];
+}
+
 /** What was published under other names, when BENCH_ADD asks for it. */
-async function keptFigures(file: URL, figures: readonly Figure[]): Promise<Figure[]> {
+async function keptFigures(name: string, folder: URL, figures: readonly Figure[]): Promise<readonly Figure[]> {
   if (process.env["BENCH_ADD"] !== "true") return [];
-  const published = JSON.parse(await readFile(file, "utf8")) as Results;
   const measured = new Set(figures.map((figure) => figure.name));
-  return (published.figures ?? []).filter((figure) => !measured.has(figure.name));
+  return ((await readResults(name, folder))?.figures ?? []).filter((figure) => !measured.has(figure.name));
 }
 
 /** Writes `results/NAME.json`. With BENCH_ADD=true the figures that this run did not measure stay: a bench can be published in pieces. */
-export async function writeResults(name: string, measured: Measured): Promise<void> {
+export async function writeResults(name: string, measured: Measured, folder = RESULTS): Promise<void> {
   const machine = { cpu: os.cpus()[0]?.model, cores: os.cpus().length, node: process.version };
-  const file = new URL(`${name}.json`, RESULTS);
   const commit = await currentCommit();
-  const figures = [...(await keptFigures(file, measured.figures)), ...measured.figures];
-  await writeFile(file, `${JSON.stringify({ date: new Date().toISOString(), machine, commit, ...measured, figures }, null, 2)}\n`);
+  const figures = [...(await keptFigures(name, folder, measured.figures)), ...measured.figures];
+  await mkdir(folder, { recursive: true });
+  await writeFile(
+    new URL(`${name}.json`, folder),
+    `${JSON.stringify({ date: new Date().toISOString(), machine, commit, ...measured, figures }, null, 2)}\n`,
+  );
 }
 
 export interface Measured {
@@ -67,7 +88,7 @@ export interface Measured {
 }
 
 /** A file of `results/`, as `writeResults` writes it. */
-export interface Results extends Measured {
+interface Results extends Measured {
   /** ISO 8601. */
   date: string;
   commit?: string;
