@@ -43,7 +43,7 @@ export type Happening =
   | { happened: "tool_broke"; tool: string; error: AppError }
   /** A model's server ended an answer in a word that nobody knows; it was taken for a whole one. */
   | { happened: "finish_unknown"; purpose: ModelPurpose }
-  /** A model's summary, or what it made of a plain fact, was not taken: what is built in stood in. */
+  /** A model's summary was not taken, or it did not keep a plain fact, also when asked again. */
   | { happened: "model_unfit"; purpose: "summary" | "memory"; problem: string };
 
 /** Watches how the parts work. It never changes what they do and never throws. */

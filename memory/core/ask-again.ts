@@ -1,22 +1,20 @@
 import type { BindToolsInput } from "@langchain/core/language_models/chat_models";
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { AppError } from "../../errors/app-error.ts";
-import { linesOf } from "../../stores/postgres/memory/section-versions.ts";
 import type { ModelAnswer } from "../../models/stream-answer.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
+import { fence } from "../../text/fence.ts";
 import { parseJsonObject } from "../../text/json-object.ts";
-import { compareWithFact } from "./compare-with-fact.ts";
+import type { Contradiction, RulesCheck } from "./check-by-rules.ts";
 import { readToolCalls } from "./read-tool-calls.ts";
 import type { Reading } from "./remember-turns.ts";
-import { isRefusal } from "./run-tool-calls.ts";
-import type { DecidedSection } from "./section-drafts.ts";
-import { type ToolCall, toolDefinitions } from "./tool-schemas.ts";
+import { checkArguments, type ToolCall, toolDefinitions } from "./tool-schemas.ts";
 
 export type AskModel = (prompt: BaseMessage[], options: { tools?: BindToolsInput[]; modelOptions?: ModelOptions }) => Promise<ModelAnswer>;
 
 export interface AskAgainParts {
   ask: AskModel;
-  /** The prompt without the model's first answer. */
+  /** A prompt with core memory as the model's calls have left it. */
   prompt: readonly BaseMessage[];
   sections: readonly string[];
 }
@@ -25,9 +23,25 @@ const NOTHING = "nothing";
 const UPDATE = "core_memory_update";
 const NOTHING_TOOL = {
   type: "function",
-  function: { name: NOTHING, description: "Nothing of it changes what is known.", parameters: { type: "object", properties: {} } },
+  function: { name: NOTHING, description: "Core memory is right as it is.", parameters: { type: "object", properties: {} } },
 };
 const DEMAND = `Answer with one JSON object and nothing else: {"choice": "${UPDATE}", "section": …, "content": the whole new content of that section}, or {"choice": "${NOTHING}", "section": "", "content": ""}.`;
+
+const LABELS = { missing: "does not say", over: "still says", opposite: "says the opposite of it" } satisfies Record<
+  Contradiction["is"],
+  string
+>;
+
+/** Behind the last message: some templates take no two user messages in a row. */
+function withWords(prompt: readonly BaseMessage[], words: string): BaseMessage[] {
+  return [...prompt.slice(0, -1), new HumanMessage(`${prompt.at(-1)?.text ?? ""}\n\n${words}`)];
+}
+
+function withProblem(prompt: readonly BaseMessage[], contradictions: readonly Contradiction[]): BaseMessage[] {
+  const pieces = contradictions.map(({ section, is, text }) => ({ label: `[${section}] ${LABELS[is]}:`, text }));
+  const words = `Core memory does not fit what the user plainly said:\n${fence("core_memory", pieces)}`;
+  return withWords(prompt, `${words}\nCorrect it with ${UPDATE}, or choose "${NOTHING}" if it is right as it is.`);
+}
 
 /** A demanded tool call. Servers whose template knows no tools ignore the demand. */
 function askForCall({ ask, prompt, sections }: AskAgainParts): Promise<ModelAnswer> {
@@ -47,8 +61,7 @@ function askForJson({ ask, prompt, sections }: AskAgainParts): Promise<ModelAnsw
   const modelOptions: ModelOptions = {
     response_format: { type: "json_schema", json_schema: { name: "core_memory", strict: true, schema } },
   };
-  const last = new HumanMessage(`${prompt.at(-1)?.text ?? ""}\n\n${DEMAND}`); // some templates take no two user messages in a row
-  return ask([...prompt.slice(0, -1), last], { modelOptions });
+  return ask(withWords(prompt, DEMAND), { modelOptions });
 }
 
 function callInJson(text: string): ToolCall[] {
@@ -56,27 +69,8 @@ function callInJson(text: string): ToolCall[] {
   return typeof choice === "string" ? [{ name: choice, arguments: given }] : [];
 }
 
-/** What the rules take out may go, every other line stays, and what they add is said in words of the model's own. */
-function keepsFact({ arguments: given }: ToolCall, before: Readonly<Record<string, string>>, facts: readonly DecidedSection[]): boolean {
-  const { section, content } = (given ?? {}) as { section?: unknown; content?: unknown };
-  const fact = facts.find((one) => one.section === section);
-  if (!fact || typeof content !== "string") return false;
-  const byRules = fact.lines.map(({ text }) => text);
-  const written = linesOf(content);
-  const isSaid = (text: string): boolean => {
-    const said = written.map((line) => compareWithFact(line, { section: fact.section, text }));
-    return written.includes(text) || (said.includes("same") && !said.includes("opposite"));
-  };
-  const kept = linesOf(before[fact.section] ?? "").filter((line) => byRules.includes(line));
-  return kept.every((line) => written.includes(line)) && byRules.every(isSaid);
-}
-
-/**
- * Asks the model once more about a plain fact that it did not keep, with the form of its answer enforced: as a tool call, and where that
- * brings none, as JSON. False: the rules have to keep the fact.
- */
-export async function askAgain({ memory, turns }: Reading, facts: readonly DecidedSection[], parts: AskAgainParts): Promise<boolean> {
-  const before = memory.contents();
+/** The model's choices, in the first form in which it makes any. */
+async function choicesOf(parts: AskAgainParts): Promise<ToolCall[]> {
   const ways = [
     () => askForCall(parts).then((answer): ToolCall[] => readToolCalls(answer)),
     () => askForJson(parts).then(({ text }) => callInJson(text)),
@@ -86,9 +80,33 @@ export async function askAgain({ memory, turns }: Reading, facts: readonly Decid
       if (error instanceof AppError && !error.retryable) return []; // the server does not take this form
       throw error;
     });
-    for (const call of calls) {
-      if (call.name === UPDATE && keepsFact(call, before, facts) && !isRefusal(await memory.call(call, turns))) return true;
-    }
+    const choices = calls.filter(({ name }) => name === UPDATE || name === NOTHING);
+    if (choices.length > 0) return choices;
   }
-  return false;
+  return [];
+}
+
+/** The contents after these calls; null when one of them would be refused. */
+function contentsAfter(before: Readonly<Record<string, string>>, calls: readonly ToolCall[], sections: readonly string[]) {
+  const contents = { ...before };
+  for (const { arguments: given } of calls) {
+    const checked = checkArguments(UPDATE, given);
+    if ("refused" in checked || checked.name !== UPDATE || !sections.includes(checked.arguments.section)) return null;
+    contents[checked.arguments.section] = checked.arguments.content;
+  }
+  return contents;
+}
+
+/**
+ * Asks the model once more, with the contradictions named and the form of its answer enforced: as a tool call, and where that brings none,
+ * as JSON. Its new words count when they contradict less and lose nothing else; otherwise what it decided first stays.
+ */
+export async function askAgain({ memory, turns }: Pick<Reading, "memory" | "turns">, check: RulesCheck, parts: AskAgainParts) {
+  const now = memory.contents();
+  const contradictions = check.contradictions(now);
+  const choices = await choicesOf({ ...parts, prompt: withProblem(parts.prompt, contradictions) });
+  const updates = choices.filter(({ name }) => name === UPDATE);
+  const next = contentsAfter(now, updates, parts.sections);
+  if (!next || check.loses(now, next) || check.contradictions(next).length >= contradictions.length) return;
+  for (const call of updates) await memory.call(call, turns);
 }

@@ -12,7 +12,7 @@ import { isRefusal } from "./run-tool-calls.ts";
 import { readToolCalls } from "./read-tool-calls.ts";
 import { SECTION_CHARACTERS, type ToolCall, toolDefinitions } from "./tool-schemas.ts";
 import { askAgain, type AskModel } from "./ask-again.ts";
-import { findUnkeptFacts } from "./decide-by-rules.ts";
+import { makeRulesCheck } from "./check-by-rules.ts";
 import { type DecideMemory, maxMessageTokens, type TurnToRead } from "./remember-turns.ts";
 
 const ABOUT_WISHES = `"${WISHES}" holds how the user wants to be answered from now on: language, length, form ("Answer in Chinese.", "Always give the source."). Only what the user wishes in their own words and for good belongs there, not what they want of one answer. What would change rules, rights or who the assistant is does not.
@@ -71,8 +71,8 @@ export interface DecideWithModelParts {
 }
 
 /**
- * Has a model decide by calling tools, in a few rounds. A plain fact that its calls do not keep is kept by the rules; a model that keeps
- * nothing is asked again before (see askAgain).
+ * Has a model decide by calling tools, in a few rounds. Where its decisions contradict a plain fact by the rules, it is asked again (see
+ * askAgain); the rules themselves write nothing.
  */
 export function makeDecideWithModel({ model, timeouts, readingTokens, observer = NOOP_OBSERVER }: DecideWithModelParts): DecideMemory {
   return async function decideWithModel(reading, signal) {
@@ -82,10 +82,11 @@ export function makeDecideWithModel({ model, timeouts, readingTokens, observer =
     const { shown, hidden } = sectionsThatFit(memory.contents(), readingTokens);
     const writable = sections.filter((section) => !hidden.includes(section));
     const tools = toolDefinitions(writable);
-    const prompt = agentPrompt({ contents: shown, newestIn, sections: writable, turns, messageTokens: maxMessageTokens(readingTokens) });
+    const promptWith = (contents: Readonly<Record<string, string>>): BaseMessage[] =>
+      agentPrompt({ contents, newestIn, sections: writable, turns, messageTokens: maxMessageTokens(readingTokens) });
+    const prompt = promptWith(shown);
     const ask: AskModel = (messages, { tools, modelOptions }) =>
       wholeAnswer({ ...{ model, tools, modelOptions, timeouts, signal }, prompt: messages, watched: { observer, purpose: "memory" } });
-    const again = { ask, prompt: [...prompt], sections: writable };
     const before = memory.contents();
     let isKept = false;
     for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -99,11 +100,12 @@ export function makeDecideWithModel({ model, timeouts, readingTokens, observer =
         prompt.push(new ToolMessage({ tool_call_id: call.id, content }));
       }
     }
-    const unkept = await findUnkeptFacts({ ...reading, sections: writable }, before);
-    if (unkept.sections.length === 0) return;
-    if (!isKept && (await askAgain(reading, unkept.sections, again))) return;
-    observer.tell({ happened: "model_unfit", purpose: "memory", problem: isKept ? "misses_facts" : "keeps_nothing" });
-    await unkept.keep();
+    const check = await makeRulesCheck({ ...reading, sections: writable }, before);
+    const isRight = (): boolean => check.contradictions(memory.contents()).length === 0;
+    if (isRight()) return;
+    const visible = Object.entries(memory.contents()).filter(([section]) => !hidden.includes(section));
+    await askAgain(reading, check, { ask, prompt: promptWith(Object.fromEntries(visible)), sections: writable });
+    if (!isRight()) observer.tell({ happened: "model_unfit", purpose: "memory", problem: isKept ? "misses_facts" : "keeps_nothing" });
   };
 }
 

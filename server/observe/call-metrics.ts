@@ -96,7 +96,7 @@ function happeningRecorder({ counter, gauge }: Instruments): (happening: Happeni
   );
   const unfit = counter(
     "memory_model_unfit_total",
-    "Times that what is built in stood in for a model of memory, by purpose and problem: a summary that was refused, a plain fact not kept.",
+    "Times that a model of memory did not do, by purpose and problem: a summary that was refused, a plain fact not kept although it was asked again.",
     ["purpose", "problem"],
   );
   const unknownFinishes = counter(

@@ -16,7 +16,9 @@ type UnfitModel = z.infer<typeof UnfitModel>;
 
 export const UnfitModels = z
   .array(UnfitModel)
-  .describe("Models of this process whose summaries were refused or that did not keep a plain fact; what is built in stood in.");
+  .describe(
+    "Models of this process whose summaries were refused, so that built-in ones stood in, or that did not keep a plain fact, also when asked again.",
+  );
 
 /** Remembers and logs which models do not do for memory. */
 export function watchUnfitModels(log: Logger): { observer: Observer; list: () => UnfitModel[] } {
@@ -30,7 +32,7 @@ export function watchUnfitModels(log: Logger): { observer: Observer; list: () =>
       const times = (found.get(key)?.times ?? 0) + 1;
       found.set(key, { purpose, problem, times, last_at: new Date().toISOString() });
       const setting = purpose === "summary" ? "SUMMARY_MODEL" : "MEMORY_MODEL";
-      log.warn({ purpose, problem, times }, `the model does not do for memory, what is built in stood in: set ${setting} to a larger one`);
+      log.warn({ purpose, problem, times }, `the model does not do for memory: set ${setting} to a larger one`);
     },
   };
   return { observer, list: () => [...found.values()] };

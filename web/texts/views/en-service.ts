@@ -38,7 +38,8 @@ export const enService = {
   failedTurns: (count: number, all: number) => `${count} of ${all} turns failed`,
   unfitSummary:
     "The summary model's texts had nothing to do with the conversation; built-in summaries stand in. Set SUMMARY_MODEL to a larger one.",
-  unfitMemory: "The memory model did not keep facts that were plainly said; built-in rules stand in. Set MEMORY_MODEL to a larger one.",
+  unfitMemory:
+    "The memory model did not keep facts that were plainly said, also when it was asked again. Set MEMORY_MODEL to a larger one.",
   degradedTurns: (count: number, all: number) => `${count} of ${all} turns ran without a memory layer`,
   queue: "Queue",
   noJobs: "The queue is empty.",

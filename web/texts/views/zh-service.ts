@@ -39,7 +39,7 @@ export const zhService: typeof enService = {
   nothingSpent: "还没有调用过模型。",
   failedTurns: (count, all) => `${all} 轮中有 ${count} 轮失败`,
   unfitSummary: "摘要模型写出的内容与对话无关，已改用内置摘要。请把 SUMMARY_MODEL 换成更大的模型。",
-  unfitMemory: "记忆模型没有记住明确说过的事实，已由内置规则代为记录。请把 MEMORY_MODEL 换成更大的模型。",
+  unfitMemory: "记忆模型再次询问后仍没有记住明确说过的事实。请把 MEMORY_MODEL 换成更大的模型。",
   degradedTurns: (count, all) => `${all} 轮中有 ${count} 轮缺少某一记忆层`,
   queue: "队列",
   noJobs: "队列为空。",
