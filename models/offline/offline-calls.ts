@@ -12,11 +12,6 @@ export interface OfflineCall {
   arguments: Record<string, unknown>;
 }
 
-interface Field {
-  type?: unknown;
-  enum?: unknown[];
-}
-
 /** What a call is made of: a part of the message, and the whole. */
 interface Said {
   step: string;
@@ -26,40 +21,20 @@ interface Said {
 /** Where one step of a message ends and the next begins. */
 const NEXT_STEP =
   /[;；]|[,，、]? ?(?:\band then\b|\bthen\b|\bafter that\b|然后再?|接着|之后再|最后再?|再(?=[查找写读列记算]))|, and (?=(?:please )?\p{L}{1,20} )|[，,](?:并且?|而且)(?=\p{Script=Han})/iu;
-const PLAN =
-  /\b(?:make|write|show) (?:me )?a plan\b|\bplan (?:it|this|first)\b|\bstep by step\b|(?:做|写|列|给)个?.{0,4}计划|先计划|一步一?步/iu;
-
-const ADDRESS = /https?:\/\/[^\s"'<>，。）)]+/u;
 const QUOTED = /["“「『]([^"“”「」『』]+)["”」』]/u;
 const LATIN_WORD = /[A-Za-z\d][\w./-]*/g;
 const FILE = /\.[a-z]{1,5}$/;
 /** An order, a ticket, a part: letters and digits in one word. */
 const IDENTIFIER = /^(?=.*\d)[A-Za-z\d-]+$/;
-const NUMBER = /-?\d+(?:\.\d+)?/;
-const EXPRESSION = /(?<![\d.(])\(*\d[\d.]*\)*(?: ?[-+*/×÷^] ?\(*\d[\d.]*\)*)+/u;
-const DATE = /\d{1,4}[-/.]\d{1,2}[-/.]\d{1,4}/gu;
-const PER_CENT =
-  /(\d{1,9}(?:\.\d{1,9})?) ?[%％] ?(?:of|的) ?(\d{1,9}(?:\.\d{1,9})?)|(\d{1,9}(?:\.\d{1,9})?) ?的 ?(\d{1,9}(?:\.\d{1,9})?) ?[%％]/iu;
-
 /** What Chinese messages say for words that names of tools have. */
 const CHINESE: readonly [words: RegExp, english: string][] = [
   [/查|找|搜/u, "search find get look"],
   [/写|记下|建/u, "write create save add"],
-  [/读|看|打开/u, "read open get"],
-  [/列/u, "list"],
   [/文件/u, "file"],
   [/订单/u, "order"],
   [/工单/u, "ticket"],
-  [/客户|顾客/u, "customer"],
 ];
 const SEARCHES = "look find check see search";
-
-function expressionIn({ step }: Said): Record<string, unknown> | null {
-  const [, share, whole, ofWhole, shareOfIt] = PER_CENT.exec(step) ?? [];
-  if (share !== undefined || ofWhole !== undefined) return { expression: `${share ?? shareOfIt} / 100 * ${whole ?? ofWhole}` };
-  const found = EXPRESSION.exec(step.replaceAll(DATE, " "))?.[0].replaceAll("×", "*").replaceAll("÷", "/");
-  return found === undefined ? null : { expression: found };
-}
 
 /** Loads the skill whose name and description have most of the message's words, two at least. */
 function skillCall(system: string, message: string): OfflineCall[] {
@@ -76,21 +51,6 @@ function skillCall(system: string, message: string): OfflineCall[] {
   return fitting.slice(0, 1).map(({ name }) => ({ name: "load_skill", arguments: { name } }));
 }
 
-const ask = ({ step }: Said) => ({ query: step });
-/** The words for which a tool of ours is called, and what it is called with; null: it is not. */
-const BUILT_IN: Readonly<Record<string, readonly [words: RegExp, given: (said: Said) => Record<string, unknown> | null]>> = {
-  calculate: [/\d/u, expressionIn],
-  current_time: [
-    /\bwhat (?:time|day|date) is\b|\bwhat is the (?:time|day|date)\b|\btoday['’]s date\b|几点|今天.{0,3}(?:几号|星期几|日期)/iu,
-    () => ({}),
-  ],
-  memory_search: [
-    /\b(?:do you remember|did I (?:say|tell)|have I (?:said|told)|what do you know about me)\b|(?:还|你)记得|我(?:之前|以前|上次)(?:说|告诉)/iu,
-    ask,
-  ],
-  memory_save: [/\b(?:remember|note) that\b|\bkeep in mind\b|记住/iu, ({ step }) => ({ content: step })],
-  knowledge_search: [/\b(?:handbook|manual|documents?|policy|policies)\b|手册|文档|规定|条款/iu, ask],
-};
 /** They need more than a step's words. */
 const NEVER = new Set(["todo_write", "load_skill", "core_memory_update", "ask_agent", "ask_clarification", "ask_decision"]);
 
@@ -102,26 +62,21 @@ const wordsOf = (text: string): Set<string> =>
   );
 const nameWords = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, "$1 $2").replaceAll(/^mcp__|[_-]+/g, " ");
 
-/** What a field is filled with; undefined when the message does not say it. */
-function fill(name: string, { type, enum: choices }: Field, { step, message }: Said): unknown {
+/** What a text is filled with; undefined when the message does not say it. */
+function fill(name: string, type: unknown, { step, message }: Said): string | undefined {
   const lower = name.toLowerCase();
-  if (choices) return choices.find((choice) => step.toLowerCase().includes(String(choice).toLowerCase()));
-  if (type === "number" || type === "integer") return NUMBER.exec(step) ? Number(NUMBER.exec(step)?.[0]) : undefined;
-  if (type === "array") return QUOTED.exec(step) ? [QUOTED.exec(step)?.[1]] : undefined;
   if (type !== "string") return undefined;
-  if (/ur[il]$|address/.test(lower)) return ADDRESS.exec(step)?.[0];
   const words = (step.match(LATIN_WORD) ?? []).map((word) => word.replace(/\.$/, ""));
   if (/path|file|folder|directory/.test(lower)) return words.find((word) => FILE.test(word));
-  if (/^(?:content|contents|text|body|message|note|description)$/.test(lower)) return QUOTED.exec(step)?.[1] ?? message;
-  return (
-    QUOTED.exec(step)?.[1] ?? words.find((word) => IDENTIFIER.test(word)) ?? (/query|question|search|words/.test(lower) ? step : undefined)
-  );
+  const quoted = QUOTED.exec(step)?.[1];
+  if (/^(?:content|contents|text|body|message|note|description)$/.test(lower)) return quoted ?? message;
+  return quoted ?? words.find((word) => IDENTIFIER.test(word)) ?? (/query|question|search|words/.test(lower) ? step : undefined);
 }
 
 /** The arguments that a tool must have; null when the message does not say one of them. */
 function argumentsFor({ function: { parameters } }: OfferedTool, said: Said): Record<string, unknown> | null {
-  const { properties = {}, required = [] } = (parameters ?? {}) as { properties?: Record<string, Field>; required?: string[] };
-  const given = required.map((name) => [name, fill(name, properties[name] ?? {}, said)] as const);
+  const { properties = {}, required = [] } = (parameters ?? {}) as { properties?: Record<string, { type?: unknown }>; required?: string[] };
+  const given = required.map((name) => [name, fill(name, properties[name]?.type, said)] as const);
   return given.some(([, value]) => value === undefined) ? null : Object.fromEntries(given);
 }
 
@@ -144,12 +99,11 @@ function callFor(said: Said, tools: readonly KnownTool[]): { step: string; call:
   let best: (OfflineCall & { score: number }) | null = null;
   for (const { offered, inName, inDescription } of tools) {
     const { name } = offered.function;
-    const own = BUILT_IN[name];
-    if (NEVER.has(name) || (own && !own[0].test(said.step))) continue;
+    if (NEVER.has(name)) continue;
     const shared = (words: ReadonlySet<string>): number => [...words].filter((word) => stepWords.has(word)).length;
-    const named = own ? 10 : shared(inName);
+    const named = shared(inName);
     const score = named + shared(inDescription) / 100;
-    const given = named < 2 && !own ? null : own ? own[1](said) : argumentsFor(offered, said);
+    const given = named < 2 ? null : argumentsFor(offered, said);
     if (given && score > (best?.score ?? 0)) best = { name, arguments: given, score };
   }
   return best && { step: said.step, call: { name: best.name, arguments: best.arguments } };
@@ -176,8 +130,7 @@ function stepsOf(message: string): string[] {
 
 /**
  * Everything that a message asks tools for, in its order, by rules: each step of it calls the tool whose name has its words, when the step
- * says what the tool must know; before them the skill that fits. With several calls, or when a plan is asked for, `todo_write` shows the
- * steps before and after.
+ * says what the tool must know; before them the skill that fits. With several calls, `todo_write` shows the steps before and after.
  */
 export function offlineCalls(prompt: readonly BaseMessage[], message: string, tools: readonly OfferedTool[]): OfflineCall[] {
   const has = (wanted: string): boolean => tools.some(({ function: { name } }) => name === wanted);
@@ -186,7 +139,7 @@ export function offlineCalls(prompt: readonly BaseMessage[], message: string, to
   const known = tools.map(knownTool);
   const called = steps.flatMap((step) => callFor({ step, message }, known) ?? []).slice(0, MOST_STEPS);
   const calls = [...(has("load_skill") ? skillCall(system, message) : []), ...called.map(({ call }) => call)];
-  const planned = called.length > 0 ? called.map(({ step }) => step) : steps.slice(0, MOST_STEPS);
-  if (!has("todo_write") || planned.length === 0 || !(PLAN.test(message) || called.length > 1)) return calls;
+  if (!has("todo_write") || called.length < 2) return calls;
+  const planned = called.map(({ step }) => step);
   return [planOf(planned, "pending"), ...calls, planOf(planned, "completed")];
 }

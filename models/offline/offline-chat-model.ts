@@ -14,12 +14,13 @@ import { readMessage, tellsChange } from "./read-message.ts";
 import { weightOf } from "./hashed-embedder.ts";
 import { type OfferedTool, type OfflineCall, offlineCalls } from "./offline-calls.ts";
 
-/** What the user said, as a line of a summary writes it. */
-const SUMMARISED = /^- (?:User: |用户：)(.*)$/u;
 /** The label of what the user said in an earlier exchange, and of an archived memory. */
 const ASKED = /^\[\d{4}-\d\d-\d\d\] (?:User|Noted):$/u;
 /** The label of a passage of a document: its number and its title. */
 const PASSAGE = /^\[(\d+)\] (.*)$/u;
+
+/** A question for all of core memory. */
+const ABOUT_ME = /\bwhat do you (?:know|remember) about me\b|[知记][道得](?:关于)?我的?(?:哪些|什么)/iu;
 
 /** In English and in Chinese. */
 type Saying = readonly [english: string, chinese: string];
@@ -82,8 +83,9 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
   const typed = earlier.flatMap(({ type, text }) => (type === "human" ? [text] : []));
   /** Core memory is late: what the window changes goes before it. Who only says a thing may have corrected core memory since. */
   const lines = linesAfter(known, known.length === 0 ? typed : typed.filter(tellsChange));
+  const knows = (text: string): Saying => [`What I know about you: "${text}"`, `关于你，我知道：“${text}”`];
+  if (ABOUT_ME.test(question) && lines.length > 0) return knows(lines.map(({ text }) => text).join(" "));
   const said = [
-    ...remembered("conversation_summary").flatMap(({ text }) => SUMMARISED.exec(text)?.[1] ?? []),
     ...remembered("earlier_exchanges").flatMap(({ label, text }) => (ASKED.test(label) ? [text] : [])),
     ...typed.flatMap(splitSentences),
   ];
@@ -91,10 +93,6 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
   const quoted = (text: string): Saying => [`You said earlier: "${text}"`, `你之前说过：“${text}”`];
   const quotes: { score: number; says: Saying }[] = [
     ...said.map((text) => ({ score: asks(text) || isContradicted(text, lines) ? 0 : scoreOf(text), says: quoted(text) })),
-    ...remembered("attachments").map(({ label, text }) => ({
-      score: asks(text) ? 0 : LEAD * scoreOf(text),
-      says: [`"${label.slice(1, -1)}" says: "${text}"`, `“${label.slice(1, -1)}”中写道：“${text}”`] as const,
-    })),
     ...remembered("passages")
       .toReversed()
       .map(({ label, text }) => {
@@ -108,8 +106,7 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
       const { isAsked, words } = answersOf(question, line);
       const isLine = ({ section, text }: { section: string; text: string }): boolean => section === line.section && text === line.text;
       if (known.some(isLine)) {
-        const says: Saying = [`What I know about you: "${line.text}"`, `关于你，我知道：“${line.text}”`];
-        return { score: isAsked ? Infinity : LEAD * scoreOf(words), says };
+        return { score: isAsked ? Infinity : LEAD * scoreOf(words), says: knows(line.text) };
       }
       const told = typed.flatMap(splitSentences).findLast((text) => linesAfter(known, [text]).some(isLine)); // what taught it
       return { score: isAsked ? Infinity : 0, says: quoted(told ?? line.text) };

@@ -4,6 +4,8 @@ import fc from "fast-check";
 import { offlineAnswer, OfflineChatModel } from "../../../models/offline/offline-chat-model.ts";
 import { streamAnswer } from "../../../models/stream-answer.ts";
 import { assemblePrompt, type PromptParts } from "../../../prompt/assemble-prompt.ts";
+import { enWelcome } from "../../../web/texts/en-talk.ts";
+import { zhWelcome } from "../../../web/texts/zh-talk.ts";
 
 const SYSTEM = new SystemMessage("You are a helpful assistant. Blue whales live in the sea.");
 
@@ -52,10 +54,7 @@ describe("the offline answer", () => {
     ["what looks like a template as it is", ["The hint is $& {name} %s $1.", "the hint?"], '"The hint is $& {name} %s $1."'],
   ])("quotes of what was said %s", (_name, texts, quoted) => expect(offlineAnswer(promptOf(...texts))).toContain(quoted));
 
-  test("quotes what a summary or an earlier exchange says that the user said, and asks only what stands behind them", () => {
-    const summary =
-      "Be helpful.\n\n<conversation_summary>\n> - User: I live in Oslo.\n> - Assistant: Oslo is cold.\n</conversation_summary>";
-    expect(offlineAnswer([new SystemMessage(summary), new HumanMessage("Where do I live?")])).toContain('"I live in Oslo."');
+  test("quotes what an earlier exchange says that the user said, and asks only what stands behind them", () => {
     const recalled = "<earlier_exchanges>\n[2026-01-03] User:\n> 我最喜欢的导演是诺兰。\nAssistant:\n> 好的。\n</earlier_exchanges>\n\n";
     expect(offlineAnswer(promptOf(`${recalled}我喜欢哪位导演？`))).toContain("“我最喜欢的导演是诺兰。”");
     expect(offlineAnswer(promptOf(`${recalled}What is a quasar?`))).toContain(NOTHING);
@@ -80,18 +79,6 @@ describe("the offline answer", () => {
     );
   });
 
-  test("quotes a file that stands beside the message, and what a chat that is not kept said before", () => {
-    const attachments = [
-      { name: "note.txt", text: "It was built in 1885. The lighthouse opens at seven." },
-      { name: "通知.txt", text: "食堂周一不开门。" },
-      { name: "earlier in this chat", text: "User: What is my fruit?\nUser: My favourite fruit is durian.\nAssistant: I see." },
-    ];
-    const answer = (question: string) => offlineAnswer(assembled(question, { attachments }));
-    expect(answer("When does the lighthouse open?")).toBe('"note.txt" says: "The lighthouse opens at seven."');
-    expect(answer("食堂周一开门吗？")).toBe("“通知.txt”中写道：“食堂周一不开门。”");
-    expect(answer("What is my favourite fruit?")).toBe('"earlier in this chat" says: "User: My favourite fruit is durian."');
-  });
-
   const profile = (content: string) => ({ coreMemory: [{ section: "profile", content, version: 3 }] });
   const window = (...said: string[]) => ({
     window: said.map((content, index) => ({
@@ -109,6 +96,8 @@ describe("the offline answer", () => {
     ["Lives in Porto.", "我住在哪里？", [], "关于你，我知道：“Lives in Porto.”"],
     ["住在杭州。", "Where do I live now?", [], 'What I know about you: "住在杭州。"'],
     ["Name: Ada.", "Who am I?", [], 'What I know about you: "Name: Ada."'],
+    ["Name: Ada.\nLives in Lisbon.", "What do you know about me?", [], 'What I know about you: "Name: Ada. Lives in Lisbon."'],
+    ["名字：小雅。\n住在里斯本。", "你知道我的哪些事？", [], "关于你，我知道：“名字：小雅。 住在里斯本。”"],
   ])("quotes core memory before what the user said in other words: %j, %j", (known, question, said, answer) =>
     expect(offlineAnswer(assembled(question, { ...profile(known), ...window(...said) }))).toBe(answer),
   );
@@ -163,6 +152,14 @@ describe("the offline answer", () => {
 
   test("takes neither notes about documents nor tags for the question", () =>
     expect(offlineAnswer(assembled("Is anything there?", { documents: { passages: [], isIncomplete: true } }))).toContain(NOTHING));
+});
+
+describe.each([
+  ["English", enWelcome.examples],
+  ["Chinese", zhWelcome.examples],
+])("the examples in %s that the page proposes to a new user", (_language, [told = "", question = ""]) => {
+  test("tell something and bring it back, also before core memory has it", () =>
+    expect(offlineAnswer(promptOf(told, question))).toMatch(/Ada.*Lisbon|小雅.*里斯本/));
 });
 
 describe("the offline chat model", () => {
