@@ -40,6 +40,9 @@ export function lexicalText(text: string): string {
   return truncateWords([...latinWords(latin), ...measureWords(normal), ...unsegmentedWords(normal)]).join(" ");
 }
 
+/** The words of a lexical text, in their order. */
+export const lexicalWords = (text: string): string[] => lexicalText(text).split(" ").filter(Boolean);
+
 /** Pronouns and auxiliaries that the package lacks. "may", "will" and "march" are dates and names too. */
 const MORE =
   "also does doing done else hers herself hi hello its itself just myself okay ok ours shall she so themselves theirs us when whom whose why yes your yours yourself let".split(

@@ -1,5 +1,5 @@
 import { readLine } from "../../models/offline/decide-sections.ts";
-import { lexicalText } from "../../text/lexical-text.ts";
+import { lexicalWords } from "../../text/lexical-text.ts";
 
 /** A line as the rules write it, with its section. */
 export interface RuleLine {
@@ -13,8 +13,6 @@ const LIKING =
   /\b(?:(?:dis)?lik\w*|lov\w*|enjoy\w*|prefer\w*|hat(?:e|es|ed|ing)|detest\w*|avoid\w*|stopped|stand|fan|fond)\b|喜欢|爱|讨厌|受不了/iu;
 const CLAUSE_END = /[;,；，。]|\b(?:but|and)\b|但/iu;
 
-const wordsOf = (text: string): string[] => lexicalText(text).split(" ").filter(Boolean);
-
 /** What a line says of these words: "likes tea" of "Dislikes jazz; likes tea". A clause without a liking goes with the one before. */
 function statementOf(line: string, words: readonly string[]): string {
   const statements: string[] = [];
@@ -22,7 +20,7 @@ function statementOf(line: string, words: readonly string[]): string {
     if (statements.length > 0 && !LIKING.test(clause)) statements.push(`${statements.pop()} ${clause}`);
     else statements.push(clause);
   }
-  const counts = statements.map((statement) => wordsOf(statement).filter((word) => words.includes(word)).length);
+  const counts = statements.map((statement) => lexicalWords(statement).filter((word) => words.includes(word)).length);
   return statements.filter((_, index) => counts[index] === Math.max(...counts)).join(" ");
 }
 
@@ -32,8 +30,8 @@ function statementOf(line: string, words: readonly string[]): string {
  */
 export function compareWithFact(line: string, { section, text }: RuleLine): "same" | "opposite" | "neither" {
   const fact = readLine({ section, text });
-  const wanted = wordsOf(fact?.value ?? text);
-  const own = new Set(wordsOf(line));
+  const wanted = lexicalWords(fact?.value ?? text);
+  const own = new Set(lexicalWords(line));
   const found = wanted.filter((word) => own.has(word));
   const hasNumbers = wanted.every((word) => !/\p{N}/u.test(word) || own.has(word));
   if (found.length === 0 || found.length * 2 < wanted.length || !hasNumbers) return "neither";

@@ -1,5 +1,5 @@
 import { lineKey, linesByKey, linesOf, type MemoryLine } from "../../stores/postgres/memory/section-versions.ts";
-import { lexicalText } from "../../text/lexical-text.ts";
+import { lexicalWords } from "../../text/lexical-text.ts";
 
 /** A line of a section while the memory agent works. */
 export interface DraftLine {
@@ -110,7 +110,7 @@ function saysMostOf(line: DraftLine, other: DraftLine): boolean {
 const knownWords = new WeakMap<DraftLine, Set<string>>();
 
 function wordsOf(line: DraftLine): Set<string> {
-  const words = knownWords.get(line) ?? new Set(lexicalText(lineKey(line.content)).split(" ").filter(Boolean));
+  const words = knownWords.get(line) ?? new Set(lexicalWords(lineKey(line.content)));
   knownWords.set(line, words);
   return words;
 }

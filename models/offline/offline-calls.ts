@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { readFences } from "../../text/fence.ts";
-import { lexicalText } from "../../text/lexical-text.ts";
+import { lexicalWords } from "../../text/lexical-text.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
 
 /** A tool as a model's server is told of it. */
@@ -54,12 +54,7 @@ function skillCall(system: string, message: string): OfflineCall[] {
 /** They need more than a step's words. */
 const NEVER = new Set(["todo_write", "load_skill", "core_memory_update", "ask_agent", "ask_clarification", "ask_decision"]);
 
-const wordsOf = (text: string): Set<string> =>
-  new Set(
-    lexicalText(text)
-      .split(" ")
-      .filter((word) => word !== ""),
-  );
+const wordsOf = (text: string): Set<string> => new Set(lexicalWords(text));
 const nameWords = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, "$1 $2").replaceAll(/^mcp__|[_-]+/g, " ");
 
 /** What a text is filled with; undefined when the message does not say it. */

@@ -1,6 +1,6 @@
 import type { JobTransaction } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../../turn/owner.ts";
-import { lexicalText } from "../../../text/lexical-text.ts";
+import { lexicalWords } from "../../../text/lexical-text.ts";
 import type { Queryable } from "../database/database.ts";
 import { lineKey, linesOf, loadVersions, saveLines, type SectionVersionLines, type VersionLine } from "../memory/section-versions.ts";
 import { eraseArchive } from "./erase-archive.ts";
@@ -180,8 +180,6 @@ interface ReasonRow {
 /** A shorter line is no quotation. */
 const QUOTED_CHARACTERS = 4;
 
-const wordsOf = (text: string): string[] => lexicalText(text).split(" ").filter(Boolean);
-
 /**
  * Deletes reasons that may quote erased lines: the author had read an erased message, changed such a line and names a word of it, or quotes
  * one of `facts`.
@@ -200,11 +198,11 @@ async function redactReasons(
   const quoted = facts.filter((fact) => fact.length >= QUOTED_CHARACTERS);
   const mayQuote = ({ section, version, reason }: ReasonRow): boolean => {
     const { hasReadIt = false, touched = [] } = known.get(JSON.stringify([section, version])) ?? {};
-    const said = new Set(wordsOf(reason));
+    const said = new Set(lexicalWords(reason));
     return (
       hasReadIt ||
       quoted.some((fact) => reason.includes(fact)) ||
-      touched.some((line) => wordsOf(lineKey(line.content)).some((word) => said.has(word)))
+      touched.some((line) => lexicalWords(lineKey(line.content)).some((word) => said.has(word)))
     );
   };
   const ids = rows.filter(mayQuote).map(({ id }) => id);
