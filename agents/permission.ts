@@ -1,3 +1,6 @@
+import { createHash } from "node:crypto";
+import { toJsonSchema } from "@langchain/core/utils/json_schema";
+import { canonicalJson } from "../text/canonical-json.ts";
 import type { Agent, PermissionAction } from "../turn/agent.ts";
 import { matchesPattern } from "./glob.ts";
 import type { AgentTool } from "./tool.ts";
@@ -21,4 +24,10 @@ function ruleFor(rules: readonly Rule[], toolName: string): Rule | undefined {
 /** What may be done with a call of the tool. Without a rule, tools that only read and those of memory are allowed; all else asks. */
 export function permissionFor(rules: readonly Rule[], { name, isHarmless }: Pick<AgentTool, "name" | "isHarmless">): PermissionAction {
   return ruleFor(rules, name)?.action ?? (isHarmless ? "allow" : "ask");
+}
+
+/** Of what the model is told about a tool. Who allowed a tool for good has allowed it as it was then. */
+export function toolDigest({ tool }: Pick<AgentTool, "tool">): string {
+  const described = canonicalJson([tool.name, tool.description, toJsonSchema(tool.schema)]);
+  return createHash("sha256").update(described).digest("base64url");
 }

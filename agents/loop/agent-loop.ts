@@ -15,12 +15,10 @@ import type { ModelOptions } from "../../turn/model-options.ts";
 import type { Picture } from "../../turn/picture.ts";
 import type { Question } from "../../turn/question.ts";
 import { type AgentTurn, isStoppedBefore, noteAnswer } from "../agent-turn.ts";
-import { offeredTool } from "../offered-tool.ts";
 import { askQuestion } from "../questions/ask.ts";
 import { stepQuestion } from "../questions/questions.ts";
-import type { AgentTool } from "../tool.ts";
-import { fitLoop, toolTokens } from "./fit-loop.ts";
-import { makeShowPictures } from "./pictures-of-results.ts";
+import { type AgentTool, offeredTool } from "../tool.ts";
+import { fitLoop, makeShowPictures, toolTokens } from "./fit-loop.ts";
 import { makeRunCalls, type RunCalls } from "./run-calls.ts";
 
 /** An agent that runs in a turn. `elapsedMs`: how long it has run, without waiting. */

@@ -1,8 +1,13 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import { type BaseMessage, HumanMessage, SystemMessage } from "@langchain/core/messages";
+import { tool } from "@langchain/core/tools";
+import { z } from "zod";
 import type { AgentCatalog } from "../catalog/agent-catalog.ts";
-import { equipAgent } from "./equip-agent.ts";
+import { ToolError } from "../run-tool-call.ts";
+import type { Skill } from "../skills/skill.ts";
 import type { SkillCatalog } from "../skills/skill-catalog.ts";
-import type { AgentTool, ToolSource } from "../tool.ts";
+import { type AgentTool, toolsOf, type ToolSource } from "../tool.ts";
+import { describeSkills, makeLoadSkill } from "../tools/load-skill.ts";
+import type { ModelAnswer } from "../../models/stream-answer.ts";
 import { abortable, startDeadline } from "../../turn/deadlines.ts";
 import type { StepOfMessage, StepStore } from "../../stores/postgres/agents/step-store.ts";
 import type { Agent } from "../../turn/agent.ts";
@@ -10,9 +15,65 @@ import type { Notice } from "../../turn/events.ts";
 import type { ConversationState } from "../../turn/state.ts";
 import { promptOf, type PromptSettings, type TurnPrompt } from "../../prompt/turn-prompt.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
-import { makeAskAgent, type RunSubagent } from "./ask-agent.ts";
 import { toolTokens } from "./fit-loop.ts";
 import { groupByQuestion, withSteps } from "./window-with-steps.ts";
+
+/** What an agent works with in a turn. */
+interface Equipment {
+  tools: AgentTool[];
+  /** Stand behind its own instructions. */
+  aboutSkills: string;
+}
+
+/** The tools that an agent names, and the one that loads its skills. */
+function equipAgent(
+  agent: Agent,
+  { available, skills, catalog }: { available: readonly AgentTool[]; skills: readonly Skill[]; catalog: SkillCatalog },
+): Equipment {
+  const own = toolsOf(agent, available);
+  if (skills.length === 0) return { tools: own, aboutSkills: "" };
+  return { tools: [...own, makeLoadSkill(skills, catalog)], aboutSkills: describeSkills(skills) };
+}
+
+const SYSTEM_PROMPT = "You do one task for another assistant, which reads your answer. You see nothing of its conversation.";
+
+/** Runs a subagent in the turn. */
+export type RunSubagent = (
+  agent: Agent,
+  given: { prompt: () => Promise<BaseMessage[]>; tools: readonly AgentTool[] },
+) => Promise<ModelAnswer>;
+
+/** The tool by which an agent gives a task to one of its subagents. A subagent has its own tools, permissions and limits, and asks no other. */
+function makeAskAgent(run: RunSubagent, agents: readonly Agent[], equip: (agent: Agent) => Promise<Equipment>): AgentTool {
+  const names = agents.map(({ name }) => name);
+  const list = agents.map(({ name, description }) => `${name}: ${description}`).join("\n");
+  return {
+    name: "ask_agent",
+    isHarmless: true,
+    onlyReads: false,
+    timeoutMs: Infinity,
+    tool: tool(
+      async ({ agent: name, task }) => {
+        const agent = agents.find((one) => one.name === name);
+        if (!agent) throw new ToolError("unknown_agent", `There is no agent "${name}".`, `Ask one of these: ${names.join(", ")}.`);
+        const { tools, aboutSkills } = await equip(agent);
+        const instructions = [SYSTEM_PROMPT, agent.instructions ?? "", aboutSkills].filter((text) => text !== "").join("\n\n");
+        const prompt = [new SystemMessage(instructions), new HumanMessage(task)];
+        const { text, error } = await run(agent, { prompt: async () => prompt, tools });
+        if (error) throw error;
+        return text;
+      },
+      {
+        name: "ask_agent",
+        description: `Gives a task to another agent and returns its answer. The agents:\n${list}`,
+        schema: z.strictObject({
+          agent: z.enum(names as [string, ...string[]]),
+          task: z.string().trim().min(1).max(20_000).describe("Everything that it needs to know."),
+        }),
+      },
+    ),
+  };
+}
 
 export interface AgentPromptParts {
   catalog: AgentCatalog;

@@ -1,8 +1,9 @@
-import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
-import { offeredTool } from "../offered-tool.ts";
-import type { AgentTool } from "../tool.ts";
-import { hasPictures, pictureTokensIn, withoutPictures } from "../../models/wire/pictured-message.ts";
+import { type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
+import { type AgentTool, offeredTool } from "../tool.ts";
+import type { Sight } from "../../models/facts/sight.ts";
+import { hasPictures, picturedMessage, pictureTokensIn, withoutPictures } from "../../models/wire/pictured-message.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
+import { MOST_PICTURE_BYTES, type Picture } from "../../turn/picture.ts";
 import type { FittingPrompt } from "../../prompt/ask-within-limit.ts";
 
 /** Most tools are the same in every turn. */
@@ -71,4 +72,34 @@ export async function fitLoop({ start, again, behind }: LoopMessages, budget: nu
   const kept = pruned.messages.slice(start.length);
   const messages = [...(await again(Math.max(0, budget - tokensOfMessages(kept)))), ...kept];
   return { messages, tokens: tokensOfMessages(messages) + schemas, isWhole: true };
+}
+
+interface Looker {
+  sight: Pick<Sight, "sees" | "tokensOf">;
+  /** Its name. */
+  model: string;
+}
+
+/** Behind the results, since servers take no pictures in them. A model that cannot see reads that they were left out. */
+export const picturesOfResults = (pictures: readonly Picture[], looker: Looker): BaseMessage[] => makeShowPictures(looker)(pictures);
+
+/** Of the pictures of a loop's results together. Servers of models take little more in one request. */
+const MOST_BYTES = 2 * MOST_PICTURE_BYTES;
+
+/** The same for each round of a loop. What all rounds have no room for is left out. */
+export function makeShowPictures({ sight, model }: Looker): (pictures: readonly Picture[]) => BaseMessage[] {
+  let left = MOST_BYTES;
+  return (pictures) => {
+    if (pictures.length === 0) return [];
+    const which = `${pictures.length === 1 ? "A picture" : `${pictures.length} pictures`} of the results of the calls`;
+    if (sight.sees(model) === false) return [new HumanMessage(`[${which}: left out, since this model cannot see]`)];
+    const shown = pictures.filter(({ file }) => {
+      const bytes = file?.byteCount ?? 0;
+      if (bytes > left) return false;
+      left -= bytes;
+      return true;
+    });
+    const tokens = sight.tokensOf(model, shown);
+    return [picturedMessage(`[${which}. Where none is shown here, it was left out]`, shown, { tokens })];
+  };
 }

@@ -19,8 +19,7 @@ import type { Picture } from "../../turn/picture.ts";
 import type { Question } from "../../turn/question.ts";
 import type { PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
-import { callsBefore, failuresBefore, interruptedCalls } from "./calls-before.ts";
-import { callKey, makeLoopGuard } from "./loop-guard.ts";
+import { callKey, callsBefore, failuresBefore, interruptedCalls, makeLoopGuard } from "./loop-guard.ts";
 import { toolMessage } from "./window-with-steps.ts";
 
 /** Characters of an output in its event; the step has all. */

@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { checkBySchema } from "../../models/wire/check-by-schema.ts";
 import type { Elicit, ElicitedForm, FilledForm, FormField, FormValue } from "../../turn/elicited-form.ts";
 import type { NewQuestion, PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
-import { canonicalJson } from "../canonical-json.ts";
+import { canonicalJson } from "../../text/canonical-json.ts";
 import { type Answer, type Asking, type Ready, refused } from "./questions.ts";
 
 /** Of one call. A server that goes on asking gets no more answers. */

@@ -3,10 +3,9 @@ import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
 import type { PendingCall } from "../../turn/resumed-turn.ts";
 import { type AgentTurn, isStoppedBefore } from "../agent-turn.ts";
-import { permissionFor } from "../permission.ts";
+import { permissionFor, toolDigest } from "../permission.ts";
 import { notRun, ToolError } from "../run-tool-call.ts";
 import type { AgentTool } from "../tool.ts";
-import { toolDigest } from "../tool-digest.ts";
 import { ofForms } from "./elicitation.ts";
 import { type Asking, loopQuestion, permissionQuestion, stepQuestion, type Verdict } from "./questions.ts";
 

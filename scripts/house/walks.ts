@@ -98,7 +98,7 @@ export async function traceWalks(): Promise<Walks> {
       permissions: [{ tool: "current_time", action: "ask" }],
     });
     model.answer(({ messages }) =>
-      messages.at(-1)?.role === "tool" ? ANSWER : { toolCalls: [{ name: "current_time", arguments: { timezone: "UTC" } }] },
+      messages.at(-1)?.role === "tool" ? ANSWER : { toolCalls: [{ name: "current_time", arguments: { time_zone: "UTC" } }] },
     );
     const tool = await walk(async () => {
       const asked = await chat("first", "What time is it?", { agent: "clerk" });

@@ -1,7 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
-import { findWrongArguments } from "../../agents/check-arguments.ts";
-import { offeredTool } from "../../agents/offered-tool.ts";
+import { findWrongArguments } from "../../agents/run-tool-call.ts";
+import { offeredTool } from "../../agents/tool.ts";
 import { calculate } from "../../agents/tools/calculate.ts";
 import type { AppError } from "../../errors/app-error.ts";
 import type { AnswerTimeouts } from "../../turn/deadlines.ts";

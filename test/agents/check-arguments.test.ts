@@ -1,7 +1,7 @@
 import { tool } from "@langchain/core/tools";
 import { expect, test } from "@jest/globals";
 import { z } from "zod";
-import { findWrongArguments } from "../../agents/check-arguments.ts";
+import { findWrongArguments } from "../../agents/run-tool-call.ts";
 
 const ofZod = z.strictObject({ item: z.string(), places: z.array(z.object({ row: z.number() })).default([]) });
 const ofJson = {

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { cutOutput, MAX_OUTPUT_BYTES } from "../../agents/cut-output.ts";
+import { cutOutput, MAX_OUTPUT_BYTES } from "../../agents/tool-output.ts";
 
 test("a short output stays as it is", () => {
   expect(cutOutput("one\ntwo", null)).toEqual({ text: "one\ntwo", isCut: false });

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import fc from "fast-check";
-import { fitSteps, pruneSteps, type TurnSteps } from "../../../agents/loop/prune-steps.ts";
+import { fitSteps, pruneSteps, type TurnSteps } from "../../../agents/loop/window-with-steps.ts";
 import type { Step } from "../../../stores/postgres/agents/step-store.ts";
 
 const now = new Date();

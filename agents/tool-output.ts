@@ -36,3 +36,45 @@ export function readResult(result: unknown): ToolResult {
   const parts = result.map(readPart);
   return { text: parts.map(({ text }) => text).join("\n"), pictures: parts.flatMap(({ pictures }) => pictures) };
 }
+
+/** The most of an output that a model reads and a step keeps, in bytes of UTF-8. */
+export const MAX_OUTPUT_BYTES = 50 * 1024;
+/** The most characters of a line. */
+const MAX_LINE_CHARACTERS = 2_000;
+
+export interface CutOutput {
+  text: string;
+  isCut: boolean;
+}
+
+/** The beginning of a text that fits, which ends at a whole character. */
+function firstBytes(text: string, most: number): string {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= most) return text;
+  let end = most;
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end--;
+  return bytes.toString("utf8", 0, end);
+}
+
+function cutLine(line: string): string {
+  if (line.length <= MAX_LINE_CHARACTERS) return line;
+  const begin = line
+    .slice(0, MAX_LINE_CHARACTERS)
+    .toWellFormed()
+    .replace(/\uFFFD$/u, "");
+  return `${begin} [${line.length - begin.length} more characters of this line are left out]`;
+}
+
+/**
+ * Cuts long lines, then the end. The last line says how much is left. `offset`: from which character of what was shown, of a tool that can
+ * read on; null for one that cannot.
+ */
+export function cutOutput(whole: string, offset: number | null): CutOutput {
+  const shown = whole.split("\n").map(cutLine).join("\n");
+  const text = shown.slice(offset ?? 0).toWellFormed();
+  const begin = firstBytes(text, MAX_OUTPUT_BYTES);
+  const left = text.length - begin.length;
+  if (left === 0) return { text, isCut: shown !== whole };
+  const how = offset === null ? "Ask for less to see them." : `Call the tool again with "offset": ${offset + begin.length} to read on.`;
+  return { text: `${begin}\n[${left} more characters are left out. ${how}]`, isCut: true };
+}
