@@ -145,7 +145,7 @@ describe("what an MCP server asks in the middle of a call", () => {
     try {
       const other = askingClient({ url: beside.url, model: opened.model });
       const both = [callOf(toolOf("book"), {}, "one"), callOf(toolOf("hang"), {}, "two")];
-      await other.makeAgent("hasty", { permissions: [{ tool: "*", action: "allow" }], limits: { timeout_s: 2 } });
+      await other.makeAgent("hasty", { permissions: [{ tool: "*", action: "allow" }], limits: { timeout_s: 6 } });
       other.follow(both, "Late.");
       expect(outputs(await other.ask("hasty"))).toContainEqual([true, "cancel {}"]);
       other.follow([callOf(toolOf("book"), {}, "three"), callOf(toolOf("done"), {}, "four")], "Now.");
