@@ -59,7 +59,9 @@ export async function traceWalks(): Promise<Walks> {
     };
     while (await busy()) await sleep(200);
   };
+  /** Waits first for the jobs of what came before: on a busy machine they would run in this walk. */
   const record = async (walk: () => Promise<unknown>): Promise<string[]> => {
+    await settle();
     await truncate(log);
     await walk();
     return [...new Set((await readFile(log, "utf8")).split("\n"))].filter((file) => file !== "" && !CROSSED.test(file));
