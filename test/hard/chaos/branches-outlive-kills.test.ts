@@ -2,7 +2,7 @@ import { expect, jest, test } from "@jest/globals";
 import fc from "fast-check";
 import { makeCoreMemoryStore } from "../../../stores/postgres/memory/core-memory-store.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import { startModelServer } from "../../servers/model-server.ts";
+import { type ChatRequestBody, type ModelScript, startModelServer } from "../../servers/model-server.ts";
 import { killServiceProcesses } from "../../servers/service-process.ts";
 import { treeExpectations } from "../../stores/postgres/conversations/expect-tree.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
@@ -16,13 +16,22 @@ const SEQUENCES = Number(process.env["TREE_KILLS"] ?? 2);
 jest.setTimeout(SEQUENCES * 300_000 + 60_000);
 
 const SUMMARY_MODEL = "test-summary";
+const MEMORY_MODEL = "test-memory";
+
+/** A memory model that writes each fruit that it reads: those it knows already, and those of new turns. */
+function rememberFruits({ messages }: ChatRequestBody): ModelScript {
+  if (messages.at(-1)?.role === "tool") return { tokens: ["done"] };
+  const fruits = new Set(JSON.stringify(messages.at(-1)?.content).match(/fruit\d+q/g));
+  const content = [...fruits].map((fruit) => `Likes ${fruit}.`).join("\n");
+  return { toolCalls: [{ name: "core_memory_update", arguments: { section: "preferences", content, reason: "said so" } }] };
+}
 
 const opened = useOpened(async () => {
   const { url, drop } = await createRealDatabase();
   const model = await startModelServer({ keepSeen: false });
   const database = await openPostgres(url);
   const environment = {
-    ...{ OPENAI_BASE_URL: model.url, SUMMARY_MODEL, ENABLE_SUMMARY: "true", ENABLE_CORE_MEMORY: "true", TURN_LEASE_MS: "1000" },
+    ...{ OPENAI_BASE_URL: model.url, SUMMARY_MODEL, MEMORY_MODEL, ENABLE_SUMMARY: "true", ENABLE_CORE_MEMORY: "true", TURN_LEASE_MS: "1000" },
     ...{ SUMMARY_MIN_MESSAGES: "4", SUMMARY_UPDATE_DELTA: "2", HISTORY_WINDOW: "2" },
   };
   const places = await openTwoPlaces(url, environment);
@@ -44,9 +53,10 @@ test(`two processes and a plain tree agree after ${SEQUENCES} sequences of rando
   await fc.assert(
     fc.asyncProperty(fc.array(killedStep, { minLength: 25, maxLength: 35, size: "max" }), async (steps) => {
       let script = {};
-      model.answer(({ model: name }) =>
-        name === SUMMARY_MODEL ? { tokens: ["They talked of fruit."] } : { tokens: ["Noted."], ...script },
-      );
+      model.answer((body) => {
+        if (body.model === MEMORY_MODEL) return rememberFruits(body);
+        return body.model === SUMMARY_MODEL ? { tokens: ["They talked of fruit."] } : { tokens: ["Noted."], ...script };
+      });
       const { tree, owner, doStep, settle } = makeKilledGrower(places, database, (next) => (script = next));
       for (const step of steps) await doStep(step);
       await settle();
