@@ -31,7 +31,14 @@ const opened = useOpened(async () => {
   const model = await startModelServer({ keepSeen: false });
   const database = await openPostgres(url);
   const environment = {
-    ...{ OPENAI_BASE_URL: model.url, SUMMARY_MODEL, MEMORY_MODEL, ENABLE_SUMMARY: "true", ENABLE_CORE_MEMORY: "true", TURN_LEASE_MS: "1000" },
+    ...{
+      OPENAI_BASE_URL: model.url,
+      SUMMARY_MODEL,
+      MEMORY_MODEL,
+      ENABLE_SUMMARY: "true",
+      ENABLE_CORE_MEMORY: "true",
+      TURN_LEASE_MS: "1000",
+    },
     ...{ SUMMARY_MIN_MESSAGES: "4", SUMMARY_UPDATE_DELTA: "2", HISTORY_WINDOW: "2" },
   };
   const places = await openTwoPlaces(url, environment);
