@@ -47,7 +47,8 @@ describe("the start of a service", () => {
     const spec = { description: "Helps", tools: ["mcp__docs__*"], skills: ["trips"], subagents: ["clerk", "porter"] };
     await writeFile(path.join(folder, "boss.json"), JSON.stringify(spec));
     await writeFile(path.join(folder, "clerk.json"), JSON.stringify({ description: "Writes" }));
-    const service = await startServiceProcess({ DATA_DIR: "memory://", AGENTS_DIR: folder });
+    const data = await createDataFolder();
+    const service = await startServiceProcess({ DATA_DIR: data.folder, AGENTS_DIR: folder });
     const warned = logLines(service).filter(({ level }) => level === 40);
     expect(warned.map(({ agent, problem }) => [agent, String(problem).replace(/;.*/, "")])).toEqual([
       ["boss", 'tools.0: "mcp__docs__*" names no MCP server that there is'],
@@ -56,7 +57,7 @@ describe("the start of a service", () => {
     ]);
     service.kill("SIGTERM");
     await service.exited;
-    await remove();
+    await Promise.all([remove(), data.remove()]);
   });
   test("the curl line asks for a key when one is needed, and names an address that can be reached", () => {
     expect(curlHint("http://0.0.0.0:8000", true)).toMatch(/^curl -N http:\/\/127\.0\.0\.1:8000\S* .*-H 'authorization: Bearer YOUR_KEY'/);
@@ -161,12 +162,13 @@ describe("a service that cannot start", () => {
   });
 
   test("because another process has its DATA_DIR names the folder, and the other goes on", async () => {
-    const DATA_DIR = path.join(data.folder, "used");
+    const { folder: DATA_DIR, remove } = await createDataFolder();
     const first = await startServiceProcess({ DATA_DIR });
     expect(await refusal({ DATA_DIR })).toContain(`DATA_DIR "${DATA_DIR}" is in use by another process`);
     expect((await fetch(`${first.url}/readyz`)).status).toBe(200);
     first.kill("SIGTERM");
     expect(await first.exited).toBe(0);
+    await remove();
   });
 
   test("because its DATA_DIR is no folder, or has a database of another version, names it", async () => {
@@ -199,17 +201,19 @@ describe("a service that cannot start", () => {
 
   test("because an agent's file names a model or a tool that there is not, says which file and field", async () => {
     const folder = path.join(data.folder, `agents-${crypto.randomUUID()}`);
+    const { folder: DATA_DIR, remove } = await createDataFolder();
     await mkdir(folder);
     const spec = { description: "Helps", model: "no-such-model", tools: ["memory_*", "memory_serch"] };
     await writeFile(path.join(folder, "clerk.json"), JSON.stringify(spec));
     const output = await refusal({
-      DATA_DIR: "memory://",
+      DATA_DIR,
       AGENTS_DIR: folder,
       OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
       CHAT_MODEL: "known",
     });
     expect(output).toContain('AGENTS_DIR: clerk.json: model: the service does not know "no-such-model"; it knows known');
     expect(output).toMatch(/tools\.1: there is no tool "memory_serch"; there are: .*memory_search/);
+    await remove();
   });
 
   test("because of its Postgres names it without the password: it does not answer, lacks the database, or the user", async () => {
