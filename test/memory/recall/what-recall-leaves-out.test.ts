@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, test } from "@jest/globals";
+import { afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
 import {
   makeRecall,
@@ -12,6 +12,8 @@ import { exchanges, useTestEpisodicMemory } from "../../support/services/episodi
 import { archiveMemories } from "../../../stores/postgres/memory/archive-store.ts";
 import { makeFirstAsked, makeWithoutBabble } from "../../../memory/recall/babble.ts";
 
+const memory = useTestEpisodicMemory();
+afterEach(() => memory.embedder.fail(null));
 const NOW = new Date("2024-06-12T12:00:00Z"); // a Wednesday
 const SAID = exchanges(
   ["My favourite director is Agnès Varda, I saw Cléo in spring.", "A wonderful film."],
@@ -21,7 +23,6 @@ const SAID = exchanges(
 );
 const AWAY = new AppError("index_unavailable", "It cannot be reached.");
 describe("recall of some types or times", () => {
-  const memory = useTestEpisodicMemory();
   let ada: OwnedConversation;
   beforeAll(async () => {
     ada = await memory.remember(SAID, { userId: "ada", at: "2024-03-05T12:00:00Z" });
@@ -64,7 +65,6 @@ describe("recall of some types or times", () => {
 });
 
 describe("archived facts", () => {
-  const memory = useTestEpisodicMemory();
   test("a question for several things gets what the memory agent has archived, beside exchanges", async () => {
     const dishes = exchanges(["We had the fish soup at Ramiro, and it was a good dish.", "Lovely."], ["Is the oven broken?", "No."]);
     const eater = await memory.store(dishes, { userId: "eater" });
@@ -127,8 +127,6 @@ test("a short question with the words of one before is left out; what is told or
 });
 
 describe("recall of a talk with a model that babbles", () => {
-  const memory = useTestEpisodicMemory();
-
   async function recall(userId: string, question: string, limit = 3): Promise<RecalledEpisode[]> {
     const search = makeRecall({ ...memory, timeZone: "UTC", minSimilarity: 0.5 });
     return (await search({ tenantId: "tenant", userId, question, limit })).episodes;
