@@ -1,6 +1,6 @@
 /**
- * Where tests stand that kill, race, install or repeat, and those of the commands, the benchmarks and the clients and models of others. They
- * run with `npm run test:hard`, all others with `npm test`. A name is a folder or the beginning of a file's name.
+ * Where tests stand that kill, race, install, repeat or need much data, and those of the commands, the benchmarks and the clients and models
+ * of others. They run with `npm run test:hard`, all others with `npm test`. A name is a folder or the beginning of a file's name.
  */
 const HARD = [
   "agents/mcp/official-servers",
@@ -9,7 +9,9 @@ const HARD = [
   "hard/",
   "memory/episodes/rebuild-",
   "memory/jobs/jobs-outlive-their-processes",
+  "memory/jobs/jobs-of-processes",
   "memory/jobs/jobs-that-end-their-process",
+  "memory/parsing/hostile-documents",
   "memory/recall/same-on-every-store",
   "models/wire/fuzz-thoughts",
   "models/wire/thoughts-of-a-real-model",
@@ -17,13 +19,20 @@ const HARD = [
   "readme",
   "repeated/",
   "scripts/",
+  "server/api/memory/lost-index",
+  "server/erase/large-erase",
+  "server/http/lists",
+  "server/http/slow-readers",
   "server/langgraph/pypi-clients",
   "server/openai/tools/clients-of-a-real-model",
   "server/openai/tools/pypi-clients",
+  "server/studio/studio",
   "server/turns/silent-postgres",
   "server/turns/turns-across-processes",
+  "stores/postgres/database/replaced-migrations",
   "stores/postgres/export/round-trip",
   "stores/search/milvus-search-store",
+  "walks",
 ];
 
 /** A regular expression for the paths of those. */
@@ -31,7 +40,7 @@ export const HARD_PATHS = `/test/(?:${HARD.join("|")})`;
 
 /** What both commands share. Jest runs the TypeScript sources as ES modules; package.json's `test` scripts have the Node flag this needs. */
 export const settings = {
-  testEnvironment: "node",
+  testEnvironment: "<rootDir>/test/support/shared-code.js",
   extensionsToTreatAsEsm: [".ts"],
   transform: {
     "\\.ts$": ["@swc/jest", { jsc: { parser: { syntax: "typescript" }, target: "es2023" }, module: { type: "es6" } }],

@@ -6,9 +6,13 @@ const SLOW = [
   "repeated",
   "scripts",
   "memory/episodes/rebuild-index",
+  "memory/parsing",
   "memory/recall/same-on-every-store",
+  "server/service/",
   "stores/postgres/export",
   "stores/search",
+  "walks",
+  "web/",
 ].map((name) => `/test/${name}`);
 
 const isSlow = ({ path }) => SLOW.some((name) => path.includes(name));

@@ -9,7 +9,7 @@ const HOPELESS_MS = 1_000;
 
 /** Functions that read no text of users or models in the thread that answers requests: readers of documents have threads of their own. */
 const ELSEWHERE =
-  /^memory\/parsing\/(read-\w+|split-document|parse-document)\.ts |^server\/(observe\/health-routes\.ts checkModelServer|http\/openapi\/build-description\.ts)/;
+  /^memory\/parsing\/(read-\w+|split-document|parse-document)\.ts |^server\/(observe\/health-routes\.ts checkModelServer|openapi\/build-description\.ts)/;
 
 const CALLED_WITH: Record<string, (text: string) => unknown[]> = {
   "text/chinese-times.ts chineseTimesInEnglish": (text) => [text.slice(0, 1_000), 20_000],

@@ -3,6 +3,13 @@ import fc from "fast-check";
 import { completeQuestion } from "../../../memory/recall/complete-question.ts";
 import type { RecentMessage } from "../../../memory/recall/recent-message.ts";
 import { anyText } from "../../support/samples/any-text.ts";
+import { makeRewriteQuestion } from "../../../memory/recall/rewrite-question.ts";
+import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
+import type { ModelScript } from "../../servers/model-server.ts";
+import { useModelServer } from "../../support/services/use-model-server.ts";
+import { AppError } from "../../../errors/app-error.ts";
+import { makeRecall, type RecallParts } from "../../../memory/recall/recall-episodes.ts";
+import { exchanges, useTestEpisodicMemory } from "../../support/services/episodic-memory.ts";
 
 const talk = (asked: string, answer: string): RecentMessage[] => [
   { role: "user", content: asked },
@@ -18,11 +25,9 @@ const hotels = talk(
 );
 const chinese = talk("周末看什么电影好？", "可以看《饮食男女》。导演是李安，他出生在屏东。女主角是吴倩莲。");
 const dishes = talk("成都有什么好吃的？", "推荐三样：\n1、麻婆豆腐，陈麻婆家最好\n2、钟水饺，甜辣口\n3、兔头，要会啃");
-
 const laptops = talk("Can you suggest a laptop?", "The Zenbook 14 is light and quiet. The Dell XPS 16 has a larger screen and costs less.");
 const tea = talk("咖啡机怎么除垢", "水箱加柠檬酸和水，放一半，等二十分钟，再冲两遍。");
 const dinner = talk("周六八个人吃饭做什么好", "火锅最省事。烤羊排有气氛。咖喱可以提前一天做。");
-
 /** Questions, " | " between two. */
 const WHOLE = `What is my dog called? | Where does my sister live and what does she do? | When did Anna say that she would visit?
   | Is it possible to cancel my gym contract? | What time is it? | Is there a pharmacy near my home?
@@ -30,10 +35,8 @@ const WHOLE = `What is my dog called? | Where does my sister live and what does 
   | what is photosynthesis | how many litres are in a gallon | is aspirin ok for dogs | Where was the Treaty of Tordesillas signed?
   | Does the museum have a comedy poster? | Why did Marta leave her job? | 苹果树几年能结果 | 《南京条约》的主要内容是什么 | 从上海怎么去黄山 | 我喜欢哪些音乐
   | 我的钥匙呢？ | 公司那边的会议是几点 | 我还有其他爱好吗 | 我可以问这个问题吗`;
-
 /** What is added to the question; empty when it stays as it is. */
 const added = (question: string, recent: RecentMessage[]): string => completeQuestion(question, recent).slice(question.length).trim();
-
 describe("completeQuestion", () => {
   test.each([
     ["What is the bilby limit?", talk("What is the numbat limit?", "Eleven.")],
@@ -125,5 +128,91 @@ describe("completeQuestion", () => {
         expect(words.length).toBeLessThanOrEqual(61);
       }),
     );
+  });
+});
+
+describe("a question that points at something which rules do not find", () => {
+  const server = useModelServer();
+  const TALK = [
+    { role: "user", content: "Where can we eat in Porto?" },
+    { role: "assistant", content: "Cantinho is lively." },
+  ] as const;
+  const UNSURE = "Where was that plumber you mentioned?";
+  const rewrite = (question: string, timeoutMs = 5_000, signal?: AbortSignal): Promise<string> =>
+    makeRewriteQuestion(createOpenAIChatModel({ model: "memory", baseUrl: `${server.url}/v1` }), { timeoutMs })(question, TALK, signal);
+
+  test("gets what the memory model writes behind it", async () => {
+    server.answer({ tokens: ["Where does the plumber ", "Jonas work?\n"] });
+    expect(await rewrite(UNSURE)).toBe(`${UNSURE} Where does the plumber Jonas work?`);
+    expect(server.seen).toHaveLength(1);
+    expect(server.seen[0]?.body.messages.at(-1)?.content).toContain("Cantinho is lively.");
+  });
+
+  test.each<[string, ModelScript]>([
+    ["says nothing", { tokens: [""] }],
+    ["writes several lines", { tokens: ["He lives\n", "in Porto."] }],
+    ["writes at length", { tokens: Array.from({ length: 100 }, (_, number) => `word${number} `) }],
+    ["fails", { status: 500 }],
+    ["breaks off", { tokens: ["Where"], ending: "cut" }],
+  ])("stays as it is when the model %s", async (_, script) => {
+    server.answer(script);
+    expect(await rewrite(UNSURE)).toBe(UNSURE);
+  });
+
+  test("stays as it is when the time is over, or the turn is cancelled", async () => {
+    server.answer({ ending: "hang", tokens: [] });
+    expect(await rewrite(UNSURE, 50)).toBe(UNSURE);
+    server.answer({ ending: "hang", tokens: [] });
+    expect(await rewrite(UNSURE, 60_000, AbortSignal.timeout(50))).toBe(UNSURE);
+  });
+
+  test.each(["What is the capital of Peru?", "Is it lively?", "刚才说的 Porto 在哪", "and for lunch?"])(
+    "%j asks no model: rules are sure",
+    async (question) => {
+      expect(await rewrite(question)).toBe(question);
+      expect(server.seen).toEqual([]);
+    },
+  );
+});
+
+describe("a second look", () => {
+  const SAID = exchanges(
+    ["My favourite director is Agnès Varda.", "A wonderful choice."],
+    ["I am allergic to peanuts.", "I will remember that."],
+    ["The rent of my flat in Porto is 900 euros.", "That is quite a lot."],
+  );
+  const NOW = new Date("2024-06-12T12:00:00Z");
+  const memory = useTestEpisodicMemory();
+  test("a reranker's order of the best is taken, and recall's own is kept when the reranker fails", async () => {
+    await memory.remember(SAID, { userId: "ada", at: "2024-03-05T12:00:00Z" });
+    const heard: unknown[] = [];
+    const { index, episodes, embedder } = memory;
+    const parts: RecallParts = {
+      index,
+      episodes,
+      embedder,
+      timeZone: "UTC",
+      minSimilarity: -1,
+      now: () => NOW,
+      onError: (error) => void heard.push(error),
+    };
+    const recallWith = (rerank?: RecallParts["rerank"]) => makeRecall({ ...parts, rerank });
+    const asked = { tenantId: "tenant", userId: "ada", question: "director Varda peanuts flat", limit: 2 };
+    const own = (await recallWith()({ ...asked, limit: 3 })).episodes;
+    expect(own).toHaveLength(3);
+
+    const seen: string[] = [];
+    const turned = await recallWith(async (question, texts) => {
+      seen.push(question, ...texts);
+      return texts.map((_, place) => place);
+    })(asked);
+    expect(turned.episodes.map(({ id }) => id)).toEqual([own[2]?.id, own[1]?.id]);
+    expect(turned.episodes.map(({ score }) => score)).toEqual([own[0]?.score, own[1]?.score]);
+    expect(seen).toEqual([asked.question, ...own.map(({ userMessage, assistantMessage }) => `${userMessage}\n${assistantMessage}`)]);
+
+    const away = new AppError("embedder_unavailable", "It cannot be reached.");
+    const kept = await recallWith(() => Promise.reject(away))(asked);
+    expect([kept.episodes.map(({ id }) => id), kept.degraded]).toEqual([[own[0]?.id, own[1]?.id], false]);
+    expect(heard).toEqual([away]);
   });
 });

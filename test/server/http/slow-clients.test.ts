@@ -1,12 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, test, beforeEach } from "@jest/globals";
 import { connectTo, postBytes } from "../../support/clients/raw-connection.ts";
 import { useServiceWithModel } from "../../support/services/service-with-model.ts";
+import { EventEmitter } from "node:events";
+import type { Request, Response } from "express";
+import { makeIdleDetector, type IdleDetector } from "../../../server/http/idle-detector.ts";
 
 const IMPATIENT = { headersTimeout: 3_000, requestTimeout: 3_000, keepAliveTimeout: 1_000, connectionsCheckingInterval: 100 };
 const HEAD = "GET /healthz HTTP/1.1\r\nhost: localhost\r\n";
 const POST = "POST /api/v1/chat HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/json\r\ncontent-length: 10000\r\n\r\n";
-
 describe("a client that takes its time", () => {
   const running = useServiceWithModel({}, { connectionLimits: IMPATIENT, heartbeatMs: 60_000 });
 
@@ -40,5 +42,59 @@ describe("a client that takes its time", () => {
         connection.socket.destroy();
       }),
     );
+  });
+});
+
+describe("background work lets requests go first", () => {
+  let idle: IdleDetector;
+  beforeEach(() => {
+    idle = makeIdleDetector();
+  });
+
+  /** A request that is open until the returned function is called. */
+  function open(path = "/api/v1/chat"): () => void {
+    const response = new EventEmitter();
+    idle.middleware({ method: "POST", path } as Request, response as unknown as Response, () => undefined);
+    return () => void response.emit("close");
+  }
+
+  test.each([undefined, "/api/v1/conversations/id/settle"])("at once when no other is open than %s", async (path) => {
+    if (path) open(path);
+    expect(await Promise.race([idle.whenIdle().then(() => "idle"), sleep(1, "a millisecond")])).toBe("idle");
+  });
+
+  test("while one is open, and for a pause after its end", async () => {
+    const happened: string[] = [];
+    const close = open();
+    const closed = sleep(10).then(() => {
+      happened.push("closed");
+      close();
+    });
+    expect(await Promise.all([idle.whenIdle().then(() => [...happened]), closed])).toEqual([["closed"], undefined]);
+  });
+
+  test("but not for ever: one that stays open, or one after the other, holds it up for two seconds", async () => {
+    open();
+    await idle.whenIdle();
+    const requests = setInterval(() => open()(), 2);
+    await idle.whenIdle();
+    clearInterval(requests);
+  });
+
+  test("and not at all while a request waits for background work", async () => {
+    open();
+    const happened: string[] = [];
+    const waiting = idle.whenIdle().then(() => happened.push("work"));
+    await sleep(5);
+    happened.push("settle");
+    const settled = open("/api/v1/conversations/id/settle");
+    await waiting;
+    await idle.whenIdle();
+    settled();
+    const again = idle.whenIdle().then(() => happened.push("work"));
+    await sleep(5);
+    happened.push("later");
+    await again;
+    expect(happened).toEqual(["settle", "work", "later", "work"]);
   });
 });

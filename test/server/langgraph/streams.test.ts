@@ -3,84 +3,83 @@ import type { StreamMode } from "@langchain/langgraph-sdk";
 import { askingClient, callOf, ORDER_TOOLS } from "../../support/services/asking-agent.ts";
 import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { framesOf, human, langGraphClient, lastOf, type SentFrame, type StateValues, textOf } from "./langgraph-client.ts";
+import { readFile } from "node:fs/promises";
+import { callApi } from "../../support/clients/api-client.ts";
 
 const opened = useServiceWithModel({}, { extras: { tools: ORDER_TOOLS } });
-const client = () => langGraphClient(opened.url);
-let asking: ReturnType<typeof askingClient>;
-beforeEach(async () => {
-  asking = askingClient(opened);
-  await asking.makeAgent("looks", { permissions: [{ tool: "look_up", action: "allow" }] });
-  opened.model.answer({ tokens: ["Hi ", "there."] });
-});
-
-const MODES = [
-  "values",
-  "updates",
-  "messages",
-  "messages-tuple",
-  "custom",
-  "tasks",
-  "checkpoints",
-  "debug",
-  "events",
-] satisfies StreamMode[];
-const RULE = "Never say the word cormorant.";
-
-const ofAda = () => client().threads.create({ metadata: { user_id: "ada" } });
-async function run(streamMode: StreamMode[], more: object = {}, agent = "assistant"): Promise<{ frames: SentFrame[]; threadId: string }> {
-  const { thread_id: threadId } = await ofAda();
-  const asked = { input: human("Hello"), streamMode, context: { instructions: RULE }, ...more };
-  return { threadId, frames: await framesOf(client().runs.stream(threadId, agent, asked)) };
-}
-const named = (frames: readonly SentFrame[], event: string): unknown[] =>
-  frames.filter((frame) => frame.event === event).map(({ data }) => data);
-
-interface Checkpointed {
-  values: Partial<StateValues>;
-  next: string[];
-  checkpoint: { thread_id: string; checkpoint_id: string };
-  parent_checkpoint: { checkpoint_id: string } | null;
-  tasks: { name: string; interrupts: { value: { type: string } }[] }[];
-}
-interface GraphEvent {
-  event: string;
-  name: string;
-  data: { chunk?: { content: string; type: string }; input?: unknown };
-}
-
-/** What a client reads in each mode of the same turn. */
-const WHAT: Record<(typeof MODES)[number], (frames: SentFrame[]) => unknown> = {
-  values: (frames) => lastOf(frames).messages.at(-1)?.content,
-  updates: (frames) =>
-    named(frames, "updates")
-      .flatMap((data) => Object.keys(data as object))
-      .toSorted(),
-  messages: (frames) => [...new Set(frames.map(({ event }) => event))],
-  "messages-tuple": textOf,
-  custom: (frames) => named(frames, "custom").map((data) => (data as { status: string }).status),
-  tasks: (frames) => new Set(named(frames, "tasks").map((data) => (data as { name: string }).name)),
-  checkpoints: (frames) => (named(frames, "checkpoints") as Checkpointed[]).map(({ next }) => next.toSorted().join(" ")),
-  debug: (frames) => [...new Set(named(frames, "debug").map((data) => (data as { type: string }).type))],
-  events: (frames) =>
-    (named(frames, "events") as GraphEvent[])
-      .filter(({ event }) => event === "on_chat_model_stream")
-      .map(({ data }) => data.chunk?.content)
-      .join(""),
-};
-const STEPS = ["core_memory", "generate", "history", "persist", "retrieve", "route"];
-const EXPECTED: Record<(typeof MODES)[number], unknown> = {
-  values: "Hi there.",
-  updates: STEPS,
-  messages: ["metadata", "messages/metadata", "messages/partial", "messages/complete"],
-  "messages-tuple": "Hi there.",
-  custom: ["route_decision", "token", "token", "done"],
-  tasks: new Set(STEPS),
-  checkpoints: ["__start__", "core_memory history route", "retrieve", "generate", "persist", ""],
-  debug: ["checkpoint", "task", "task_result"],
-  events: "Hi there.",
-};
 
 describe("the stream of a run, by LangGraph's client", () => {
+  const client = () => langGraphClient(opened.url);
+  let asking: ReturnType<typeof askingClient>;
+  beforeEach(async () => {
+    asking = askingClient(opened);
+    await asking.makeAgent("looks", { permissions: [{ tool: "look_up", action: "allow" }] });
+    opened.model.answer({ tokens: ["Hi ", "there."] });
+  });
+  const MODES = [
+    "values",
+    "updates",
+    "messages",
+    "messages-tuple",
+    "custom",
+    "tasks",
+    "checkpoints",
+    "debug",
+    "events",
+  ] satisfies StreamMode[];
+  const RULE = "Never say the word cormorant.";
+  const ofAda = () => client().threads.create({ metadata: { user_id: "ada" } });
+  async function run(streamMode: StreamMode[], more: object = {}, agent = "assistant"): Promise<{ frames: SentFrame[]; threadId: string }> {
+    const { thread_id: threadId } = await ofAda();
+    const asked = { input: human("Hello"), streamMode, context: { instructions: RULE }, ...more };
+    return { threadId, frames: await framesOf(client().runs.stream(threadId, agent, asked)) };
+  }
+  const named = (frames: readonly SentFrame[], event: string): unknown[] =>
+    frames.filter((frame) => frame.event === event).map(({ data }) => data);
+  interface Checkpointed {
+    values: Partial<StateValues>;
+    next: string[];
+    checkpoint: { thread_id: string; checkpoint_id: string };
+    parent_checkpoint: { checkpoint_id: string } | null;
+    tasks: { name: string; interrupts: { value: { type: string } }[] }[];
+  }
+  interface GraphEvent {
+    event: string;
+    name: string;
+    data: { chunk?: { content: string; type: string }; input?: unknown };
+  }
+  /** What a client reads in each mode of the same turn. */
+  const WHAT: Record<(typeof MODES)[number], (frames: SentFrame[]) => unknown> = {
+    values: (frames) => lastOf(frames).messages.at(-1)?.content,
+    updates: (frames) =>
+      named(frames, "updates")
+        .flatMap((data) => Object.keys(data as object))
+        .toSorted(),
+    messages: (frames) => [...new Set(frames.map(({ event }) => event))],
+    "messages-tuple": textOf,
+    custom: (frames) => named(frames, "custom").map((data) => (data as { status: string }).status),
+    tasks: (frames) => new Set(named(frames, "tasks").map((data) => (data as { name: string }).name)),
+    checkpoints: (frames) => (named(frames, "checkpoints") as Checkpointed[]).map(({ next }) => next.toSorted().join(" ")),
+    debug: (frames) => [...new Set(named(frames, "debug").map((data) => (data as { type: string }).type))],
+    events: (frames) =>
+      (named(frames, "events") as GraphEvent[])
+        .filter(({ event }) => event === "on_chat_model_stream")
+        .map(({ data }) => data.chunk?.content)
+        .join(""),
+  };
+  const STEPS = ["core_memory", "generate", "history", "persist", "retrieve", "route"];
+  const EXPECTED: Record<(typeof MODES)[number], unknown> = {
+    values: "Hi there.",
+    updates: STEPS,
+    messages: ["metadata", "messages/metadata", "messages/partial", "messages/complete"],
+    "messages-tuple": "Hi there.",
+    custom: ["route_decision", "token", "token", "done"],
+    tasks: new Set(STEPS),
+    checkpoints: ["__start__", "core_memory history route", "retrieve", "generate", "persist", ""],
+    debug: ["checkpoint", "task", "task_result"],
+    events: "Hi there.",
+  };
+
   test.each(MODES)("in the mode %s tells the turn, and nothing that only the service knows", async (mode) => {
     const { frames } = await run([mode]);
     expect(frames[0]?.event).toBe("metadata");
@@ -168,4 +167,36 @@ describe("the stream of a run, by LangGraph's client", () => {
     const { frames } = await run(["events", "checkpoints", "debug"]);
     expect(frames.at(-1)).toMatchObject({ event: "error", data: { error: "model_unavailable" } });
   });
+});
+
+/** The documentation shortens ids with a dot of three. */
+const SHORTENED = /^[0-9a-f]{8}-(?:[0-9a-f]{4}-)?…$/;
+const anyId = expect.stringMatching(/^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/) as unknown;
+const withAnyIds = (_name: string, value: unknown): unknown => (typeof value === "string" && SHORTENED.test(value) ? anyId : value);
+/** The JSON of a section, in order. */
+async function shownIn(section: string): Promise<object[]> {
+  const text = await readFile("docs/langgraph.md", "utf8");
+  const [, rest = ""] = text.split(`## ${section}\n`);
+  const [own = ""] = rest.split("\n## ");
+  return [...own.matchAll(/```json\n(.*?)```/gs)].map(([, json = ""]) => JSON.parse(json, withAnyIds) as object);
+}
+test("what the documentation shows of Studio's data is what Studio reads", async () => {
+  const asking = askingClient(opened);
+  await asking.makeAgent("asks");
+  asking.follow([callOf("order", { item: "tea" })], "Ordered.");
+  const { threads, runs } = langGraphClient(opened.url);
+  const { thread_id: threadId } = await threads.create({ metadata: { user_id: "ada" } });
+  await runs.wait(threadId, "asks", { input: human("Order tea.") });
+  await callApi(`${opened.url}/api/v1/conversations/${threadId}`, {
+    method: "PATCH",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ title: "Tea" }),
+  });
+  const [found] = await threads.search({ metadata: { user_id: "ada" } });
+  const [state] = await threads.getHistory(threadId);
+  const [thread, newest, ...others] = await shownIn("What Studio shows");
+  expect(found).toMatchObject(thread ?? {});
+  expect(state).toMatchObject(newest ?? {});
+  expect(others).toEqual([]);
+  expect([Object.keys(thread ?? {}), Object.keys(newest ?? {})].map(({ length }) => length > 2)).toEqual([true, true]);
 });

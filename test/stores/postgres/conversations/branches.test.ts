@@ -1,11 +1,13 @@
-import { describe, expect, test } from "@jest/globals";
+import { describe, expect, test, jest } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
 import type { OwnedConversation } from "../../../../turn/owner.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { sampleAnswer } from "../../../support/samples/sample-turns.ts";
+import fc from "fast-check";
+import { treeExpectations } from "./expect-tree.ts";
+import { makeGrower, step, stepOrErase } from "./grow-tree.ts";
 
 const ALL = { limit: 200, after: null };
-
 describeStores("branches", (stores) => {
   const { messages, branches, begin, complete, conversations } = stores;
 
@@ -86,9 +88,35 @@ describeStores("branches", (stores) => {
     });
   });
 });
-
 interface Said {
   userMessageId: string;
   answerId: string;
   elsewhere: string;
 }
+
+describe("as in a tree of versions", () => {
+  const RUNS = Number(process.env["TREE_RUNS"] ?? 20);
+  jest.setTimeout(60_000 + RUNS * 5_000);
+  describeStores("branches and a tree", (stores) => {
+    const agree = (steps: typeof step, minLength: number) =>
+      fc.assert(
+        fc.asyncProperty(fc.array(steps, { minLength, maxLength: 16 }), async (all) => {
+          const { tree, owner, doStep, readFacts } = makeGrower(stores);
+          for (const one of all) await doStep(one);
+          const expectSame = treeExpectations(stores, tree, owner);
+          for (const talk of tree.talks) {
+            await expectSame.paths(talk);
+            await expectSame.summary(talk, talk.cover);
+          }
+          await expectSame.exchanges();
+          await expectSame.facts(await readFacts());
+        }),
+        { numRuns: RUNS },
+      );
+
+    test("agree in paths, versions, windows, cover points, exchanges and facts, whatever is said, taken back, switched to, forked, imported, restored and summarised", () =>
+      agree(step, 1));
+
+    test("agree in them when exchanges and conversations are erased, too", () => agree(stepOrErase, 3));
+  });
+});

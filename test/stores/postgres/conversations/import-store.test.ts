@@ -1,16 +1,15 @@
-import { expect, test } from "@jest/globals";
+import { expect, test, describe } from "@jest/globals";
 import type { Imported, ImportProgress } from "../../../../stores/postgres/conversations/import-store.ts";
-import type { MessageToImport } from "../../../../stores/postgres/conversations/plan-import.ts";
+import { type MessageToImport, pairByOrder } from "../../../../stores/postgres/conversations/plan-import.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 import { EXPIRED_LEASE_MS, sampleTurn } from "../../../support/samples/sample-turns.ts";
 import type { LayerJobKind } from "../../../../stores/jobs/job.ts";
 import { sampleSummary } from "../../../support/databases/stored-conversation.ts";
 import type { SummaryBacklog } from "../../../../stores/postgres/memory/summary-store.ts";
+import fc from "fast-check";
 
 const DAY = "2024-01-31T";
-
 type Sent = readonly [content: string, at: string | null, externalId?: string];
-
 /** Messages of the user and the assistant in turn. `at` is a time of day, or a whole time. */
 const messagesOf = (sent: readonly Sent[]): MessageToImport[] =>
   sent.map(([content, at, externalId], number) => ({
@@ -19,7 +18,6 @@ const messagesOf = (sent: readonly Sent[]): MessageToImport[] =>
     createdAt: at === null ? null : new Date(at.includes("T") ? at : `${DAY}${at}Z`),
     metadata: externalId === undefined ? {} : { external_id: externalId },
   }));
-
 describeStores("an import", ({ database, imports, conversations, summaries, turns, jobsOf, messagesOf: read }) => {
   const owner = { tenantId: "tenant", userId: "ada" };
   const send = (sessionId: string, sent: readonly Sent[], jobKinds: LayerJobKind[] = ["summarise", "index_episodes"]): Promise<Imported> =>
@@ -173,5 +171,42 @@ describeStores("an import", ({ database, imports, conversations, summaries, turn
     const both = await Promise.all([send("at once", sent), send("at once", sent)]);
     expect(both.map(({ imported }) => imported).sort()).toEqual([0, 20]);
     expect(await contents(both[0]?.conversationId ?? "")).toHaveLength(20);
+  });
+});
+
+/** Messages from a line of u and a, and of x for one that is not free, numbered from 0; pairs come back as "01", "34". */
+function pairsOf(line: string): string[] {
+  const messages = [...line].map((letter, number) => {
+    return { id: String(number), role: letter === "a" ? ("assistant" as const) : ("user" as const), isFree: letter !== "x" };
+  });
+  return pairByOrder(messages).map((pair) => pair.join(""));
+}
+describe("pairByOrder", () => {
+  test.each([
+    ["nothing", "", []],
+    ["a question", "u", []],
+    ["an answer before its question", "au", []],
+    ["a question and its answer", "ua", ["01"]],
+    ["runs of several", "aauaaua", ["23", "56"]],
+    ["two questions whose times cross those of their answers", "uuaa", ["02", "13"]],
+    ["the last of several questions with one answer", "uuua", ["23"]],
+    ["the first of several answers with one question", "uaaa", ["01"]],
+    ["the last two of three questions", "uuuaa", ["13", "24"]],
+    ["nobody across a message that is not free", "uxa", []],
+    ["those behind a message that is not free", "uxua", ["23"]],
+    ["those before a message that is not free", "uaxa", ["01"]],
+  ])("pairs %s", (_name, line, pairs) => expect(pairsOf(line)).toEqual(pairs));
+
+  test("property: every pair is a question and a later answer, and each message is in one pair at most", () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[uax]{0,9}$/), (line) => {
+        const places = pairsOf(line).map((pair) => [...pair].map(Number));
+        for (const [asked = 0, answer = 0] of places) {
+          expect([line[asked], line[answer]]).toEqual(["u", "a"]);
+          expect(asked).toBeLessThan(answer);
+        }
+        expect(new Set(places.flat()).size).toBe(2 * places.length);
+      }),
+    );
   });
 });

@@ -6,6 +6,8 @@ import { forgetWhoUsed, makeUsageStore, type UsedCalls } from "../../../../store
 import { ownerKey } from "../../../../stores/index-keys.ts";
 import { useTestPostgres } from "../../../support/databases/databases.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
+import { makeTokenUsageStore } from "../../../../stores/postgres/usage/token-usage-store.ts";
+import { describeStores } from "../../../support/databases/describe-stores.ts";
 
 const ADA = { tenantId: "acme", userId: "ada" };
 const TOKENS = { promptTokens: 10, completionTokens: 2, cachedTokens: 0, inputUsd: 0, outputUsd: 0 };
@@ -13,7 +15,6 @@ const callOf = (began: number): UsedCalls => ({
   ...{ ...ADA, ...TOKENS, began, day: "2026-11-20", model: "m", purpose: "chat" },
   ...{ calls: 1, estimatedCalls: 0, unpricedCalls: 1 },
 });
-
 describe("the sums of models' calls", () => {
   const database = useTestPostgres();
   const usage = makeUsageStore(database);
@@ -39,5 +40,22 @@ describe("the sums of models' calls", () => {
       { user_id: "", calls: 2 },
       { user_id: "ada", calls: 1 },
     ]);
+  });
+});
+
+describeStores("the sums of tokens", ({ database }) => {
+  const usage = makeTokenUsageStore(database);
+
+  test("are kept by tenant and day, also when many add at once", async () => {
+    await Promise.all(Array.from({ length: 20 }, () => usage.add("acme", "2026-03-01", 7)));
+    expect(await usage.add("acme", "2026-03-01", 1)).toBe(141);
+    expect(await usage.add("acme", "2026-03-02", 5)).toBe(5);
+    expect(await usage.add("acme-corp", "2026-03-01", 3_000_000_000)).toBe(3_000_000_000);
+    expect(await usage.add("acme", "2026-03-01", 0)).toBe(141);
+  });
+
+  test("are only read by adding nothing", async () => {
+    expect(await usage.add("nobody", "2026-03-01", 0)).toBe(0);
+    expect(await database.query({ text: "select 1 from token_usage where tenant_id = 'nobody'" })).toEqual([]);
   });
 });
