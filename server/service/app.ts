@@ -46,7 +46,7 @@ import { errorResponse } from "../http/error-response.ts";
 import { openApiRoutes } from "../openapi/openapi-routes.ts";
 import { parseQuery } from "../http/parse-request.ts";
 import { readJson, requireJson, type ReadLargeJson } from "../http/read-body.ts";
-import { unknownRoute } from "../openapi/unknown-route.ts";
+import { unknownRoute } from "../openapi/operations.ts";
 import { allowOrigins, refuseCrossSite, requireOwnHost, securityHeaders } from "../http/web-security.ts";
 import { buildDescription } from "../openapi/build-description.ts";
 import type { Logger } from "pino";
