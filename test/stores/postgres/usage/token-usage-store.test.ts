@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { makeTokenUsageStore } from "../../../../stores/postgres/usage/token-usage-store.ts";
+import { makeTokenUsageStore } from "../../../../stores/postgres/usage/usage-store.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 
 describeStores("the sums of tokens", ({ database }) => {
