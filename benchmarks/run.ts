@@ -9,7 +9,7 @@ import { recall } from "./recall.ts";
 import { resident } from "./resident.ts";
 import type { Bench } from "./support/bench.ts";
 import { helpOf, helpOfAll, readCommand, type Benches, type Command } from "./support/command.ts";
-import { showRunProgress } from "./support/progress.ts";
+import { showProgress } from "./support/progress.ts";
 import { linesOfFigures, reportLines, writeResults } from "./support/results.ts";
 import { tokens } from "./tokens.ts";
 import { turn } from "./turn.ts";
@@ -38,8 +38,7 @@ function build(): void {
 /** Runs one bench after another; one that throws does not stop the others. Returns the names of those that threw. */
 async function runAll({ names, numbers: given, isLong }: Extract<Command, { kind: "run" }>): Promise<string[]> {
   const failed: string[] = [];
-  const progress = showRunProgress(names.length);
-  for (const name of names) {
+  for (const [index, name] of names.entries()) {
     const bench = BENCHES[name] as Bench;
     const reason = bench.whyNot?.();
     if (reason !== undefined) {
@@ -48,7 +47,8 @@ async function runAll({ names, numbers: given, isLong }: Extract<Command, { kind
     }
     const numbers = Object.entries(bench.numbers).map(([option, { short, long }]) => [option, given[option] ?? (isLong ? long : short)]);
     try {
-      const measured = await bench.run(Object.fromEntries(numbers) as Record<string, number>, progress.begin(name));
+      const progress = showProgress(name, index + 1, names.length);
+      const measured = await bench.run(Object.fromEntries(numbers) as Record<string, number>, progress);
       print(linesOfFigures(measured.figures, measured.notes));
       if (isLong) await writeResults(name, measured);
     } catch (error) {
@@ -56,7 +56,6 @@ async function runAll({ names, numbers: given, isLong }: Extract<Command, { kind
       print([`${name} failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`]);
     }
   }
-  progress.end();
   return failed;
 }
 

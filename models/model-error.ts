@@ -27,16 +27,12 @@ export interface ModelSettings {
 
 const CHAT_SETTINGS: ModelSettings = { model: "CHAT_MODEL", url: "OPENAI_BASE_URL", key: "OPENAI_API_KEY" };
 
-const settingsNamed = (task: string): ModelSettings => ({
-  model: `${task}_MODEL`,
-  url: `${task}_BASE_URL (without it OPENAI_BASE_URL)`,
-  key: `${task}_API_KEY (without it OPENAI_API_KEY)`,
-});
+const settingsNamed = (model: string): ModelSettings => ({ ...CHAT_SETTINGS, model });
 
 const SETTINGS: Partial<Record<ModelPurpose, ModelSettings>> = {
-  summary: settingsNamed("SUMMARY"),
-  router: settingsNamed("ROUTER"),
-  memory: settingsNamed("MEMORY"),
+  summary: settingsNamed("SUMMARY_MODEL"),
+  router: settingsNamed("ROUTER_MODEL"),
+  memory: settingsNamed("MEMORY_MODEL"),
 };
 
 const named = new WeakMap<BaseChatModel, ModelSettings>();

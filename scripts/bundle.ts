@@ -5,8 +5,8 @@ const EXTERNAL = ["@electric-sql/*", "pg-native", "@napi-rs/canvas", "file-type"
 /** What the library's caller has too: messages, models, graphs and schemas are known by their classes. */
 const OF_THE_CALLER = ["@langchain/core", "@langchain/langgraph", "@langchain/openai", "zod"];
 
-/** Node 22 has none. */
-const POLYFILLS = ["core-js/actual/async-disposable-stack"];
+/** Its exports take the place of globals that Node 22 lacks. */
+const REPLACED_GLOBALS = "scripts/disposable-stack.ts";
 
 const shared: BuildOptions = {
   outdir: "dist",
@@ -41,7 +41,7 @@ function refuseDynamicCommonJs({ inputs }: Metafile): void {
 
 /** Returns what went into it. */
 export async function bundle(options: BuildOptions): Promise<Metafile> {
-  const { metafile } = await build({ ...shared, inject: POLYFILLS, ...options, metafile: true });
+  const { metafile } = await build({ ...shared, inject: [REPLACED_GLOBALS], ...options, metafile: true });
   refuseDynamicCommonJs(metafile);
   return metafile;
 }

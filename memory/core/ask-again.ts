@@ -6,9 +6,18 @@ import type { ModelOptions } from "../../turn/model-options.ts";
 import { fence } from "../../text/fence.ts";
 import { parseJsonObject } from "../../text/json-object.ts";
 import type { Contradiction, RulesCheck } from "./check-by-rules.ts";
-import { readToolCalls } from "./read-tool-calls.ts";
 import type { Reading } from "./remember-turns.ts";
 import { checkArguments, type ToolCall, toolDefinitions } from "./tool-schemas.ts";
+import { shownArguments } from "../../text/tool-arguments.ts";
+
+interface IdentifiedCall extends ToolCall {
+  id: string;
+}
+
+/** The calls of an answer. What is no JSON stays text, to be refused. */
+export function readToolCalls({ toolCalls }: Pick<ModelAnswer, "toolCalls">): IdentifiedCall[] {
+  return toolCalls.map((call) => ({ id: call.id, name: call.name, arguments: shownArguments(call) }));
+}
 
 export type AskModel = (prompt: BaseMessage[], options: { tools?: BindToolsInput[]; modelOptions?: ModelOptions }) => Promise<ModelAnswer>;
 

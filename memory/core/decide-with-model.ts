@@ -9,9 +9,8 @@ import { fence } from "../../text/fence.ts";
 import { WISHES } from "../../turn/state.ts";
 import { estimateTokens, shortenQuoted } from "../../text/tokens.ts";
 import { isRefusal } from "./run-tool-calls.ts";
-import { readToolCalls } from "./read-tool-calls.ts";
 import { SECTION_CHARACTERS, type ToolCall, toolDefinitions } from "./tool-schemas.ts";
-import { askAgain, type AskModel } from "./ask-again.ts";
+import { askAgain, type AskModel, readToolCalls } from "./ask-again.ts";
 import { makeRulesCheck } from "./check-by-rules.ts";
 import { type DecideMemory, maxMessageTokens, type TurnToRead } from "./remember-turns.ts";
 

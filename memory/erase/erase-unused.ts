@@ -3,7 +3,7 @@ import type { Observer } from "../../observe/observer.ts";
 import type { EraseUnusedJob } from "../../stores/jobs/job.ts";
 import { removeKeptDecisions } from "../../stores/postgres/agents/decision-store.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
-import { listUnused } from "../../stores/postgres/erase/unused-conversations.ts";
+import { listUnused } from "../../stores/postgres/erase/erase-conversations.ts";
 import type { JobHandler } from "../jobs/run-jobs.ts";
 import type { Erase } from "./erase.ts";
 

@@ -15,8 +15,57 @@ import { readPictures } from "../turns/read-parts.ts";
 import { findTurn, sourceOf, type TurnParts } from "../turns/find-turn.ts";
 import { localSource, type TurnSource } from "../turns/turn-source.ts";
 import { makeUiParts } from "./ui-message-parts.ts";
-import { makeFindPlace } from "./message-place.ts";
 import { answerInWords, approvalOf, picturesOf, textOf, UiMessagesBody } from "./ui-message-request.ts";
+import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
+import type { Owner } from "../../turn/owner.ts";
+
+/** What a turn is asked: a message at the end, in place of an earlier one, or an answer again. */
+type Asked = { message: string } | { message: string; edit_of: string } | { regenerate: string };
+
+/** Messages behind which a chat may go back. */
+const MOST_LOOKED_AT = 1_000;
+
+function refuse(problem: string): AppError {
+  return AppError.invalid([{ field: "messageId", problem }]);
+}
+
+/** A question that has no answer is asked again. */
+function again(question: StoredMessage, next: StoredMessage | undefined): Asked {
+  return next?.role === "assistant" ? { regenerate: next.id } : { message: question.content, edit_of: question.id };
+}
+
+/**
+ * Finds where in a conversation a chat goes back to. The client has ids of its own for the messages of the user, so they are known by their
+ * words, or by the answer before them, whose id is ours.
+ */
+function makeFindPlace({ conversations, messages }: Pick<Stores, "conversations" | "messages">) {
+  /** Throws AppError `invalid_request` when there is no such place. */
+  return async function findPlace(
+    session: Owner & { sessionId: string },
+    { trigger, messageId, messages: shown }: Pick<UiMessagesBody, "trigger" | "messageId" | "messages">,
+    words: string,
+  ): Promise<Asked> {
+    const isAgain = trigger === "regenerate-message";
+    if (!isAgain && !messageId) return { message: words };
+    const conversationId = await conversations.findOfSession(session);
+    const page = { limit: MOST_LOOKED_AT, after: null };
+    const newest = conversationId === null ? [] : (await messages.list({ ...session, conversationId }, page, "newest_first")).items;
+    const path = newest.toReversed();
+    const named = path.findIndex(({ id }) => id === messageId);
+    if (isAgain) {
+      if (path[named]?.role === "assistant") return { regenerate: messageId ?? "" };
+      const place = named >= 0 ? named : path.findLastIndex(({ role, content }) => role === "user" && content === words);
+      const question = path[place];
+      if (!question) throw refuse("is no answer of this chat, and nothing in it was asked in the words of the last message");
+      return again(question, path[place + 1]);
+    }
+    if (path[named]?.role === "user") return { message: words, edit_of: messageId ?? "" };
+    const answers = new Set(shown.flatMap(({ id, role }) => (role === "assistant" ? [id] : [])));
+    const behind = path.slice(path.findLastIndex(({ id }) => answers.has(id)) + 1);
+    const replaced = behind.find(({ role }) => role === "user");
+    return replaced ? { message: words, edit_of: replaced.id } : { message: words }; // what failed before it was stored
+  };
+}
 
 const stream = {
   what: "A UI message stream of the AI SDK; the last line is `[DONE]`.",

@@ -1,6 +1,5 @@
-import { makeTokenUsageStore } from "../../stores/postgres/usage/token-usage-store.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
-import type { UsageStore } from "../../stores/postgres/usage/usage-store.ts";
+import { type UsageStore, makeTokenUsageStore } from "../../stores/postgres/usage/usage-store.ts";
 import type { Config } from "../settings/config.ts";
 import type { UsageMeter } from "./usage-meter.ts";
 import { makeAdmission, makeAdmit, type Overload, watchEventLoop } from "./admission.ts";

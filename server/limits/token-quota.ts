@@ -1,5 +1,5 @@
 import { AppError } from "../../errors/app-error.ts";
-import type { TokenUsageStore } from "../../stores/postgres/usage/token-usage-store.ts";
+import type { TokenUsageStore } from "../../stores/postgres/usage/usage-store.ts";
 
 const DAY_MS = 86_400_000;
 /** Milliseconds for which a stored sum counts as current. */

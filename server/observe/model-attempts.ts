@@ -12,7 +12,7 @@ import { type AnswerRequest, type ModelAnswer, streamAnswer } from "../../models
 import type { ModelPurpose, Observer } from "../../observe/observer.ts";
 import { parseArguments } from "../../text/tool-arguments.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
-import { redSquare } from "./red-square.ts";
+import type { Picture } from "../../turn/picture.ts";
 
 /** A model that is tried. `purpose`: whose settings a failure is about. */
 export interface TriedModel {
@@ -132,8 +132,15 @@ const tryForm: Attempt = async (tried, { thinks, learnt }) => {
   };
 };
 
+/** A PNG of 64 by 64 pixels: some models refuse one of fewer than 28. */
+const RED_SQUARE: Picture = {
+  url: "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAeUlEQVR4nO3PQQkAMAzAwIqof2UTMxF7HINABFzm7H7dcEEDWtCAFjSgBQ1oQQNa0IAWNKAFDWhBA1rQgBY0oAUNaEEDWtCAFjSgBQ1oQQNa0IAWNKAFDWhBA1rQgBY0oAUNaEEDWtCAFjSgBQ1oQQNa0IAWNKAFj12qxUDxeFqrFAAAAABJRU5ErkJggg==",
+  detail: null,
+  file: null,
+};
+
 const tryPicture: Attempt = async (tried, { thinks }) => {
-  const message = picturedMessage("Which colour is this picture? Answer with one English word.", [redSquare()], { tokens: 100 });
+  const message = picturedMessage("Which colour is this picture? Answer with one English word.", [RED_SQUARE], { tokens: 100 });
   const answer = await streamAnswer(requestTo(tried, [message], boundOf(thinks)));
   if (answer.error?.code === "model_cannot_see") return { ok: false, note: "It takes no pictures." };
   const failed = fails(answer);

@@ -6,7 +6,7 @@ import type { Stores } from "../parts/open-stores.ts";
 import type { Turns } from "../turns/open-turn.ts";
 import { assertNotTooLong, parseChatRequest } from "../turns/chat-request.ts";
 import { readPictures } from "../turns/read-parts.ts";
-import type { TurnSource } from "../turns/turn-source.ts";
+import { type TurnSource, localSource } from "../turns/turn-source.ts";
 import { type AskedTurn, type CompletionRequest, readAsked } from "./completion-request.ts";
 import type { OfferedModel } from "./offered-models.ts";
 import { toResponseFormat, toSampling } from "./sampling.ts";
@@ -16,7 +16,6 @@ import { languageOf } from "../../turn/ask-in-words.ts";
 import { callerOf } from "../auth/caller.ts";
 import type { Departure } from "./align-history.ts";
 import { findDeparture } from "./find-departure.ts";
-import { answerInWords } from "./answer-in-words.ts";
 import {
   answerCalls,
   keepResults,
@@ -30,6 +29,42 @@ import {
 import type { AskedEvents } from "./completion-stream.ts";
 import type { Session } from "./user-and-session.ts";
 import { quoteEarlier, systemAttachments, systemInstructions, unwrapMessage } from "./wrapped-message.ts";
+import type { Owner } from "../../turn/owner.ts";
+import { readReply } from "../../turn/read-reply.ts";
+
+interface RepliedMessage {
+  owner: Owner;
+  sessionId: string;
+  message: string;
+  /** When the message came, in milliseconds since 1970. */
+  at: number;
+  givenAnew: GivenAnew;
+}
+
+/** Somebody else was faster, or its time was over: the message is one of its own. */
+const TOO_LATE = new Set(["already_answered", "question_expired", "not_found"]);
+
+/**
+ * Answers the question that a conversation waits for with the message of its user. Null when there is none that the message can be a reply
+ * to: one that was sent before the question came is none. Throws what `Turns.answer` throws.
+ */
+async function answerInWords(
+  { stores, turns }: { stores: Pick<Stores, "questions">; turns: Turns },
+  response: Response,
+  { owner, sessionId, message, at, givenAnew }: RepliedMessage,
+): Promise<ResumedSource | null> {
+  const waiting = await stores.questions.waitingIn({ ...owner, sessionId });
+  if (!waiting || waiting.question.type === "client_tool" || waiting.askedAt.getTime() > at) return null;
+  const { turnId, question } = waiting;
+  try {
+    const { turn } = await turns.answer(owner, turnId, question.id, { ...readReply(question, message), givenAnew });
+    turns.registry.attach(turnId, response, { cancels: true });
+    return { source: localSource(turn, false), leg: (turn.before?.legs ?? 0) + 1 };
+  } catch (error) {
+    if (TOO_LATE.has(toAppError(error).code)) return null;
+    throw error;
+  }
+}
 
 export interface OpenAITurn {
   completion: CompletionRequest;

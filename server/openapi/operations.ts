@@ -44,6 +44,8 @@ import { questionOperations } from "../api/turns/question-routes.ts";
 import { turnOperations } from "../api/turns/turn-routes.ts";
 import { descriptionOperations } from "./openapi-routes.ts";
 import { listOperations, type Operation, type OperationGroup } from "../http/operation.ts";
+import type { RequestHandler } from "express";
+import { AppError } from "../../errors/app-error.ts";
 
 export const GROUPS: readonly OperationGroup[] = [
   chatOperations,
@@ -95,3 +97,18 @@ export const GROUPS: readonly OperationGroup[] = [
 ];
 
 export const OPERATIONS: readonly Operation[] = GROUPS.flatMap(listOperations);
+
+/** As Express matches: `:id` is a part of a path, `*id` all the rest. */
+const toExpression = (path: string): RegExp =>
+  new RegExp(`^${path.replace(/\./g, "\\.").replace(/:\w+/g, "[^/]+").replace(/\*\w+/g, ".+")}/?$`, "i");
+const ROUTES = OPERATIONS.map(({ method, path }) => ({ method: method.toUpperCase(), path: toExpression(path) }));
+
+/** 405 with `Allow` where other methods are known, else 404. */
+export const unknownRoute: RequestHandler = ({ method, path }, response) => {
+  const known = ROUTES.filter((route) => route.path.test(path)).map((route) => route.method);
+  const allowed = [...new Set(known.includes("GET") ? [...known, "HEAD"] : known)];
+  if (allowed.length === 0 || allowed.includes(method))
+    throw new AppError("not_found", `There is no ${method} ${path}. /docs and /openapi.json list the routes.`);
+  response.set("allow", allowed.join(", "));
+  throw new AppError("method_not_allowed", `${path} takes no ${method}. Send ${allowed.join(" or ")}; /docs says what it wants.`);
+};

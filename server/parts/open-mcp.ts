@@ -3,9 +3,8 @@ import { HttpSpec, originOf, type McpServers, type McpTimes } from "../../agents
 import { makeMcpServers } from "../../agents/mcp/mcp-servers.ts";
 import type { PublicFetchParts } from "../../agents/web/public-fetch.ts";
 import { AppError } from "../../errors/app-error.ts";
-import { makeMcpServerStore } from "../../stores/postgres/agents/mcp-server-store.ts";
+import { makeMcpGrantStore, makeMcpServerStore, type McpGrantStore } from "../../stores/postgres/agents/mcp-server-store.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
-import { makeMcpGrantStore, type McpGrantStore } from "../../stores/postgres/agents/mcp-grant-store.ts";
 import type { Owner } from "../../turn/owner.ts";
 import { type BegunSignIn, type Grant, openSignIn, type SignInParts, type SignInPlace } from "../../agents/mcp/sign-in.ts";
 import { fetchFor } from "../../agents/mcp/open-transport.ts";

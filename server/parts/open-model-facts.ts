@@ -16,7 +16,7 @@ import {
   saveLesson,
 } from "../../stores/postgres/usage/model-store.ts";
 import type { Config } from "../settings/config.ts";
-import { listedServers, modelNames, modelServer, usesModelServer } from "./open-models.ts";
+import { listedServers, modelNames, modelServer } from "./open-models.ts";
 import type { ModelList } from "../settings/read-model-list.ts";
 import { readModelProfiles } from "../settings/read-model-profiles.ts";
 
@@ -32,7 +32,7 @@ export function openModelFacts(
   const names = modelNames(config);
   for (const task of ["memory", "summary", "router", "chat"] as const) {
     const server = modelServer(config, task);
-    if (server && !isOpenAI(server.url)) askers.set(names[task], makeAskContext(server));
+    if (server && !(names[task] in list) && !isOpenAI(server.url)) askers.set(names[task], makeAskContext(server));
   }
   const listed = listedServers(config, list);
   for (const [name, { model, server }] of Object.entries(listed)) {
@@ -44,21 +44,18 @@ export function openModelFacts(
   const profiles = readModelProfiles(config.MODEL_PROFILES);
   const facts = makeModelFacts({ profiles, ask, learned, onAssumed, servedAs: (name) => listed[name]?.model ?? name });
   for (const name of new Set([...Object.values(names), ...Object.keys(listed)])) facts.of(name);
-  assertPriced(
-    config,
-    facts,
-    Object.values(listed).map(({ model }) => model),
-  );
+  assertPriced(config, facts, listed);
   return facts;
 }
 
 /** Throws AppError `invalid_configuration` when COST_PER_DAY could not count a model. */
-function assertPriced(config: Config, facts: ModelFactsSource, chosen: readonly string[]): void {
+function assertPriced(config: Config, facts: ModelFactsSource, listed: Record<string, { model: string }>): void {
   if (config.COST_PER_DAY === 0) return;
   const tasks = ["chat", "router", "summary", "memory"] as const;
   const used = tasks.filter((task) => modelServer(config, task)).map((task) => modelNames(config)[task]);
   const titles = config.TITLE_MODEL === undefined ? [] : [config.TITLE_MODEL];
-  const unpriced = [...used, ...titles, ...chosen].filter((name) => !facts.of(name).prices);
+  const served = [...used, ...titles, ...Object.keys(listed)].map((name) => listed[name]?.model ?? name);
+  const unpriced = served.filter((name) => !facts.of(name).prices);
   if (unpriced.length === 0) return;
   const problem = `needs the prices of ${[...new Set(unpriced)].join(", ")}; add them to MODEL_PROFILES, 0 for a model that costs nothing`;
   throw new AppError("invalid_configuration", `COST_PER_DAY: ${problem}`, { details: [{ field: "COST_PER_DAY", problem }] });
@@ -98,7 +95,7 @@ export function openPromptLimits(
   const outputShare = config.CONTEXT_SHARES?.output;
   const known = (model: string): number =>
     fixed ??
-    budgetOf(usesModelServer(config) || model !== modelNames(config).chat ? facts.forTurn(model) : facts.of(model), {
+    budgetOf(modelServer(config, "chat") || model !== modelNames(config).chat ? facts.forTurn(model) : facts.of(model), {
       longestAnswer,
       outputShare,
     });

@@ -2,21 +2,19 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { Embedder } from "../../models/embedder.ts";
 import { makeHashedEmbedder } from "../../models/offline/hashed-embedder.ts";
 import { type ChooseModels, makeServerCircuit, type ModelChoice, type ServerCircuit } from "../../models/model-choice.ts";
-import { type ModelSettings, nameSettings } from "../../models/model-error.ts";
+import { nameSettings } from "../../models/model-error.ts";
 import { OfflineChatModel } from "../../models/offline/offline-chat-model.ts";
-import { ANTHROPIC_URL, AnthropicChatModel } from "../../models/anthropic-chat-model.ts";
+import { AnthropicChatModel } from "../../models/anthropic-chat-model.ts";
 import { createOpenAIChatModel } from "../../models/openai-chat-model.ts";
 import { openOpenAIEmbedder } from "../../models/openai-embedder.ts";
 import { type Dialects, makeDialects } from "../../models/wire/dialects.ts";
-import type { Gateway } from "../../models/wire/server-address.ts";
 import { makeReranker, type Rerank } from "../../models/reranker.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { Config } from "../settings/config.ts";
-import { type ModelServer, ownGateway } from "../settings/model-server.ts";
-import { type ListedModel, type ModelList, readModelList } from "../settings/read-model-list.ts";
+import { type ModelServer, OPENAI_URL, ownGateway, serverOf, settingsInList } from "../settings/model-server.ts";
+import { type ModelList, readModelList } from "../settings/read-model-list.ts";
 import { readModelProfiles } from "../settings/read-model-profiles.ts";
 
-const OPENAI_URL = "https://api.openai.com/v1";
 /** Chooses the built-in embedder also beside a model's server. */
 const BUILT_IN = "built-in";
 /** The name of the built-in model. */
@@ -26,33 +24,32 @@ const DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small";
 /** A summary, or a section of core memory with its reasons, is never cut because answers are kept short. */
 const LEAST_UNSEEN_TOKENS = 4_000;
 
-/** The tasks of models, each with the model of its own, or that of answers. */
-const SETTINGS_OF = { router: "ROUTER", summary: "SUMMARY", memory: "MEMORY" } as const;
-export type Task = keyof typeof SETTINGS_OF;
-const TASKS = Object.keys(SETTINGS_OF) as Task[];
+/** The tasks of models, each with the setting that names its model; without it the model of answers does the task. */
+const SETTING_OF = { router: "ROUTER_MODEL", summary: "SUMMARY_MODEL", memory: "MEMORY_MODEL" } as const;
+export type Task = keyof typeof SETTING_OF;
+const TASKS = Object.keys(SETTING_OF) as Task[];
 
-export function usesModelServer({ OPENAI_API_KEY, OPENAI_BASE_URL }: Config): boolean {
-  return OPENAI_API_KEY !== undefined || OPENAI_BASE_URL !== undefined;
+const lists = new WeakMap<Config, ModelList>();
+
+/** The file of MODELS, read once. Throws AppError `invalid_configuration`. */
+function listOf(config: Config): ModelList {
+  const list = lists.get(config) ?? readModelList(config.MODELS, config.CHAT_MODEL);
+  lists.set(config, list);
+  return list;
 }
 
-/** What a task has of its own; without that, what answers have. */
-function settingsOf(config: Config, task: Task | "chat"): { model: string; baseUrl: string | undefined; apiKey: string | undefined } {
-  const { CHAT_MODEL: model, OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey } = config;
-  if (task === "chat") return { model, baseUrl, apiKey };
-  const name = SETTINGS_OF[task];
-  return {
-    model: config[`${name}_MODEL`] ?? model,
-    baseUrl: config[`${name}_BASE_URL`] ?? baseUrl,
-    apiKey: config[`${name}_API_KEY`] ?? apiKey,
-  };
+const nameOf = (config: Config, task: Task | "chat"): string =>
+  (task === "chat" ? undefined : config[SETTING_OF[task]]) ?? config.CHAT_MODEL;
+
+/** Null: there is no server for a model of this name. */
+function serverOfName(config: Config, name: string): ModelServer | null {
+  const listed = listOf(config)[name];
+  const hasOwn = listed?.base_url !== undefined || listed?.api_key !== undefined || listed?.api === "anthropic";
+  return hasOwn || config.OPENAI_API_KEY !== undefined || config.OPENAI_BASE_URL !== undefined ? serverOf(config, listed) : null;
 }
 
 /** Null: what is built in does the task. */
-export function modelServer(config: Config, task: Task | "chat"): ModelServer | null {
-  const { baseUrl, apiKey } = settingsOf(config, task);
-  if (baseUrl === undefined && apiKey === undefined) return null;
-  return { url: baseUrl ?? OPENAI_URL, apiKey, ...(baseUrl === config.OPENAI_BASE_URL ? ownGateway(config) : {}) };
-}
+export const modelServer = (config: Config, task: Task | "chat"): ModelServer | null => serverOfName(config, nameOf(config, task));
 
 /** The servers of tasks that have one of their own. */
 function otherServers(config: Config): Partial<Record<Task, ModelServer>> {
@@ -63,27 +60,29 @@ function otherServers(config: Config): Partial<Record<Task, ModelServer>> {
 
 /** For people. */
 function describeModel(config: Config, task: Task | "chat"): string {
-  const { model, baseUrl } = settingsOf(config, task);
-  return modelServer(config, task) ? `${model} (${baseUrl ?? "OpenAI"})` : OFFLINE;
+  const server = modelServer(config, task);
+  if (!server) return OFFLINE;
+  const isOpenAI = server.url === OPENAI_URL && config.OPENAI_BASE_URL === undefined;
+  return `${nameOf(config, task)} (${isOpenAI ? "OpenAI" : server.url})`;
 }
 
 /** By use. */
 export function modelNames(config: Config): Record<Task | "chat", string> {
-  const nameOf = (task: Task | "chat"): string => (modelServer(config, task) ? settingsOf(config, task).model : OFFLINE);
-  return { chat: nameOf("chat"), router: nameOf("router"), summary: nameOf("summary"), memory: nameOf("memory") };
+  const named = (task: Task | "chat"): string => (modelServer(config, task) ? nameOf(config, task) : OFFLINE);
+  return { chat: named("chat"), router: named("router"), summary: named("summary"), memory: named("memory") };
 }
 
 /** The models of the server that answers. */
 function namesAtChatServer(config: Config): string[] {
   const others = otherServers(config);
   const tasks = TASKS.filter((task) => !(task in others));
-  return [...new Set([config.CHAT_MODEL, ...tasks.map((task) => settingsOf(config, task).model)])];
+  const names = [config.CHAT_MODEL, ...tasks.map((task) => nameOf(config, task))];
+  return names.filter((name) => !listOf(config)[name]?.internal);
 }
 
 /** A model for each that callers and agents name, and for each temperature and bound that an agent wants. */
 function makeChooseModels(config: Config, list: ModelList, make: MakeModel): ChooseModels {
-  const ofService = settingsOf(config, "chat");
-  const own = modelServer(config, "chat") ? ofService.model : OFFLINE;
+  const own = modelNames(config).chat;
   const offline = new OfflineChatModel();
   const made = new Map<string, BaseChatModel>();
   const circuits = new Map<string, ServerCircuit>();
@@ -109,32 +108,6 @@ function makeChooseModels(config: Config, list: ModelList, make: MakeModel): Cho
   };
 }
 
-/** Where a model of MODELS is set: what its entry leaves out, it has of the service. */
-function settingsInList(name: string, { api, base_url, api_key }: ListedModel): ModelSettings {
-  const inEntry = (field: string): string => `${field} of "${name}" in MODELS`;
-  const isElsewhere = base_url !== undefined || api === "anthropic";
-  return {
-    model: inEntry("model"),
-    url: isElsewhere ? inEntry("base_url") : "OPENAI_BASE_URL",
-    key: isElsewhere || api_key !== undefined ? inEntry("api_key") : "OPENAI_API_KEY",
-  };
-}
-
-/** A key, and a header, is sent to no server but its own. */
-function serverOf(config: Config, listed: ListedModel | undefined): ModelServer {
-  const own: Gateway = { headers: listed?.headers, extraBody: listed?.extra_body, keyHeader: listed?.key_header };
-  if (listed?.api === "anthropic") return { url: listed.base_url ?? ANTHROPIC_URL, apiKey: listed.api_key, ...own };
-  if (listed?.base_url !== undefined) return { url: listed.base_url, apiKey: listed.api_key, ...own };
-  const { headers, extraBody, keyHeader } = ownGateway(config);
-  return {
-    url: config.OPENAI_BASE_URL ?? OPENAI_URL,
-    apiKey: listed?.api_key ?? config.OPENAI_API_KEY,
-    headers: { ...headers, ...own.headers },
-    extraBody: { ...extraBody, ...own.extraBody },
-    keyHeader: own.keyHeader ?? keyHeader,
-  };
-}
-
 /** The models of MODELS by name, with their servers. */
 export function listedServers(config: Config, list: ModelList): Record<string, { model: string; server: ModelServer }> {
   const entries = Object.entries(list).map(([name, listed]) => {
@@ -157,33 +130,38 @@ type MakeModel = (wanted: ModelToMake) => BaseChatModel;
 
 /** By purpose; null without a model's server: then what is built in does the task. */
 export function createModels(config: Config, dialects: Dialects = makeDialects()) {
-  const list = readModelList(config.MODELS, config.CHAT_MODEL);
+  const list = listOf(config);
   const profiles = readModelProfiles(config.MODEL_PROFILES);
   const make: MakeModel = ({ name, model, server: { url: baseUrl, ...server }, ...bounds }) => {
     if (list[name]?.api === "anthropic") return new AnthropicChatModel({ model, baseUrl, ...server, ...bounds });
     const amendments = profiles[name]?.amendments ?? profiles[model]?.amendments ?? [];
     return createOpenAIChatModel({ model, baseUrl, ...server, ...bounds, dialects, amendments });
   };
-  const create = (task: Task | "chat", maxTokens: number, name = settingsOf(config, task).model): BaseChatModel | null => {
-    const server = modelServer(config, task);
-    return server && make({ name, model: name, server, maxTokens });
+  const create = (name: string, maxTokens: number): BaseChatModel | null => {
+    const server = serverOfName(config, name);
+    if (!server) return null;
+    const listed = list[name];
+    const model = make({ name, model: listed?.model ?? name, server, maxTokens });
+    if (listed) nameSettings(model, settingsInList(name, listed));
+    return model;
   };
+  const listed = Object.keys(list).filter((name) => !list[name]?.internal);
   const { MAX_ANSWER_TOKENS: longest } = config;
   const unseen = Math.max(longest, LEAST_UNSEEN_TOKENS);
   return {
     /** The models that agents may name. */
-    names: [...new Set([...(modelServer(config, "chat") ? namesAtChatServer(config) : []), ...Object.keys(list)])],
+    names: [...new Set([...(modelServer(config, "chat") ? namesAtChatServer(config) : []), ...listed])],
     /** The models that callers may name. */
-    listed: Object.keys(list),
+    listed,
     list,
     /** What a model's server calls it. */
     servedAs: (name: string): string => list[name]?.model ?? name,
     choose: makeChooseModels(config, list, make),
-    chat: create("chat", longest),
-    router: create("router", unseen),
-    summary: create("summary", unseen),
-    memory: create("memory", unseen),
-    title: config.TITLE_MODEL === undefined ? null : create("chat", unseen, config.TITLE_MODEL),
+    chat: create(config.CHAT_MODEL, longest),
+    router: create(nameOf(config, "router"), unseen),
+    summary: create(nameOf(config, "summary"), unseen),
+    memory: create(nameOf(config, "memory"), unseen),
+    title: config.TITLE_MODEL === undefined ? null : create(config.TITLE_MODEL, unseen),
     timeouts: {
       firstTokenMs: config.MODEL_FIRST_TOKEN_TIMEOUT_MS,
       idleMs: config.MODEL_IDLE_TIMEOUT_MS,

@@ -3,7 +3,7 @@ import { agentRoutes } from "../api/agents/agent-routes.ts";
 import { skillRoutes } from "../api/agents/skill-routes.ts";
 import { stepRoutes } from "../api/agents/step-routes.ts";
 import { uiMessageRoutes } from "../ai-sdk/ui-message-routes.ts";
-import { authenticate, needsIdentity } from "../auth/authenticate.ts";
+import { authenticate, needsIdentity, type IdentityParts } from "../auth/authenticate.ts";
 import { requireScope, requireWholeTenant } from "../auth/caller.ts";
 import { contextRoutes } from "../api/conversations/context-routes.ts";
 import { summaryRoutes } from "../api/conversations/summary-routes.ts";
@@ -30,7 +30,7 @@ import { modelRoutes } from "../api/observe/model-routes.ts";
 import { usageRoutes } from "../api/observe/usage-routes.ts";
 import { settingsRoutes } from "../api/observe/settings-routes.ts";
 import { statusRoutes } from "../api/observe/status-routes.ts";
-import { watchRequests } from "../observe/open-observing.ts";
+import { watchRequests, type Observing } from "../observe/open-observing.ts";
 import { embeddingRoutes } from "../openai/embedding-routes.ts";
 import { openaiRoutes, readTurnJson } from "../openai/openai-routes.ts";
 import { openaiConversationRoutes } from "../openai/responses/conversation-routes.ts";
@@ -41,15 +41,57 @@ import { decisionRoutes } from "../api/turns/decision-routes.ts";
 import { questionRoutes } from "../api/turns/question-routes.ts";
 import { bytesOfPictures } from "../turns/read-parts.ts";
 import { turnRoutes } from "../api/turns/turn-routes.ts";
-import type { AppParts } from "./app-parts.ts";
 import { LONGEST_INSTRUCTIONS } from "../../turn/context.ts";
 import { errorResponse } from "../http/error-response.ts";
 import { openApiRoutes } from "../openapi/openapi-routes.ts";
 import { parseQuery } from "../http/parse-request.ts";
-import { readJson, requireJson } from "../http/read-body.ts";
-import { unknownRoute } from "../openapi/unknown-route.ts";
+import { readJson, requireJson, type ReadLargeJson } from "../http/read-body.ts";
+import { unknownRoute } from "../openapi/operations.ts";
 import { allowOrigins, refuseCrossSite, requireOwnHost, securityHeaders } from "../http/web-security.ts";
 import { buildDescription } from "../openapi/build-description.ts";
+import type { Logger } from "pino";
+import type { ModelFactsSource } from "../../models/facts/model-facts.ts";
+import type { ConversationGraph } from "../../graph/build-graph.ts";
+import type { PreviewPrompt } from "../../graph/preview-prompt.ts";
+import type { CompactConversation } from "../../memory/summary/summarise-conversation.ts";
+import type { PromptLimits } from "../../models/facts/prompt-limits.ts";
+import type { UsageMeter } from "../limits/usage-meter.ts";
+import type { Limits } from "../limits/open-limits.ts";
+import type { HealthChecks } from "../observe/health.ts";
+import type { Agents } from "../parts/open-agents.ts";
+import type { Config } from "../settings/config.ts";
+import type { Mcp } from "../parts/open-mcp.ts";
+import type { Memory } from "../parts/open-memory.ts";
+import type { Models } from "../parts/open-models.ts";
+import type { Stores } from "../parts/open-stores.ts";
+import type { Turns } from "../turns/open-turn.ts";
+import type { IdleDetector } from "../http/idle-detector.ts";
+
+/** What routes are made of. */
+interface AppParts {
+  config: Config;
+  graph: ConversationGraph;
+  stores: Stores;
+  models: Models;
+  memory: Memory;
+  facts: ModelFactsSource;
+  meter: UsageMeter;
+  promptLimits: PromptLimits;
+  /** Null: nothing is summarised. */
+  compact: CompactConversation | null;
+  previewPrompt: PreviewPrompt;
+  agents: Agents;
+  mcp: Mcp;
+  turns: Turns;
+  limits: Limits;
+  observing: Observing;
+  identity: IdentityParts;
+  health: HealthChecks;
+  idle: IdleDetector;
+  readLargeJson: ReadLargeJson;
+  heartbeatMs: number;
+  log: Logger;
+}
 
 /** A surrogate pair written as two \u escapes. */
 const BYTES_PER_CHARACTER = 12;

@@ -25,7 +25,7 @@ import type { Service } from "./service.ts";
 import type { AgentExtras } from "../parts/open-agents.ts";
 import { writeServiceUrl } from "./service-url.ts";
 import { openGraph, type OpenGraph } from "./open-graph.ts";
-import { usesEmbeddingServer, usesModelServer } from "../parts/open-models.ts";
+import { modelServer, usesEmbeddingServer } from "../parts/open-models.ts";
 
 export interface ServiceOptions {
   /** Milliseconds. */
@@ -100,7 +100,7 @@ export async function openApp(
   await using opening = new AsyncDisposableStack();
 
   const observing = await openObserving(config, log, {
-    chat: usesModelServer(config) ? "openai" : "built-in",
+    chat: modelServer(config, "chat") ? "openai" : "built-in",
     embeddings: usesEmbeddingServer(config) ? "openai" : "built-in",
   });
   opening.defer(() => observing.close());

@@ -11,6 +11,14 @@ const LOOPBACK = /^(localhost|127\.\d+\.\d+\.\d+|::1)$/;
 /** In the order of .env.example. */
 export const CONFIG_VARIABLES = Object.keys(Environment.shape);
 
+/** Settings that are gone, and what took their place. */
+const GONE = Object.fromEntries(
+  ["SUMMARY", "ROUTER", "MEMORY"].flatMap((task) => {
+    const instead = `is gone; give the model an entry with base_url and api_key in the file of MODELS, and name the entry in ${task}_MODEL`;
+    return ["BASE_URL", "API_KEY", "API_KEY_FILE"].map((name) => [`${task}_${name}`, instead]);
+  }),
+);
+
 /** An empty variable counts as unset. Throws AppError `invalid_configuration` that names every problem. */
 export function parseConfig(environment: Record<string, string | undefined>): Config {
   const set = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== undefined && value !== ""));
@@ -21,6 +29,7 @@ export function parseConfig(environment: Record<string, string | undefined>): Co
         field: path.join("."),
         problem: `${message}; it is "${shown(path.join("."), set)}"`,
       }));
+  for (const [field, problem] of Object.entries(GONE)) if (set[field]) problems.push({ field, problem });
   const isReachable = !LOOPBACK.test(set["HOST"] ?? "127.0.0.1");
   if (isReachable && parsed.data?.API_KEYS?.some(({ key }) => key.length < SHORTEST_REACHABLE_KEY)) {
     problems.push({

@@ -25,7 +25,7 @@ export const chatModel = {
     .string()
     .optional()
     .describe(
-      "A JSON file with models that callers and agents may choose, by name: each may have `model` (what its server calls it), `api` (`openai` or `anthropic`), `base_url`, `api_key`, `key_header`, `headers`, `extra_body`, and `fallback`, names of those that answer while its server is away. See docs/operations.md. Unset: none.",
+      "A JSON file with models that callers and agents may choose, by name: each may have `model` (what its server calls it), `api` (`openai` or `anthropic`), `base_url`, `api_key`, `key_header`, `headers`, `extra_body`, `internal` (true: callers and agents cannot choose it), and `fallback`, names of those that answer while its server is away. CHAT_MODEL, SUMMARY_MODEL, ROUTER_MODEL, TITLE_MODEL and MEMORY_MODEL may name one, too. See docs/operations.md. Unset: none.",
     ),
   MODEL_PROFILES: z
     .string()
@@ -39,21 +39,15 @@ export const chatModel = {
       "Longest answer, in tokens, thoughts of the model included. A longer one is cut, and `done.cut` says so. Summaries and core memory may have 4,000 if that is more.",
     ),
   SUMMARY_MODEL: z.string().optional().describe("The model that writes summaries. Unset: CHAT_MODEL."),
-  SUMMARY_BASE_URL: httpUrl.optional().describe("The server of that model, with its `/v1`. Unset: OPENAI_BASE_URL."),
-  SUMMARY_API_KEY: z.string().optional().describe("The key of that server. Unset: OPENAI_API_KEY."),
   ROUTER_MODEL: z
     .string()
     .optional()
     .describe("The model that chooses a knowledge base when keywords and meaning leave it open. Unset: CHAT_MODEL."),
-  ROUTER_BASE_URL: httpUrl.optional().describe("The server of that model, with its `/v1`. Unset: OPENAI_BASE_URL."),
-  ROUTER_API_KEY: z.string().optional().describe("The key of that server. Unset: OPENAI_API_KEY."),
   TITLE_MODEL: z
     .string()
     .optional()
     .describe("The model that names each conversation after its first exchange, in the background. Unset: its first words are its title."),
   MEMORY_MODEL: z.string().optional().describe("The model that keeps core memory. It must be able to call tools. Unset: CHAT_MODEL."),
-  MEMORY_BASE_URL: httpUrl.optional().describe("The server of that model, with its `/v1`. Unset: OPENAI_BASE_URL."),
-  MEMORY_API_KEY: z.string().optional().describe("The key of that server. Unset: OPENAI_API_KEY."),
 };
 
 export const embeddings = {

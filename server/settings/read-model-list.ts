@@ -17,9 +17,10 @@ const ListedModel = z.strictObject({
   key_header: headerName.optional(),
   headers: HeaderRecord.optional(),
   extra_body: z.record(z.string(), z.unknown(), "must be an object").optional(),
+  internal: z.boolean("must be true or false").default(false),
   fallback: z.array(text, "must be an array of names").max(10, "has more than 10 names").default([]),
 });
-/** What MODELS says of a model. Without `model` its server knows it by its name; without `base_url` it is at the service's own. */
+/** What MODELS says of a model. Without `model` its server knows it by its name; without `base_url` it is at the service's own. Callers and agents cannot choose one that is `internal`. */
 export type ListedModel = z.infer<typeof ListedModel>;
 
 const ModelList = z.record(z.string(), ListedModel, "must be an object with models by name");

@@ -55,8 +55,9 @@ describe("toModelError", () => {
   test("names the settings of the model that was asked", () => {
     const says = (purpose: "chat" | "summary", error: unknown) => toError(error, { purpose, streaming: false, prompt: [] }).message;
     expect(says("chat", withStatus(401))).toContain("Check OPENAI_API_KEY.");
-    expect(says("summary", withStatus(401))).toContain("Check SUMMARY_API_KEY (without it OPENAI_API_KEY).");
-    expect(says("summary", withCode("ECONNREFUSED"))).toContain("Check SUMMARY_BASE_URL (without it OPENAI_BASE_URL),");
+    expect(says("summary", withStatus(401))).toContain("Check OPENAI_API_KEY.");
+    expect(says("summary", withCode("ECONNREFUSED"))).toContain("Check OPENAI_BASE_URL,");
+    expect(says("summary", withStatus(404))).toContain("SUMMARY_MODEL");
   });
 
   test("hands an AppError on unchanged: the reason of an abort is one", () => {

@@ -28,7 +28,7 @@ interface Pod {
   terminationGracePeriodSeconds: number;
   securityContext: object;
   containers: [Container];
-  volumes: { name: string; emptyDir: object }[];
+  volumes: object[];
 }
 
 interface Manifest {
@@ -113,8 +113,14 @@ describe("the pods", () => {
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
     const restricted = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } };
     expect(container.securityContext).toEqual(restricted);
-    expect(container.volumeMounts).toEqual([{ name: pod.volumes[0]?.name, mountPath: "/tmp" }]);
-    expect(pod.volumes[0]).toHaveProperty("emptyDir");
+    expect(container.volumeMounts).toEqual([
+      { name: "temporary", mountPath: "/tmp" },
+      { name: "models", mountPath: "/etc/conversation-graph", readOnly: true },
+    ]);
+    expect(pod.volumes).toEqual([
+      { name: "temporary", emptyDir: { sizeLimit: "256Mi" } },
+      { name: "models", secret: { secretName: "conversation-graph-models", optional: true } },
+    ]);
   });
 
   test("have the image of this version", () => {

@@ -1,6 +1,7 @@
-import type { Owner } from "../../../turn/owner.ts";
+import type { Owner, OwnedConversation } from "../../../turn/owner.ts";
 import { type Queryable, queryRow } from "../database/database.ts";
 import type { Erased } from "./erase-exchange.ts";
+import { ERASED_TENANT } from "../conversations/erase-markers.ts";
 
 /** One snapshot. The foreign key deletes a message written meanwhile. */
 const ERASE_CONVERSATIONS = `
@@ -20,4 +21,24 @@ export function eraseConversations(
   ids: readonly string[],
 ): Promise<Pick<Erased, "messages" | "summaries">> {
   return queryRow(transaction, { name: "erase-conversations", text: ERASE_CONVERSATIONS, values: [ids, tenantId, userId] });
+}
+
+/** Pinned ones are never unused. */
+const isUnusedSql = (days: string): string => `updated_at < clock_timestamp() - ${days} * interval '1 day' and not pinned`;
+
+const LIST = `
+select id as "conversationId", tenant_id as "tenantId", user_id as "userId" from conversations
+where id > $1 and ${isUnusedSql("$2::int")} and tenant_id <> '${ERASED_TENANT}'
+order by id limit $3`;
+
+const IS_UNUSED = `select from conversations where id = $1 and ${isUnusedSql("$2::int")}`;
+
+/** Lists conversations of every tenant in which nothing has happened for so many days, by id, after the given one. */
+export function listUnused(database: Queryable, after: string, days: number, limit: number): Promise<OwnedConversation[]> {
+  return database.query<OwnedConversation>({ name: "unused-list", text: LIST, values: [after, days, limit] });
+}
+
+/** Needs the conversation's lock, behind which something may have happened. */
+export async function isUnused(transaction: Queryable, { conversationId }: OwnedConversation, days: number): Promise<boolean> {
+  return (await transaction.query({ name: "unused-still", text: IS_UNUSED, values: [conversationId, days] })).length === 1;
 }

@@ -14,13 +14,12 @@ import {
 } from "../conversations/erase-markers.ts";
 import { eraseDecisions } from "../agents/decision-store.ts";
 import { eraseBranch } from "./erase-branch.ts";
-import { eraseConversations } from "./erase-conversations.ts";
+import { eraseConversations, isUnused } from "./erase-conversations.ts";
 import { type Erased, eraseExchange } from "./erase-exchange.ts";
 import { eraseFromForks } from "../conversations/erase-from-forks.ts";
 import { type ErasureStore, makeErasureStore } from "./erasure-store.ts";
 import { lockConversation, lockOwner } from "../paths/locks.ts";
 import { forgetWhoUsed } from "../usage/usage-store.ts";
-import { isUnused } from "./unused-conversations.ts";
 import { type ErasedMemory, eraseDerivedMemory } from "./erase-derived-memory.ts";
 
 export interface ErasedRows {

@@ -18,8 +18,7 @@ import { nearestVectors, vectorsSql, type VectorsRow } from "./compare-vectors.t
 import { indexColumns, throwUnreachable } from "./index-table.ts";
 import { VECTOR_COLUMNS, type VectorLevel } from "./vector-columns.ts";
 import { wordTable } from "./word-table.ts";
-import { listByWordsSql } from "./list-by-words.ts";
-import { readCandidates, WORD_CANDIDATES, wordSearchSql, type WordSearchRow } from "./word-search.ts";
+import { readCandidates, WORD_CANDIDATES, wordSearchSql, type WordSearchRow, listByWordsSql } from "./word-search.ts";
 
 const REMOVED_AT_ONCE = 2_000;
 /** The most entries of one owner that are looked at, for a type that is rare among the nearest. Milvus gives no more at once. */

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { makeTokenQuota, type TokenQuota } from "../../../server/limits/token-quota.ts";
 import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts";
-import type { TokenUsageStore } from "../../../stores/postgres/usage/token-usage-store.ts";
+import type { TokenUsageStore } from "../../../stores/postgres/usage/usage-store.ts";
 import { listConversations } from "../../support/clients/api-client.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
 import { contentOf, type EventStreamResponse, postTurn, type StreamOptions } from "../../support/clients/event-client.ts";

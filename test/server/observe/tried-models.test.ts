@@ -9,6 +9,7 @@ import { readJson } from "../../servers/http-server.ts";
 import { type ChatRequestBody, type ModelScript, startModelServer } from "../../servers/model-server.ts";
 import { callApi, type ErrorBody, postJson } from "../../support/clients/api-client.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
+import { writeModelList } from "../../support/model-list.ts";
 import { openTestService } from "../../support/services/service.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
@@ -183,7 +184,10 @@ test("a model that does not answer is asked nothing else", async () => {
 test("a model of a task is tried at its own server, whose lessons are its own", async () => {
   const other = await startModelServer();
   opened.defer(() => other.close());
-  const { model, list, tryIt } = await open({ MEMORY_MODEL: "test-memory", MEMORY_BASE_URL: other.url });
+  const { model, list, tryIt } = await open({
+    MEMORY_MODEL: "test-memory",
+    MODELS: writeModelList({ "test-memory": { base_url: other.url, internal: true } }),
+  });
   other.answer(capable);
   const tested = await tryIt({ model: "test-memory" });
   expect(outcomes(tested)).toMatchObject({ text: true, call: true, embedding: null });
@@ -194,7 +198,7 @@ test("a model of a task is tried at its own server, whose lessons are its own", 
     ["test-memory", ["max_completion_tokens"]],
   ]);
   other.answer({ status: 401 });
-  expect(await tryIt({ model: "test-memory" })).toMatchObject({ check: ["MEMORY_API_KEY (without it OPENAI_API_KEY)"] });
+  expect(await tryIt({ model: "test-memory" })).toMatchObject({ check: ['api_key of "test-memory" in MODELS'] });
 });
 
 test("what takes longer than everything may is broken off, and what is left is not tried", async () => {

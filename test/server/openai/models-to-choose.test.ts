@@ -1,32 +1,25 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { mkdtemp, writeFile } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { parseConfig } from "../../../server/settings/config.ts";
 import { createModels } from "../../../server/parts/open-models.ts";
 import { startModelServer } from "../../servers/model-server.ts";
 import { callApi, postJson, putJson } from "../../support/clients/api-client.ts";
+import { writeModelList } from "../../support/model-list.ts";
 import { openServiceWithModel } from "../../support/services/service-with-model.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { failureOf, MODEL, openClient, says } from "./open-client.ts";
-
-async function writeList(list: unknown): Promise<string> {
-  const file = join(await mkdtemp(join(tmpdir(), "models-")), "models.json");
-  await writeFile(file, typeof list === "string" ? list : JSON.stringify(list));
-  return file;
-}
 
 const PRICES = { input: 1, output: 2 };
 
 async function openWithList() {
   const other = await startModelServer();
-  const MODELS = await writeList({
+  const MODELS = writeModelList({
     large: { base_url: other.url, api_key: "key-of-the-other", model: "qwen3:8b", fallback: ["test-chat"] },
     "test-chat": { fallback: ["large"] },
     alone: { base_url: "http://127.0.0.1:9/v1" },
+    keeper: { base_url: other.url, api_key: "key-of-the-other", internal: true },
   });
-  const MODEL_PROFILES = await writeList({ large: { context_window: 40_000, prices: PRICES } });
-  const given = { MODELS, MODEL_PROFILES, OPENAI_API_KEY: "key-of-the-service", API_KEYS: "key-of-acme:acme" };
+  const MODEL_PROFILES = writeModelList({ large: { context_window: 40_000, prices: PRICES } });
+  const given = { MEMORY_MODEL: "keeper", MODELS, MODEL_PROFILES, OPENAI_API_KEY: "key-of-the-service", API_KEYS: "key-of-acme:acme" };
   const service = await openServiceWithModel(given).catch(async (error: unknown) => {
     await other.close();
     throw error;
@@ -78,6 +71,7 @@ describe("a model that the caller chooses", () => {
   });
 
   test("must be one of those that may be chosen", async () => {
+    expect(await chat({ model: "keeper" })).toMatchObject({ status: 400 });
     expect(await chat({ model: "nothing" })).toMatchObject({
       status: 400,
       json: {
@@ -91,11 +85,12 @@ describe("a model that the caller chooses", () => {
     const ofUs = await callApi<{ models: object[] }>(`${running.url}/api/v1/models`, { headers: ACME });
     expect(ofUs.json.models).toEqual(
       expect.arrayContaining([
-        expect.objectContaining({ name: "test-chat", choosable: true, uses: ["chat", "router", "summary", "memory"] }),
+        expect.objectContaining({ name: "test-chat", choosable: true, uses: ["chat", "router", "summary"] }),
         expect.objectContaining({ name: "large", choosable: true, uses: [], context_window: 40_000, prices: PRICES }),
         expect.objectContaining({ name: "alone", choosable: true, context_window: 8_192 }),
       ]),
     );
+    expect(ofUs.json.models).toContainEqual(expect.objectContaining({ name: "keeper", choosable: false, uses: ["memory"] }));
     const { data } = await client().models.list();
     expect(data.map(({ id }) => id)).toEqual([MODEL, "large", "test-chat", "alone"]);
     expect(data[1]).toMatchObject({ context_window: 40_000, capabilities: null });
@@ -105,7 +100,8 @@ describe("a model that the caller chooses", () => {
   test("may be that of an agent, which the caller's choice goes before; an agent is a model as well", async () => {
     const agents = `${running.url}/api/v1/agents`;
     expect(await putJson(`${agents}/wise`, { description: "x", model: "large" }, ACME)).toMatchObject({ status: 201 });
-    expect(await putJson(`${agents}/unwise`, { description: "x", model: "unknown" }, ACME)).toMatchObject({ status: 400 });
+    for (const model of ["unknown", "keeper"])
+      expect(await putJson(`${agents}/unwise`, { description: "x", model }, ACME)).toMatchObject({ status: 400 });
     expect(await chat({ agent: "wise" })).toMatchObject({ json: { answer: "other", model: "large", agent: "wise" } });
     expect(await chat({ agent: "wise", model: "test-chat" })).toMatchObject({ json: { answer: "own", model: "test-chat" } });
     expect((await complete(`${MODEL}/wise`)).choices[0]?.message.content).toBe("other");
@@ -143,7 +139,15 @@ describe("a model that the caller chooses", () => {
 });
 
 describe("the file of MODELS", () => {
-  const open = async (list: unknown) => createModels(parseConfig({ OPENAI_API_KEY: "k", MODELS: await writeList(list) }));
+  const open = (list: unknown) => createModels(parseConfig({ OPENAI_API_KEY: "k", MODELS: writeModelList(list) }));
+
+  function refusalOf(list: unknown): unknown {
+    try {
+      return open(list);
+    } catch (error) {
+      return error;
+    }
+  }
 
   test.each<[string, unknown, string]>([
     ["is no JSON", '{"a": {"api_key": "secret-key"', "is not JSON"],
@@ -152,8 +156,8 @@ describe("the file of MODELS", () => {
     ["falls back on nothing that is there", { a: { fallback: ["b"] } }, '"b" must be another model'],
     ["falls back on itself", { a: { fallback: ["a"] } }, '"a" must be another model'],
     ["takes the service's own name", { "conversation-graph/a": {} }, "cannot begin with"],
-  ])("is refused when it %s, without showing a key", async (_what, list, problem) => {
-    const refused: unknown = await open(list).catch((error: unknown) => error);
+  ])("is refused when it %s, without showing a key", (_what, list, problem) => {
+    const refused = refusalOf(list);
     expect(refused).toMatchObject({ code: "invalid_configuration", message: expect.stringContaining(problem) });
     expect(JSON.stringify(refused) + String(refused)).not.toContain("secret-key");
   });

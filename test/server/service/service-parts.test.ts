@@ -5,6 +5,7 @@ import { createModels } from "../../../server/parts/open-models.ts";
 import { AppError } from "../../../errors/app-error.ts";
 import { putJson, postJson } from "../../support/clients/api-client.ts";
 import { startModelServer } from "../../servers/model-server.ts";
+import { writeModelList } from "../../support/model-list.ts";
 import { callOnce, coreMemoryApi, writing } from "../../support/services/service-with-core-memory.ts";
 import { openServiceWithModel } from "../../support/services/service-with-model.ts";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -33,13 +34,16 @@ describe("servers of tasks", () => {
     const router = await startServer({ other: (_request, response) => response.writeHead(500).end("{}") });
     const running = await openServiceWithModel({
       OPENAI_API_KEY: "key-of-answers",
-      SUMMARY_BASE_URL: summary.url,
+      MODELS: writeModelList({
+        sums: { base_url: summary.url, api_key: "key-of-summaries", headers: { "x-team": "red" } },
+        keeps: { base_url: memory.url, model: "keeper:8b" },
+        routes: { base_url: router.url, api_key: "key-of-routes" },
+        titles: { base_url: summary.url, api_key: "key-of-titles" },
+      }),
       SUMMARY_MODEL: "sums",
-      SUMMARY_API_KEY: "key-of-summaries",
-      MEMORY_BASE_URL: memory.url,
       MEMORY_MODEL: "keeps",
-      ROUTER_BASE_URL: router.url,
-      ROUTER_API_KEY: "key-of-routes",
+      ROUTER_MODEL: "routes",
+      TITLE_MODEL: "titles",
       ENABLE_CORE_MEMORY: "true",
       HISTORY_WINDOW: "2",
       SUMMARY_MIN_MESSAGES: "4",
@@ -60,9 +64,9 @@ describe("servers of tasks", () => {
     const seenBy = ({ seen }: typeof summary) => [...new Set(seen.map(({ body, key }) => `${body.model}, ${key}`))];
     expect([running.model, summary, memory, router].map(seenBy)).toEqual([
       ["test-chat, Bearer key-of-answers"],
-      ["sums, Bearer key-of-summaries"],
-      ["keeps, Bearer key-of-answers"],
-      ["test-chat, Bearer key-of-routes"],
+      ["titles, Bearer key-of-titles", "sums, Bearer key-of-summaries"],
+      ["keeper:8b, undefined"],
+      ["routes, Bearer key-of-routes"],
     ]);
 
     const { status, json } = await running.service.get("/readyz?strict=true");
@@ -74,7 +78,7 @@ describe("servers of tasks", () => {
         chat: `test-chat (${running.model.url})`,
         summary: `sums (${summary.url})`,
         memory: `keeps (${memory.url})`,
-        router: `test-chat (${router.url})`,
+        router: `routes (${router.url})`,
       },
     });
   });
@@ -82,14 +86,15 @@ describe("servers of tasks", () => {
     const shared = createModels(parseConfig({ OPENAI_BASE_URL: "http://answers/v1", SUMMARY_MODEL: "sums" }));
     expect(shared.otherServers).toEqual({});
     expect(shared.descriptions).toMatchObject({ summary: "sums (http://answers/v1)", memory: "gpt-4o-mini (http://answers/v1)" });
-    const alone = createModels(parseConfig({ MEMORY_BASE_URL: "http://memory/v1" }));
+    const alone = createModels(parseConfig({ MEMORY_MODEL: "keeps", MODELS: writeModelList({ keeps: { base_url: "http://memory/v1" } }) }));
     expect([alone.chat, alone.summary, alone.router, alone.server]).toEqual([null, null, null, null]);
     expect(alone.memory).not.toBeNull();
     expect(alone.otherServers).toEqual({ memory: { url: "http://memory/v1", apiKey: undefined } });
-    expect(alone.descriptions).toMatchObject({ summary: "offline", memory: "gpt-4o-mini (http://memory/v1)" });
+    expect(alone.descriptions).toMatchObject({ summary: "offline", memory: "keeps (http://memory/v1)" });
   });
   test("a job that failed is logged with the server that it asked", () => {
-    const config = parseConfig({ OPENAI_BASE_URL: "http://answers/v1", SUMMARY_BASE_URL: "http://sums/v1" });
+    const MODELS = writeModelList({ sums: { base_url: "http://sums/v1" } });
+    const config = parseConfig({ OPENAI_BASE_URL: "http://answers/v1", SUMMARY_MODEL: "sums", MODELS });
     const serverIn = (kind?: string) => failureFacts(new AppError("model_unavailable", "away"), config, kind).server;
     expect([serverIn("summarise"), serverIn("remember"), serverIn()]).toEqual(["http://sums", "http://answers", "http://answers"]);
   });
@@ -131,4 +136,13 @@ describe("LOW_MEMORY", () => {
     }
     expect(peakMiB(service.pid)).toBeLessThan(800);
   });
+});
+
+test("the model of answers may be an entry of MODELS with a server of its own, which then does every task", () => {
+  const MODELS = writeModelList({ large: { base_url: "http://large/v1", api_key: "key-of-large", model: "qwen3:235b" } });
+  const models = createModels(parseConfig({ CHAT_MODEL: "large", MODELS }));
+  expect(models.server).toMatchObject({ url: "http://large/v1", apiKey: "key-of-large" });
+  expect(models.otherServers).toEqual({});
+  expect(models.descriptions).toMatchObject({ summary: "large (http://large/v1)", memory: "large (http://large/v1)" });
+  expect(models.choose({ model: null, agent: null })).toMatchObject([{ name: "large", model: { model: "qwen3:235b" } }]);
 });

@@ -188,12 +188,18 @@ describe("readSettingFiles", () => {
   test("gives instructions of several lines, and secrets of every model's server", () => {
     const role = path.join(folder, "role");
     writeFileSync(role, "You are Calypso.\nBe kind.\n");
-    const read = parseConfig(readSettingFiles({ INSTRUCTIONS_FILE: role, MEMORY_API_KEY_FILE: file, ROUTER_API_KEY_FILE: file }));
+    const read = parseConfig(readSettingFiles({ INSTRUCTIONS_FILE: role, OPENAI_API_KEY_FILE: file, EMBEDDING_API_KEY_FILE: file }));
     const key = "some-long-secret:acme";
-    expect(read).toMatchObject({ INSTRUCTIONS: "You are Calypso.\nBe kind.", MEMORY_API_KEY: key, ROUTER_API_KEY: key });
+    expect(read).toMatchObject({ INSTRUCTIONS: "You are Calypso.\nBe kind.", OPENAI_API_KEY: key, EMBEDDING_API_KEY: key });
     const refusal = refusalOf({ INSTRUCTIONS: "x".repeat(20_001) });
     expect(fieldsOf(refusal)).toEqual(["INSTRUCTIONS"]);
     expect(refusal.message.length).toBeLessThan(400);
+  });
+
+  test("names what took the place of a setting that is gone", () => {
+    const refusal = refusalOf({ SUMMARY_BASE_URL: "http://sums/v1", MEMORY_API_KEY_FILE: file, ROUTER_API_KEY: "" });
+    expect(fieldsOf(refusal)).toEqual(["SUMMARY_BASE_URL", "MEMORY_API_KEY_FILE"]);
+    expect(refusal.message).toContain("in the file of MODELS, and name the entry in MEMORY_MODEL");
   });
 
   test("refuses a file beside a value, and one that cannot be read, without the secret", () => {

@@ -23,8 +23,7 @@ import { makeStepStore } from "../../../../stores/postgres/agents/step-store.ts"
 import { AgentSpec } from "../../../../turn/agent.ts";
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { findBegunTurn } from "../../../../stores/postgres/turns/recover-turn.ts";
-import { makeTokenUsageStore } from "../../../../stores/postgres/usage/token-usage-store.ts";
-import { makeUsageStore } from "../../../../stores/postgres/usage/usage-store.ts";
+import { makeUsageStore, makeTokenUsageStore } from "../../../../stores/postgres/usage/usage-store.ts";
 import { addTurnsToReread } from "../../../../stores/postgres/memory/turns-to-reread.ts";
 import { teach, versionsOf } from "../../../support/samples/core-memory.ts";
 import { openTestEmbedded, openTestPostgres } from "../../../support/databases/databases.ts";

@@ -6,7 +6,7 @@ import { forgetWhoUsed, makeUsageStore, type UsedCalls } from "../../../../store
 import { ownerKey } from "../../../../stores/index-keys.ts";
 import { useTestPostgres } from "../../../support/databases/databases.ts";
 import { waitUntil } from "../../../support/wait-until.ts";
-import { makeTokenUsageStore } from "../../../../stores/postgres/usage/token-usage-store.ts";
+import { makeTokenUsageStore } from "../../../../stores/postgres/usage/usage-store.ts";
 import { describeStores } from "../../../support/databases/describe-stores.ts";
 
 const ADA = { tenantId: "acme", userId: "ada" };
