@@ -138,9 +138,9 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
     if (!state.agent) throw new Error("only an agent has a loop");
     const read = await readForAgent(agentParts, { state, agent: state.agent, signal });
     const tools = read.toolsFor(() => Promise.reject(new Error("a preview asks no agent")));
-    const { prompt, before: messages } = agentPromptOf(state, read, { tools, settings, tokenBudget: budget, model });
+    const prompt = agentPromptOf(state, read, { tools, settings, tokenBudget: budget, model });
     const schemas = toolTokens(tools);
-    const { tokens } = leaveOutOldOutputs(messages, budget - schemas);
+    const { tokens } = leaveOutOldOutputs(prompt.before, budget - schemas);
     return { prompt, toolTokens: schemas, stepTokens: Math.max(0, tokens - prompt.tokens) };
   }
 
