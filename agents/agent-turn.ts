@@ -1,6 +1,6 @@
 import { shareOf } from "../models/facts/prompt-budget.ts";
 import type { AskedModel, AskingTurn } from "../prompt/ask-model.ts";
-import type { FittingPrompt } from "../prompt/ask-within-limit.ts";
+import type { FittingPrompt } from "../prompt/ask-model.ts";
 import type { PermissionStore } from "../stores/postgres/agents/permission-store.ts";
 import type { QuestionStore } from "../stores/postgres/agents/question-store.ts";
 import type { StepOfMessage, StepStore } from "../stores/postgres/agents/step-store.ts";

@@ -8,7 +8,7 @@ import { usableCoreMemory } from "../prompt/turn-prompt.ts";
 import { makeKnowledgeHandlers } from "../nodes/generate-kb.ts";
 import { promptNotices, promptOf } from "../prompt/turn-prompt.ts";
 import { firstChoice } from "../models/model-choice.ts";
-import { makeReadHistory } from "../nodes/load-history.ts";
+import { makeReadHistory } from "../nodes/history.ts";
 import type { AssembledPrompt } from "../prompt/assemble-prompt.ts";
 import type { OwnedConversation } from "../turn/owner.ts";
 import { makeStepStore } from "../stores/postgres/agents/step-store.ts";

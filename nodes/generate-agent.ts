@@ -25,7 +25,7 @@ import { tellAnswer } from "../agents/questions/ask.ts";
 import { isBlind, promptNotices, type PromptSettings, type TurnPrompt } from "../prompt/turn-prompt.ts";
 import { answerUpdate } from "./answer-update.ts";
 import { type MakeRoom, withRoom } from "../prompt/make-room.ts";
-import { tellNearLimit } from "../prompt/turn-usage.ts";
+import { tellNearLimit } from "./answer-update.ts";
 import type { Node } from "./node.ts";
 import { retryWhileUnreachable, withLease } from "../stores/postgres/turns/turn-lease.ts";
 

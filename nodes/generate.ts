@@ -6,7 +6,7 @@ import { costOf } from "../models/facts/prompt-budget.ts";
 import type { ChooseModels } from "../models/model-choice.ts";
 import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import { type MakeRoom, withRoom } from "../prompt/make-room.ts";
-import { tellNearLimit, toUsage } from "../prompt/turn-usage.ts";
+import { tellNearLimit, toUsage } from "./answer-update.ts";
 import { askModel, type AskingTurn } from "../prompt/ask-model.ts";
 import { withLease } from "../stores/postgres/turns/turn-lease.ts";
 import type { Node } from "./node.ts";

@@ -5,7 +5,7 @@ import { firstChoice, type ModelChoice } from "../../models/model-choice.ts";
 import type { ModelAnswer } from "../../models/stream-answer.ts";
 import { assistantMessage } from "../../models/wire/assistant-message.ts";
 import { askModel, type ModelCall } from "../../prompt/ask-model.ts";
-import type { FittingPrompt } from "../../prompt/ask-within-limit.ts";
+import type { FittingPrompt } from "../../prompt/ask-model.ts";
 import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { shownArguments } from "../../text/tool-arguments.ts";

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import { AGENT_NAME } from "../../turn/agent.ts";
+import { AGENT_NAME, ASSISTANT } from "../../turn/agent.ts";
 import { OnBusy } from "../../turn/context.ts";
 import type { Picture } from "../../turn/picture.ts";
 import { ONCE } from "../../turn/outcome.ts";
@@ -10,6 +10,11 @@ import type { TurnInput } from "../../turn/turn-input.ts";
 import { MessageParts, readParts } from "./read-parts.ts";
 import { callerId, instructionsText, parseRequest, storableText, uuidField } from "../http/parse-request.ts";
 import type { Config } from "../settings/config.ts";
+import { findAgent } from "../../agents/catalog/agent-catalog.ts";
+import { assertKnowledgeBase } from "../../nodes/routing/route-by-words.ts";
+import { GENERAL } from "../../turn/route-decision.ts";
+import type { Agents } from "../parts/open-agents.ts";
+import type { Stores } from "../parts/open-stores.ts";
 
 const oneOf = (values: readonly string[]): string => `must be one of ${values.join(", ")}`;
 
@@ -188,4 +193,22 @@ export function whatIsAsked({ remember, interactive, session_id, model, executio
   };
   if (remember) return { ...asked, session_id };
   return { ...asked, remember, session_id: session_id.startsWith(ONCE) ? null : session_id };
+}
+
+type Parts = { agents: Agents } & { stores: Pick<Stores, "knowledgeBases"> };
+
+/** Throws AppError `invalid_request`, which lists the known ones, for a knowledge base or an agent that the tenant does not have. */
+export async function assertKnown(
+  { agents, stores: { knowledgeBases } }: Parts,
+  tenantId: string,
+  { kb_prefix: base, agent }: { kb_prefix: string | null; agent: string | null },
+): Promise<void> {
+  async function assertBase(): Promise<void> {
+    if (base === null || base === GENERAL || (await knowledgeBases.find(tenantId, base))) return;
+    assertKnowledgeBase(base, await knowledgeBases.list(tenantId));
+  }
+  async function assertAgent(): Promise<void> {
+    if (agent !== null && agent !== ASSISTANT) findAgent(await agents.catalog.list(tenantId), agent);
+  }
+  await Promise.all([assertBase(), assertAgent()]);
 }
