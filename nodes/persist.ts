@@ -1,13 +1,12 @@
 import { AppError, type ErrorContent } from "../errors/app-error.ts";
 import { abortable, startDeadline } from "../turn/deadlines.ts";
 import { type ConversationState, type ConversationUpdate, isWholeAnswer, type Citation, type Receipt } from "../turn/state.ts";
-import type { TurnRuntime } from "../turn/context.ts";
+import type { TurnRuntime, Node } from "../turn/context.ts";
 import { SUPERSEDED, turnDeleted, turnOutcome, NOT_REMEMBERED } from "../turn/outcome.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import type { AnswerToStore } from "../stores/postgres/turns/recover-turn.ts";
 import type { FinishOutcome, TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import { retryWhileUnreachable, withLease } from "../stores/postgres/turns/turn-lease.ts";
-import type { Node } from "./node.ts";
 import { jobsAfterTurn, type MemoryLayers } from "../memory/jobs-after-turn.ts";
 
 /** [1], [1, 2], 【1】 and what a Chinese keyboard writes between numbers. */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import type { NodeEvent, Notice } from "./events.ts";
 import type { ResumedTurn } from "./resumed-turn.ts";
+import type { ConversationState, ConversationUpdate } from "./state.ts";
 
 export const TURN_DEFAULTS = {
   /** In milliseconds. */
@@ -97,3 +98,6 @@ export function emit({ context, writer }: TurnRuntime, event: NodeEvent): void {
   const send = context?.onEvent ?? writer;
   send?.(event);
 }
+
+/** A step of a turn, as LangGraph calls it. */
+export type Node = (state: ConversationState, runtime: TurnRuntime) => Promise<ConversationUpdate>;

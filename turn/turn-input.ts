@@ -59,3 +59,11 @@ export interface TurnInput {
   /** The name of an agent. Default: null, the turn is routed. */
   requestedAgent?: string | null;
 }
+
+/** Where a turn leaves the path. One of them is an id, if any is. */
+export type TakenBack = Pick<TurnInput, "editOf" | "regenerate" | "behind" | "again">;
+
+export const wayOf = (turn: TakenBack) =>
+  (["editOf", "regenerate", "behind", "again"] as const).find((way) => typeof turn[way] === "string");
+
+export const isTakingBack = (turn: TakenBack): boolean => wayOf(turn) !== undefined;

@@ -1,8 +1,10 @@
 import { lexicalQuery, WORD_WEIGHT } from "../../text/lexical-text.ts";
 import { isSmallTalk } from "../../text/small-talk.ts";
 import { completeQuestion } from "./complete-question.ts";
-import type { RecentMessage } from "./recent-message.ts";
+import type { RecentMessage } from "./stands-alone.ts";
 import { findReference } from "./find-reference.ts";
+import type { SearchFilter, SearchHit } from "../../stores/search/contract/search-index.ts";
+import { type QuestionTime, timesInEarlierYears } from "../../text/time-of-question.ts";
 
 /** A message of the talk that a search is for, with its weight: 1 for the question. */
 export interface TalkMessage {
@@ -53,4 +55,21 @@ export async function embedTalk(talk: readonly TalkMessage[], embed: (text: stri
   const vectors = await Promise.all(talk.map(({ text }) => embed(text)));
   const [first = []] = vectors;
   return first.map((_, place) => vectors.reduce((sum, vector, message) => sum + (talk[message]?.weight ?? 0) * (vector[place] ?? 0), 0));
+}
+
+export const laterOf = (one: Date | undefined, other: Date | undefined): Date | undefined =>
+  one && other && other > one ? other : (one ?? other);
+
+const earlierOf = (one: Date | undefined, other: Date): Date => (one && one < other ? one : other);
+
+export function withinDay(filter: SearchFilter, { from, until }: QuestionTime): SearchFilter {
+  return { ...filter, from: laterOf(filter.from, from), until: earlierOf(filter.until, until) };
+}
+
+/** The named time; where nothing was said in it, the latest year before in which something was. */
+export function inTalk(named: Parameters<typeof timesInEarlierYears>[0], hits: readonly SearchHit[]): QuestionTime {
+  const has = ({ from, until }: QuestionTime): boolean => hits.some(({ createdAt }) => createdAt >= from && createdAt < until);
+  if (hits.length === 0 || has(named.time)) return named.time;
+  const earliest = new Date(Math.min(...hits.map(({ createdAt }) => createdAt.getTime())));
+  return timesInEarlierYears(named, earliest).find(has) ?? named.time;
 }

@@ -9,14 +9,11 @@ import { partnerIdSql } from "../conversations/exchanges.ts";
 import { lockOwnerShared } from "../paths/locks.ts";
 import { moveToBranchSql, rootOf } from "./move-to-branch.ts";
 import { storePictures } from "../conversations/picture-store.ts";
-import { type BeginTurn, type BegunTurn, type TakenBack, takeOver, questionMetadata } from "./recover-turn.ts";
+import { type BeginTurn, type BegunTurn, takeOver, questionMetadata } from "./recover-turn.ts";
+import { type TakenBack, wayOf } from "../../../turn/turn-input.ts";
 
 /** The ways to take something back, as errors name them. */
 const WAYS = { editOf: "edit_of", regenerate: "regenerate", behind: "behind", again: "again" } as const;
-
-const wayOf = (turn: TakenBack) => (["editOf", "regenerate", "behind", "again"] as const).find((way) => typeof turn[way] === "string");
-
-export const isTakingBack = (turn: TakenBack): boolean => wayOf(turn) !== undefined;
 
 function takenBack(turn: TakenBack): { field: (typeof WAYS)[keyof TakenBack]; id: string } {
   const way = wayOf(turn);
