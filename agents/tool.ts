@@ -5,7 +5,7 @@ import type { Owner } from "../turn/owner.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { CallerTool } from "../turn/caller-tools.ts";
 import type { PlanItem } from "../turn/events.ts";
-import type { NewQuestion } from "../turn/resumed-turn.ts";
+import type { NewQuestion } from "../turn/question.ts";
 
 const MCP = "mcp__";
 

@@ -1,10 +1,9 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { agentLoop } from "../agents/loop/agent-loop.ts";
 import { type Node, TurnContext, type TurnRuntime, emit } from "../turn/context.ts";
-import { looksOnly } from "../turn/route-decision.ts";
+import { looksOnly, ConversationState, type ConversationUpdate } from "../turn/state.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import { hasTools } from "../turn/agent.ts";
-import { ConversationState, type ConversationUpdate } from "../turn/state.ts";
 import { millisecondsSince } from "../turn/events.ts";
 
 /** The steps of a turn. */

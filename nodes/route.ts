@@ -6,13 +6,12 @@ import type { KnowledgeBase, KnowledgeCatalog } from "../stores/knowledge-catalo
 import type { Agent } from "../turn/agent.ts";
 import { TURN_DEFAULTS, emit, type TurnRuntime, type Node } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
-import { AgentType, type ConversationState, type ConversationUpdate, type RouteDecision } from "../turn/state.ts";
+import { AgentType, type ConversationState, type ConversationUpdate, type RouteDecision, GENERAL } from "../turn/state.ts";
 import { retryWhileUnreachable } from "../stores/postgres/turns/turn-lease.ts";
 import { makeRouteByEmbedding, type EmbeddingRoute, type RouteEmbedder } from "./routing/route-by-embedding.ts";
 import { type AgentRoute, routeToAgent } from "./routing/route-to-agent.ts";
 import { AMONG_AGENTS, AMONG_BASES, makeRouteByModel } from "./routing/route-by-model.ts";
 import { makeDecision, routeBySharedWords, routeByWords } from "./routing/route-by-words.ts";
-import { GENERAL } from "../turn/route-decision.ts";
 
 /** A route by meaning as sure as this needs no model. */
 const CLEAR = 0.8;

@@ -101,3 +101,16 @@ export function emit({ context, writer }: TurnRuntime, event: NodeEvent): void {
 
 /** A step of a turn, as LangGraph calls it. */
 export type Node = (state: ConversationState, runtime: TurnRuntime) => Promise<ConversationUpdate>;
+
+/** Parts of a context in percent, 100 together. What one does not need goes to the others. */
+export interface ContextShares {
+  /** The system prompt with its instructions. */
+  system: number;
+  /** Core memory, summary, recalled exchanges and passages. */
+  history: number;
+  /** The user's message and the window before it. */
+  recent: number;
+  output: number;
+}
+
+export const DEFAULT_SHARES: Readonly<ContextShares> = { system: 10, history: 50, recent: 25, output: 15 };

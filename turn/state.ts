@@ -23,6 +23,14 @@ export const RouteDecision = z.object({
 });
 export type RouteDecision = z.infer<typeof RouteDecision>;
 
+/** The kb_prefix that means: no documents. */
+export const GENERAL = "general";
+
+/** Whether the turn only looks into the one base there is: without a passage that fits it is a turn without documents. */
+export function looksOnly({ routeDecision: decision }: { routeDecision?: RouteDecision }): boolean {
+  return decision?.method === "default" && decision.kb_prefix !== GENERAL;
+}
+
 /** hybrid_agent searches documents by meaning and words, naive_rag_agent by meaning, chat_agent not at all. */
 export const AgentType = z.enum(["hybrid_agent", "naive_rag_agent", "chat_agent"]);
 export type AgentType = z.infer<typeof AgentType>;
@@ -223,4 +231,11 @@ export function isWholeAnswer({
   remember,
 }: Pick<ConversationState, "answer" | "partialAnswer" | "continued"> & { remember?: boolean }): boolean {
   return remember !== false && answer !== "" && (!partialAnswer || continued?.completed === true);
+}
+
+/** The messages that the summary does not cover: all, unless the window has grown since the summary was written. */
+export function uncoveredMessages(window: WindowMessage[], summary: ConversationSummary | null): WindowMessage[] {
+  if (!summary) return window;
+  const { createdAt, messageId } = summary.coveredThrough;
+  return window.filter((message) => message.createdAt > createdAt || (message.createdAt === createdAt && message.id > messageId));
 }

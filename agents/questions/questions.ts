@@ -1,8 +1,8 @@
 import type { Ruling } from "../../stores/postgres/agents/step-store.ts";
 import type { PermissionAction } from "../../turn/agent.ts";
 import type { NodeEvent } from "../../turn/events.ts";
-import type { AnsweredBy, AnswerValue, LOOP_ANSWERS, PERMISSION_ANSWERS, STEP_ANSWERS } from "../../turn/question.ts";
-import type { NewQuestion, PendingCall } from "../../turn/resumed-turn.ts";
+import type { AnsweredBy, AnswerValue, LOOP_ANSWERS, PERMISSION_ANSWERS, STEP_ANSWERS, NewQuestion } from "../../turn/question.ts";
+import type { PendingCall } from "../../turn/resumed-turn.ts";
 import { notRun, ToolError, type ToolOutcome } from "../run-tool-call.ts";
 
 /*

@@ -2,8 +2,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { isStopWord, lexicalText } from "../../text/lexical-text.ts";
 import { tellsOfOneself } from "../../text/telling-or-asking.ts";
-import { type AgentType, DEFAULT_AGENT, type RouteDecision } from "../../turn/state.ts";
-import { GENERAL } from "../../turn/route-decision.ts";
+import { type AgentType, DEFAULT_AGENT, type RouteDecision, GENERAL } from "../../turn/state.ts";
 
 // How often each way is right, measured on a table of questions (docs/decisions/0032).
 export const KEYWORD_CONFIDENCE = 0.9;

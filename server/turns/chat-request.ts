@@ -5,14 +5,13 @@ import { AGENT_NAME, ASSISTANT } from "../../turn/agent.ts";
 import { OnBusy } from "../../turn/context.ts";
 import type { Picture } from "../../turn/picture.ts";
 import { ONCE } from "../../turn/outcome.ts";
-import { AgentType } from "../../turn/state.ts";
+import { AgentType, GENERAL } from "../../turn/state.ts";
 import type { TurnInput } from "../../turn/turn-input.ts";
 import { MessageParts, readParts } from "./read-parts.ts";
 import { callerId, instructionsText, parseRequest, storableText, uuidField } from "../http/parse-request.ts";
 import type { Config } from "../settings/config.ts";
 import { findAgent } from "../../agents/catalog/agent-catalog.ts";
 import { assertKnowledgeBase } from "../../nodes/routing/route-by-words.ts";
-import { GENERAL } from "../../turn/route-decision.ts";
 import type { Agents } from "../parts/open-agents.ts";
 import type { Stores } from "../parts/open-stores.ts";
 

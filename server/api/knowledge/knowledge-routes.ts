@@ -3,12 +3,11 @@ import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
 import type { KnowledgeBaseStore } from "../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import type { KnowledgeBase as StoredBase } from "../../../stores/knowledge-catalog.ts";
-import { AgentType } from "../../../turn/state.ts";
+import { AgentType, GENERAL } from "../../../turn/state.ts";
 import type { Stores } from "../../parts/open-stores.ts";
 import { readJson, requireJson } from "../../http/read-body.ts";
 import { requireWholeTenant, tenantOf } from "../../auth/caller.ts";
 import { instructionsText, parseRequest, storableText, AfterQuery } from "../../http/parse-request.ts";
-import { GENERAL } from "../../../turn/route-decision.ts";
 import { makeRouter, operationGroup, route, jsonBody, jsonAnswer, next } from "../../http/operation.ts";
 import { pageByName } from "../../../stores/page.ts";
 

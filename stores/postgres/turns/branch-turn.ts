@@ -9,7 +9,8 @@ import { partnerIdSql } from "../conversations/exchanges.ts";
 import { lockOwnerShared } from "../paths/locks.ts";
 import { moveToBranchSql, rootOf } from "./move-to-branch.ts";
 import { storePictures } from "../conversations/picture-store.ts";
-import { type BeginTurn, type BegunTurn, takeOver, questionMetadata } from "./recover-turn.ts";
+import { type BeginTurn, type BegunTurn, takeOver } from "./recover-turn.ts";
+import { questionMetadata } from "../../../turn/outcome.ts";
 import { type TakenBack, wayOf } from "../../../turn/turn-input.ts";
 
 /** The ways to take something back, as errors name them. */

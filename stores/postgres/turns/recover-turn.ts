@@ -1,6 +1,6 @@
 import { AppError } from "../../../errors/app-error.ts";
 import { KeyTaken, type TurnKey } from "../../../turn/context.ts";
-import { NOT_REMEMBERED, ONCE } from "../../../turn/outcome.ts";
+import { ONCE } from "../../../turn/outcome.ts";
 import type { Citation } from "../../../turn/state.ts";
 import type { Owner } from "../../../turn/owner.ts";
 import type { TurnInput, TakenBack } from "../../../turn/turn-input.ts";
@@ -20,10 +20,6 @@ export interface BeginTurn
   tokenCount: number;
   key?: TurnKey | undefined;
 }
-
-/** The metadata of a new question, but for its turn's id. */
-export const questionMetadata = ({ remember = true, chosen = null }: BeginTurn): string =>
-  JSON.stringify({ ...(chosen ? { chosen } : {}), ...(remember ? {} : NOT_REMEMBERED) });
 
 /** An answer that a turn goes on with. */
 export interface ContinuedAnswer {

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { assertKnowledgeBase, isCourtesy, routeByWords } from "../../../nodes/routing/route-by-words.ts";
-import { GENERAL } from "../../../turn/route-decision.ts";
+import { GENERAL, type AgentType } from "../../../turn/state.ts";
 import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
-import type { AgentType } from "../../../turn/state.ts";
 import { readRoutingTable } from "./routing-table.ts";
 
 const base = (prefix: string, ...keywords: string[]): KnowledgeBase => ({ prefix, description: `about ${prefix}`, keywords });
