@@ -92,6 +92,17 @@ export interface Answered {
   by: "person" | "timeout" | "cancelled";
 }
 
+/** What somebody has answered. */
+export interface GivenAnswer {
+  value: AnswerValue;
+  /** The person's own words. */
+  text: string | null;
+  /** Keeps that the tool of the question is allowed to its agent. */
+  allowAlways?: boolean;
+  /** Kept in place of what the turn began with. */
+  givenAnew?: GivenAnew | undefined;
+}
+
 /** A turn that goes on: its question is answered, and this process holds its conversation. */
 export interface ResumedTurn {
   turnId: string;

@@ -9,7 +9,7 @@ import {
   shownTool,
   toQuestion,
 } from "../../../turn/question.ts";
-import type { GivenAnew, ResumedTurn, WaitingState } from "../../../turn/resumed-turn.ts";
+import type { ResumedTurn, WaitingState, GivenAnswer } from "../../../turn/resumed-turn.ts";
 import { addJobsSql, jobsValue } from "../../jobs/add-jobs.ts";
 import type { Owner, OwnerScope } from "../../../turn/owner.ts";
 import { type Cursor, type Page, type PageRequest, toPage } from "../../page.ts";
@@ -39,16 +39,6 @@ export interface StoredQuestion extends Owner {
   /** It waits for an answer, and one would count. */
   isOpen: boolean;
   askedAt: Date;
-}
-
-export interface GivenAnswer {
-  value: AnswerValue;
-  /** The person's own words. */
-  text: string | null;
-  /** Keeps that the tool of the question is allowed to its agent. */
-  allowAlways?: boolean;
-  /** Kept in place of what the turn began with. */
-  givenAnew?: GivenAnew | undefined;
 }
 
 export interface QuestionStore {
