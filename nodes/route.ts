@@ -6,7 +6,7 @@ import type { KnowledgeBase, KnowledgeCatalog } from "../stores/knowledge-catalo
 import type { Agent } from "../turn/agent.ts";
 import { TURN_DEFAULTS, emit, type TurnRuntime, type Node } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
-import { AgentType, type ConversationState, type ConversationUpdate, type RouteDecision, GENERAL } from "../turn/state.ts";
+import { RetrievalMode, type ConversationState, type ConversationUpdate, type RouteDecision, GENERAL } from "../turn/state.ts";
 import { retryWhileUnreachable } from "../stores/postgres/turns/turn-lease.ts";
 import { makeRouteByEmbedding, type EmbeddingRoute, type RouteEmbedder } from "./routing/route-by-embedding.ts";
 import { type AgentRoute, routeToAgent } from "./routing/route-to-agent.ts";
@@ -31,7 +31,7 @@ export interface RouteParts {
 
 /** An agent answers for itself: its name is that of the worker. */
 function toUpdate(decision: RouteDecision, { agent, reason }: AgentRoute, bases: readonly KnowledgeBase[], began: number) {
-  const agentType = AgentType.parse(decision.worker_name.slice(decision.kb_prefix.length + 1));
+  const agentType = RetrievalMode.parse(decision.worker_name.slice(decision.kb_prefix.length + 1));
   const routeDecision = agent ? { ...decision, worker_name: `agent:${agent.name}`, reason: `${reason}; ${decision.reason}` } : decision;
   return {
     agent,

@@ -32,10 +32,10 @@ export function looksOnly({ routeDecision: decision }: { routeDecision?: RouteDe
 }
 
 /** hybrid_agent searches documents by meaning and words, naive_rag_agent by meaning, chat_agent not at all. */
-export const AgentType = z.enum(["hybrid_agent", "naive_rag_agent", "chat_agent"]);
-export type AgentType = z.infer<typeof AgentType>;
+export const RetrievalMode = z.enum(["hybrid_agent", "naive_rag_agent", "chat_agent"]);
+export type RetrievalMode = z.infer<typeof RetrievalMode>;
 /** The type of a turn for which neither the caller nor its knowledge base names another. */
-export const DEFAULT_AGENT = "hybrid_agent" satisfies AgentType;
+export const DEFAULT_RETRIEVAL = "hybrid_agent" satisfies RetrievalMode;
 
 /** `createdAt` is ISO 8601. The content of a message with pictures has a mark for them; `pictures` are those that the model sees again. */
 export const WindowMessage = z.object({
@@ -165,7 +165,7 @@ export const ConversationState = new StateSchema({
   interactive: z.boolean().default(false), // caller: somebody can be asked, and the turn may wait for the answer
   execution: z.enum(["normal", "stepping"]).default("normal"), // caller: stepping stops before every step, for people who look
   stopsBefore: z.array(StepKind).nullable().default(null), // caller: the steps before which stepping stops; null: all
-  agentType: AgentType.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one that is used
+  agentType: RetrievalMode.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one that is used
   requestedKbPrefix: z.string().nullable().default(null), // caller
   requestedAgent: z.string().nullable().default(null), // caller
   requestedModel: z.string().nullable().default(null), // caller

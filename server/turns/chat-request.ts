@@ -5,7 +5,7 @@ import { AGENT_NAME, ASSISTANT } from "../../turn/agent.ts";
 import { OnBusy } from "../../turn/context.ts";
 import type { Picture } from "../../turn/picture.ts";
 import { ONCE } from "../../turn/outcome.ts";
-import { AgentType, GENERAL } from "../../turn/state.ts";
+import { RetrievalMode, GENERAL } from "../../turn/state.ts";
 import type { TurnInput } from "../../turn/turn-input.ts";
 import { MessageParts, readParts } from "./read-parts.ts";
 import { callerId, instructionsText, parseRequest, storableText, uuidField } from "../http/parse-request.ts";
@@ -48,7 +48,7 @@ export const ChatRequest = z.strictObject(
       .default(null)
       .describe("A model of `GET /api/v1/models` that may be chosen; null: that of the agent or of the service."),
     agent_type: z
-      .enum(AgentType.options, oneOf(AgentType.options))
+      .enum(RetrievalMode.options, oneOf(RetrievalMode.options))
       .nullable()
       .default(null)
       .describe("How documents are searched, or not at all; null: as the `worker` of the knowledge base says, else `hybrid_agent`."),
