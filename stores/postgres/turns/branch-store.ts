@@ -6,8 +6,7 @@ import type { OwnedConversation, Owner } from "../../../turn/owner.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
 import { countOfPathSql, onPathSql, PATH_MESSAGES } from "../paths/branch-path.ts";
-import { addBranch, findAsked, findTakenBack, type NewBranch } from "./branch-turn.ts";
-import { moveToBranchSql } from "./move-to-branch.ts";
+import { addBranch, findAsked, findTakenBack, type NewBranch, moveToBranchSql } from "./branch-turn.ts";
 import { type PathEnds, type PathEndsRequest, readPathEnds } from "../paths/path-ends.ts";
 
 export interface StoredBranch {

@@ -7,11 +7,42 @@ import { type Queryable, queryRow } from "../database/database.ts";
 import { countOfPathSql, MAX_BRANCHES, onPathSql, sourcesSql } from "../paths/branch-path.ts";
 import { partnerIdSql } from "../conversations/exchanges.ts";
 import { lockOwnerShared } from "../paths/locks.ts";
-import { moveToBranchSql, rootOf } from "./move-to-branch.ts";
 import { storePictures } from "../conversations/picture-store.ts";
 import { type BeginTurn, type BegunTurn, takeOver } from "./recover-turn.ts";
 import { questionMetadata } from "../../../turn/outcome.ts";
 import { type TakenBack, wayOf } from "../../../turn/turn-input.ts";
+import { followPathSql } from "../paths/summary-of-path.ts";
+
+/** SQL: with which branch a path begins. */
+export const rootOf = (path: string, conversationId: string): string => `coalesce((
+  select step.key from jsonb_each(${path}) step order by (step.value->>0)::timestamptz, (step.value->>1)::uuid limit 1), ${conversationId}::text)`;
+
+/**
+ * SQL: common table expressions that make a branch of a conversation the active one: its path, and the summary that fits it. `set` is what
+ * else changes in the conversation, `when` a condition on `was`, its row before, and `count` the messages of the path, `target.path`. What
+ * selects from `moved` gets the row. The first two are places of values.
+ */
+export const moveToBranchSql = (
+  conversationId: string,
+  branchId: string,
+  { count, set, when = "true" }: { count: string; set: string; when?: string },
+): string => `
+target as materialized (
+  select branch_path(${conversationId}, ${branchId}) as path
+), was as materialized (
+  select * from conversations where id = ${conversationId} for update
+), left_alone as (
+  update branches set message_count = was.path_message_count, updated_at = was.updated_at
+  from was where was.path is not null and ${when} and branches.id = coalesce(was.active_branch_id, was.id)
+), moved as (
+  update conversations
+  set active_branch_id = nullif(${branchId}::uuid, conversations.id), path = target.path, path_message_count = ${count}, rewrites = conversations.rewrites + 1,
+    last_prompt = null, updated_at = clock_timestamp(),
+    title = case when conversations.title_by = 'model' and ${rootOf("was.path", "was.id")} <> ${rootOf("target.path", "was.id")} then null else conversations.title end,
+    title_by = case when ${rootOf("was.path", "was.id")} <> ${rootOf("target.path", "was.id")} then nullif(conversations.title_by, 'model') else conversations.title_by end${set}
+  from was cross join target where conversations.id = was.id and target.path is not null and ${when}
+  returning conversations.*
+), ${followPathSql("moved")}`;
 
 /** The ways to take something back, as errors name them. */
 const WAYS = { editOf: "edit_of", regenerate: "regenerate", behind: "behind", again: "again" } as const;
