@@ -1,7 +1,6 @@
 import { shareOf } from "../models/facts/prompt-budget.ts";
-import type { ModelChoice } from "../models/model-choice.ts";
 import type { AskedModel, AskingTurn } from "../prompt/ask-model.ts";
-import type { FittingPrompt } from "../prompt/ask-within-limit.ts";
+import type { FittingPrompt } from "../prompt/ask-model.ts";
 import type { PermissionStore } from "../stores/postgres/agents/permission-store.ts";
 import type { QuestionStore } from "../stores/postgres/agents/question-store.ts";
 import type { StepOfMessage, StepStore } from "../stores/postgres/agents/step-store.ts";
@@ -17,7 +16,6 @@ import type { ToolHooks } from "./run-tool-call.ts";
 export interface AgentTurn extends AskingTurn {
   held: HeldTurn;
   messageId: string;
-  choicesOf: (agent: Agent) => readonly ModelChoice[];
   steps: StepStore;
   questions: Pick<QuestionStore, "ask">;
   permissions: Pick<PermissionStore, "ofAgent">;
@@ -47,12 +45,10 @@ export interface AgentProgress extends Omit<TurnSoFar, "models"> {
   askedAt: number;
 }
 
-export function startProgress(resumed: ResumedTurn | undefined, steps: readonly StepOfMessage[], isStepping: boolean): AgentProgress {
+export function startProgress(resumed: ResumedTurn | undefined, isStepping: boolean): AgentProgress {
   const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, estimated: false, ...NO_CONTEXT };
   const soFar = resumed?.state.soFar ?? { usage, steps: 0, called: [], models: [], elapsedMs: 0, isStepping };
-  const stored = steps.filter(({ turnId }) => turnId === resumed?.turnId).map(({ seq }) => seq);
-  const last = Math.max(soFar.steps, ...stored);
-  return { ...soFar, called: [...soFar.called], models: new Set(soFar.models), steps: last, askedAt: performance.now() };
+  return { ...soFar, called: [...soFar.called], models: new Set(soFar.models), askedAt: performance.now() };
 }
 
 /** Counts what an answer took. `usage_ratio` is that of the last prompt. */

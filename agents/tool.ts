@@ -3,10 +3,47 @@ import type { StructuredToolInterface } from "@langchain/core/tools";
 import { toJsonSchema } from "@langchain/core/utils/json_schema";
 import type { Owner } from "../turn/owner.ts";
 import type { Agent } from "../turn/agent.ts";
-import { matchesPattern } from "./glob.ts";
 import type { CallerTool } from "../turn/caller-tools.ts";
 import type { PlanItem } from "../turn/events.ts";
-import type { NewQuestion } from "../turn/resumed-turn.ts";
+import type { NewQuestion } from "../turn/question.ts";
+
+const MCP = "mcp__";
+
+/** The server and the tool of `mcp__SERVER__TOOL`; a server's name neither begins nor ends with `_`, nor holds `__`. */
+function partsOf(name: string): [server: string, tool: string] | null {
+  const at = name.startsWith(MCP) ? name.indexOf("__", MCP.length + 1) : -1;
+  return at < 0 ? null : [name.slice(MCP.length, at), name.slice(at + 2)];
+}
+
+/** The part of a pattern that names MCP servers; undefined when it has none. */
+export const serverPartOf = (pattern: string): string | undefined => partsOf(pattern)?.[0];
+
+/**
+ * Whether a name matches a pattern in which `*` stands for any characters. A pattern `mcp__SERVER__TOOL` matches by parts: its server's never
+ * reaches into the name of a tool, nor the other way round.
+ */
+export function matchesPattern(pattern: string, name: string): boolean {
+  const parts = partsOf(pattern);
+  if (!parts) return matchesText(pattern, name);
+  const named = partsOf(name);
+  return named !== null && matchesText(parts[0], named[0]) && matchesText(parts[1], named[1]);
+}
+
+/** Linear: each part is looked for once, from left to right. */
+function matchesText(pattern: string, text: string): boolean {
+  const parts = pattern.split("*");
+  const [first = "", ...rest] = parts;
+  const last = rest.pop();
+  if (last === undefined) return pattern === text;
+  if (!text.startsWith(first)) return false;
+  let at = first.length;
+  for (const part of rest) {
+    const found = text.indexOf(part, at);
+    if (found < 0) return false;
+    at = found + part.length;
+  }
+  return text.length >= at + last.length && text.endsWith(last);
+}
 
 /** The turn that a tool runs in: `config.configurable.turn` of the tool's function. */
 export interface ToolTurn extends Owner {

@@ -1,11 +1,10 @@
 import { END, START, StateGraph } from "@langchain/langgraph";
 import { agentLoop } from "../agents/loop/agent-loop.ts";
-import { instrumented, type Node } from "../nodes/node.ts";
-import { looksOnly } from "../turn/route-decision.ts";
+import { type Node, TurnContext, type TurnRuntime, emit } from "../turn/context.ts";
+import { looksOnly, ConversationState, type ConversationUpdate } from "../turn/state.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import { hasTools } from "../turn/agent.ts";
-import { TurnContext, type TurnRuntime } from "../turn/context.ts";
-import { ConversationState } from "../turn/state.ts";
+import { millisecondsSince } from "../turn/events.ts";
 
 /** The steps of a turn. */
 export interface Nodes {
@@ -40,6 +39,31 @@ export function chooseGenerator(
 
 /** A turn that waits has stored its question, and nothing of its end. */
 const isWaiting = ({ question }: ConversationState): "persist" | typeof END => (question ? END : "persist");
+
+function noteInto(notes: Record<string, unknown>, { context, writer, callbacks }: TurnRuntime): TurnRuntime {
+  return { context, writer, callbacks, note: (facts) => void Object.assign(notes, facts) };
+}
+
+/** Adds to a node its milliseconds in `timings` and, in debug, its facts in the execution log. */
+function instrumented(name: string, node: Node, observer: Observer): Node {
+  return async function measuredNode(state, runtime) {
+    runtime.context?.onNodeStart?.(name);
+    const began = performance.now();
+    const notes: Record<string, unknown> = {};
+    const update = await observer.watch({ work: "node", name }, async (learn) => {
+      const updated = await node(state, state.debug ? noteInto(notes, runtime) : runtime);
+      const { error } = updated as Pick<ConversationState, "error">;
+      if (error) learn({ outcome: error.code });
+      return updated;
+    });
+    const ms = millisecondsSince(began);
+    const timed: ConversationUpdate = { ...update, timings: { [name]: ms } };
+    if (!state.debug) return timed;
+    const log = { ...notes, node: name, ms, wrote: Object.keys(update) };
+    emit(runtime, { status: "execution_log", content: log });
+    return { ...timed, executionLogs: [log] };
+  };
+}
 
 export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
   const { route, history, coreMemory, retrieve, generate, generateKb, generateAgent, hasHandler, persist } = nodes;

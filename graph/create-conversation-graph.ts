@@ -7,7 +7,7 @@ import { makePromptLimits, type PromptLimits } from "../models/facts/prompt-limi
 import { makeTokenCounts } from "../models/facts/token-counts.ts";
 import { makeSight, type Sight } from "../models/facts/sight.ts";
 import { modelName } from "../models/model-name.ts";
-import type { ContextShares } from "../turn/context-shares.ts";
+import { type ContextShares, TURN_DEFAULTS } from "../turn/context.ts";
 import { makeMakeRoom } from "../prompt/make-room.ts";
 import { answerBound, contextTokenBudget } from "../models/openai-chat-model.ts";
 import { buildGraph, type ConversationGraph, type Nodes } from "./build-graph.ts";
@@ -41,7 +41,6 @@ import { makeEpisodeStore } from "../stores/postgres/memory/episode-store.ts";
 import { makeTurnRecordStore } from "../stores/postgres/turns/turn-record-store.ts";
 import { makeTurnStore } from "../stores/postgres/turns/turn-store.ts";
 import { makeWindowStore } from "../stores/postgres/turns/window-store.ts";
-import { TURN_DEFAULTS } from "../turn/context.ts";
 
 /** The parts of a graph. The caller opens and closes them. */
 export interface ConversationGraphParts {

@@ -55,7 +55,13 @@ export type { TurnInput } from "../turn/turn-input.ts";
 export type { GraphStreamMode, GraphWatch } from "./stream-graph.ts";
 export { type Picture, type PictureProblem, readPicture } from "../turn/picture.ts";
 export { makeSight, type Sight, type SightParts } from "../models/facts/sight.ts";
-export { ConversationState, type AgentType, type ConversationUpdate, type Receipt, type RouteDecision } from "../turn/state.ts";
+export {
+  ConversationState,
+  type ConversationUpdate,
+  type Receipt,
+  type RetrievalMode as AgentType,
+  type RouteDecision,
+} from "../turn/state.ts";
 export type { Usage } from "../turn/usage.ts";
 export type { TurnEvent, TurnResult, TurnTimings } from "../turn/events.ts";
 export type { MessageToImport } from "../stores/postgres/conversations/plan-import.ts";

@@ -8,7 +8,7 @@ import { usableCoreMemory } from "../prompt/turn-prompt.ts";
 import { makeKnowledgeHandlers } from "../nodes/generate-kb.ts";
 import { promptNotices, promptOf } from "../prompt/turn-prompt.ts";
 import { firstChoice } from "../models/model-choice.ts";
-import { makeReadHistory } from "../nodes/load-history.ts";
+import { makeReadHistory } from "../nodes/history.ts";
 import type { AssembledPrompt } from "../prompt/assemble-prompt.ts";
 import type { OwnedConversation } from "../turn/owner.ts";
 import { makeStepStore } from "../stores/postgres/agents/step-store.ts";
@@ -138,9 +138,9 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
     if (!state.agent) throw new Error("only an agent has a loop");
     const read = await readForAgent(agentParts, { state, agent: state.agent, signal });
     const tools = read.toolsFor(() => Promise.reject(new Error("a preview asks no agent")));
-    const { prompt, before: messages } = agentPromptOf(state, read, { tools, settings, tokenBudget: budget, model });
+    const prompt = agentPromptOf(state, read, { tools, settings, tokenBudget: budget, model });
     const schemas = toolTokens(tools);
-    const { tokens } = leaveOutOldOutputs(messages, budget - schemas);
+    const { tokens } = leaveOutOldOutputs(prompt.before, budget - schemas);
     return { prompt, toolTokens: schemas, stepTokens: Math.max(0, tokens - prompt.tokens) };
   }
 

@@ -1,7 +1,6 @@
 import { isSummaryDue, type SummarySettings } from "./summary/summarise-conversation.ts";
 import { SATURATED } from "../models/facts/prompt-budget.ts";
-import { type ConversationState, isWholeAnswer } from "../turn/state.ts";
-import { uncoveredMessages } from "../turn/uncovered-messages.ts";
+import { type ConversationState, isWholeAnswer, uncoveredMessages } from "../turn/state.ts";
 import { type Job, layerJob, type LayerJobKind } from "../stores/jobs/job.ts";
 
 /** The layers of memory that are switched on. */

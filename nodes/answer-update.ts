@@ -1,6 +1,12 @@
 import { AIMessage, HumanMessage, RemoveMessage, type BaseMessage } from "@langchain/core/messages";
 import { REMOVE_ALL_MESSAGES } from "@langchain/langgraph";
 import type { ConversationState, ConversationUpdate, WindowMessage } from "../turn/state.ts";
+import { NEAR_LIMIT, shareOf } from "../models/facts/prompt-budget.ts";
+import type { ModelAnswer } from "../models/stream-answer.ts";
+import { estimateTokens } from "../text/tokens.ts";
+import { emit, type TurnRuntime } from "../turn/context.ts";
+import type { TurnUsage } from "../turn/usage.ts";
+import type { AssembledPrompt } from "../prompt/assemble-prompt.ts";
 
 function toMessage({ id, role, content }: WindowMessage): BaseMessage {
   return role === "user" ? new HumanMessage({ id, content }) : new AIMessage({ id, content });
@@ -35,4 +41,30 @@ export function answerUpdate(state: ConversationState, id: string, answer: strin
     answerMessageId: answer === "" ? null : id,
     messages: changeMessages(state, answer === "" ? [asked] : [asked, new AIMessage({ id, content: whole })]),
   };
+}
+
+/** What the model's server has counted, else estimated. */
+export function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt, tokenBudget: number): TurnUsage {
+  const prompt_tokens = usage?.input_tokens ?? prompt.tokens;
+  const completion_tokens = usage?.output_tokens ?? estimateTokens(text);
+  return {
+    prompt_tokens,
+    completion_tokens,
+    total_tokens: usage?.total_tokens ?? prompt_tokens + completion_tokens,
+    estimated: !usage,
+    cached_tokens: usage?.input_token_details?.cache_read ?? null,
+    context_limit: tokenBudget,
+    usage_ratio: shareOf(prompt_tokens, tokenBudget),
+  };
+}
+
+/** Says once that the context is nearly full: not again until a prompt was below. */
+export function tellNearLimit(
+  runtime: TurnRuntime,
+  { usage_ratio: ratio, context_limit: limit }: TurnUsage,
+  state: ConversationState,
+): void {
+  if (ratio === null || limit === null || ratio < NEAR_LIMIT || state.lastUsageRatio >= NEAR_LIMIT) return;
+  const message = `The prompt takes ${Math.round(100 * ratio)} % of the ${limit} tokens that it may have. Older messages are summarised soon.`;
+  emit(runtime, { status: "notice", content: { code: "context_near_limit", message } });
 }

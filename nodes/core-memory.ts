@@ -1,11 +1,10 @@
 import { toAppError } from "../errors/app-error.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
-import type { TurnRuntime } from "../turn/context.ts";
+import type { TurnRuntime, Node } from "../turn/context.ts";
 import { abortable, startDeadline } from "../turn/deadlines.ts";
 import type { CoreMemoryStore } from "../stores/postgres/memory/core-memory-store.ts";
-import { isTakingBack } from "../stores/postgres/turns/branch-turn.ts";
+import { isTakingBack } from "../turn/turn-input.ts";
 import type { FollowPaths } from "../stores/postgres/memory/follow-paths.ts";
-import type { Node } from "./node.ts";
 
 export interface CoreMemoryParts {
   /** Null: the layer is off. */

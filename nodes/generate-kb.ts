@@ -3,7 +3,7 @@ import { AppError, toAppError } from "../errors/app-error.ts";
 import type { ConversationState, ConversationUpdate, Passage } from "../turn/state.ts";
 import { NO_CONTEXT } from "../turn/usage.ts";
 import { millisecondsSince } from "../turn/events.ts";
-import { emit, type TurnRuntime } from "../turn/context.ts";
+import { emit, type TurnRuntime, type Node } from "../turn/context.ts";
 import type { FindPassages } from "../memory/documents/find-passages.ts";
 import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
 import { abortable, type AnswerTimeouts, startAnswerDeadlines } from "../turn/deadlines.ts";
@@ -11,7 +11,6 @@ import { estimateTokens } from "../text/tokens.ts";
 import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import { answerUpdate } from "./answer-update.ts";
 import { withLease } from "../stores/postgres/turns/turn-lease.ts";
-import type { Node } from "./node.ts";
 import { receiptPassages } from "../prompt/assemble-prompt.ts";
 import { toPassage } from "./retrieve.ts";
 

@@ -1,16 +1,14 @@
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
-import { emit, type TurnRuntime } from "../turn/context.ts";
+import { emit, type TurnRuntime, type Node } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { costOf } from "../models/facts/prompt-budget.ts";
 import type { ChooseModels } from "../models/model-choice.ts";
 import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import { type MakeRoom, withRoom } from "../prompt/make-room.ts";
-import { tellNearLimit, toUsage } from "../prompt/turn-usage.ts";
+import { tellNearLimit, toUsage, answerUpdate } from "./answer-update.ts";
 import { askModel, type AskingTurn } from "../prompt/ask-model.ts";
 import { withLease } from "../stores/postgres/turns/turn-lease.ts";
-import type { Node } from "./node.ts";
-import { answerUpdate } from "./answer-update.ts";
 import { promptNotices, type TurnPrompt, isBlind, type PromptSettings, promptOf } from "../prompt/turn-prompt.ts";
 
 export interface GenerateParts extends Pick<AskingTurn, "limits" | "timeouts" | "observer"> {

@@ -1,20 +1,128 @@
 import { v7 as uuidv7 } from "uuid";
 import { AppError, toAppError } from "../errors/app-error.ts";
-import type { ContinuedAnswer, ConversationState, ConversationUpdate } from "../turn/state.ts";
-import { emit, type TurnRuntime } from "../turn/context.ts";
+import type { ContinuedAnswer, ConversationState, ConversationUpdate, WindowMessage } from "../turn/state.ts";
+import { emit, type TurnRuntime, type Node } from "../turn/context.ts";
 import { failedTurnOutcome } from "../turn/outcome.ts";
 import { shareOf } from "../models/facts/prompt-budget.ts";
 import { estimateTokens } from "../text/tokens.ts";
-import { wordsWithPictures } from "../turn/picture.ts";
+import { wordsWithPictures, type Picture } from "../turn/picture.ts";
 import type { QuestionStore } from "../stores/postgres/agents/question-store.ts";
 import type { TurnRecordStore } from "../stores/postgres/turns/turn-record-store.ts";
-import { isTakingBack } from "../stores/postgres/turns/branch-turn.ts";
+import { isTakingBack } from "../turn/turn-input.ts";
 import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";
-import { type LoadedHistory, type LoadHistoryParts, makeLoadHistory, toHistory } from "./load-history.ts";
 import { beginTurn, makeKeyedQueue } from "./take-turn.ts";
 import { retryWhileUnreachable, withLease } from "../stores/postgres/turns/turn-lease.ts";
-import type { Node } from "./node.ts";
 import type { BegunTurn, ContinuedAnswer as StoredAnswer } from "../stores/postgres/turns/recover-turn.ts";
+import type { Recall } from "../memory/recall/recall-episodes.ts";
+import type { OwnedConversation } from "../turn/owner.ts";
+import type { PromptMessage } from "../stores/postgres/conversations/message-store.ts";
+import type { LoadedWindow, NewestMessages, WindowStore } from "../stores/postgres/turns/window-store.ts";
+import type { PictureStore } from "../stores/postgres/conversations/picture-store.ts";
+import type { EpisodeStore } from "../stores/postgres/memory/episode-store.ts";
+import { toConversationSummary } from "../prompt/make-room.ts";
+
+export interface LoadHistoryParts {
+  windows: WindowStore;
+  pictures: Pick<PictureStore, "ofMessages">;
+  /** Least number of completed messages in the window; those that no summary covers come on top. */
+  historyWindow: number;
+  /** The most tokens of a prompt; null: of the service's own model. */
+  tokenBudget: (model: string | null) => number;
+  useSummary: boolean;
+  /** Null: the layer is off. */
+  episodes: Pick<EpisodeStore, "checkRecallable"> | null;
+  /** Recalls from all conversations of the user, or from this one only. */
+  scope: "user" | "conversation";
+  /** Embeds the message early when a search will follow. */
+  foresee?: Recall["foresee"];
+}
+
+export interface LoadedHistory extends LoadedWindow {
+  /** By message: of the last turns in the window, and of the current one when they were not given. */
+  pictures: ReadonlyMap<string, Picture[]>;
+  hasOtherEpisodes: boolean;
+}
+
+function toWindowMessage({ id, role, content, tokenCount, createdAt }: PromptMessage, pictures: LoadedHistory["pictures"]): WindowMessage {
+  const shown = pictures.get(id);
+  return { id, role, content, tokenCount, createdAt: createdAt.toISOString(), ...(shown ? { pictures: shown } : {}) };
+}
+
+/** Of the window: their pictures are sent again. */
+const TURNS_WITH_PICTURES = 2;
+
+/** Of all pictures of a prompt together. Servers of models take little more in one request. */
+const MOST_BYTES = 20 * 1024 * 1024;
+
+/** Messages whose pictures the model sees again. */
+function withPictures(messages: readonly PromptMessage[]): string[] {
+  const asked = messages.filter(({ role }) => role === "user").slice(-TURNS_WITH_PICTURES);
+  return asked.filter(({ pictureCount }) => pictureCount > 0).map(({ id }) => id);
+}
+
+/** Loads what a turn knows of its conversation. */
+export function makeLoadHistory(parts: LoadHistoryParts) {
+  const { windows, pictures, historyWindow: atLeast, tokenBudget, useSummary, episodes, scope, foresee } = parts;
+  return {
+    /** Whether other conversations have episodes to recall. Runs beside the begin of the turn, so that the embedder starts early. */
+    async lookForEpisodes({ tenantId, userId, sessionId, message }: ConversationState, signal?: AbortSignal): Promise<boolean> {
+      if (!episodes) return false;
+      const look = await episodes.checkRecallable({ tenantId, userId }, sessionId);
+      const elsewhere = look.elsewhere && scope === "user";
+      if (message !== "" && (elsewhere || (useSummary && look.isSummarised))) foresee?.(message, signal);
+      return elsewhere;
+    },
+
+    /**
+     * `newest` is what is known of the window already. `isStored`: the current message was there before this turn, and so were its pictures.
+     */
+    async load(
+      {
+        model,
+        isStored = false,
+        ...conversation
+      }: OwnedConversation & { exceptMessageId: string; model: string | null; isStored?: boolean },
+      look: Promise<boolean>,
+      newest?: NewestMessages,
+    ): Promise<LoadedHistory> {
+      const request = { ...conversation, atLeast, maxTokens: tokenBudget(model), useSummary };
+      const [window, hasOtherEpisodes] = await Promise.all([windows.load(request, newest), look]);
+      const shown = [...withPictures(window.messages), ...(isStored ? [conversation.exceptMessageId] : [])];
+      const loaded = shown.length === 0 ? new Map<string, Picture[]>() : await pictures.ofMessages(conversation, shown, MOST_BYTES);
+      return { ...window, hasOtherEpisodes, pictures: loaded };
+    },
+  };
+}
+
+/** The fields of the state; the answer that is continued is not in the window, nor is one that says nothing. */
+export function toHistory(
+  { summary, messages, isWhole, lastErasure, hasOtherEpisodes, pictures }: LoadedHistory,
+  usesEpisodes: boolean,
+  continuedId?: string,
+) {
+  return {
+    recentMessages: messages
+      .filter(({ id, role, content }) => id !== continuedId && (role === "user" || content.trim() !== ""))
+      .map((message) => toWindowMessage(message, pictures)),
+    windowIsWhole: isWhole,
+    lastErasure,
+    conversationSummary: summary && toConversationSummary(summary),
+    // Of this conversation only what is older than the window can be recalled.
+    hasEpisodes: usesEpisodes && (hasOtherEpisodes || summary !== null || !isWhole),
+  } satisfies ConversationUpdate;
+}
+
+/** What `history` gives, of the caller's `conversationId`, which it neither takes nor adds a message to. */
+export function makeReadHistory(parts: LoadHistoryParts): Node {
+  const loader = makeLoadHistory(parts);
+  return async function readHistory(state: ConversationState, { context }): Promise<ConversationUpdate> {
+    const { tenantId, userId, conversationId } = state;
+    const currentMessageId = uuidv7(); // of no stored message
+    const conversation = { tenantId, userId, conversationId, exceptMessageId: currentMessageId, model: state.requestedModel };
+    const loaded = await loader.load(conversation, loader.lookForEpisodes(state, context?.signal));
+    return { currentMessageId, ...toHistory(loaded, parts.episodes !== null) };
+  };
+}
 
 export interface HistoryParts extends LoadHistoryParts {
   turns: TurnStore;

@@ -1,15 +1,60 @@
 import { AppError, type ErrorContent } from "../errors/app-error.ts";
 import { abortable, startDeadline } from "../turn/deadlines.ts";
-import { type ConversationState, type ConversationUpdate, isWholeAnswer } from "../turn/state.ts";
-import type { TurnRuntime } from "../turn/context.ts";
-import { SUPERSEDED, turnDeleted, turnOutcome } from "../turn/outcome.ts";
+import { type ConversationState, type ConversationUpdate, isWholeAnswer, type Citation, type Receipt } from "../turn/state.ts";
+import type { TurnRuntime, Node } from "../turn/context.ts";
+import { SUPERSEDED, turnDeleted, turnOutcome, NOT_REMEMBERED } from "../turn/outcome.ts";
 import { estimateTokens } from "../text/tokens.ts";
 import type { AnswerToStore } from "../stores/postgres/turns/recover-turn.ts";
 import type { FinishOutcome, TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import { retryWhileUnreachable, withLease } from "../stores/postgres/turns/turn-lease.ts";
-import { answerMetadata } from "./answer-metadata.ts";
-import type { Node } from "./node.ts";
 import { jobsAfterTurn, type MemoryLayers } from "../memory/jobs-after-turn.ts";
+
+/** [1], [1, 2], 【1】 and what a Chinese keyboard writes between numbers. */
+const CITED = /[[【［]\s*(\d{1,3}(?:\s*[,，、;；]\s*\d{1,3})*)\s*[\]】］]/gu;
+
+const CODE = /```[^]*?(?:```|$)|`[^`\n]*`/g;
+
+function citedNumbers(answer: string): Set<number> {
+  const numbers = [...answer.replace(CODE, " ").matchAll(CITED)].flatMap(([, list = ""]) => list.match(/\d+/g) ?? []);
+  return new Set(numbers.map(Number));
+}
+
+/** The passages that the answer cites by number. When it cites none, all that it was given: it may rest on any of them. */
+export function citationsOf(answer: string, passages: Receipt["passages"]): Citation[] {
+  const all = passages.map(({ id, document_id, title, heading }, place) => {
+    return { number: place + 1, passage_id: id, document_id, title, heading };
+  });
+  const numbers = citedNumbers(answer);
+  const cited = all.filter(({ number }) => numbers.has(number));
+  return cited.length > 0 ? cited : all;
+}
+
+/** The beginning of a continued answer keeps its sources, whose numbers may name other passages than those of the rest. */
+function withEarlier(earlier: readonly Citation[], later: readonly Citation[]): Citation[] {
+  const isKnown = (one: Citation): boolean => earlier.some((other) => other.number === one.number && other.passage_id === one.passage_id);
+  return [...earlier, ...later.filter((one) => !isKnown(one))];
+}
+
+/** What an answer keeps of its turn for as long as it is stored: ids, names, versions and counts, never remembered text. */
+export function answerMetadata(state: ConversationState): Record<string, unknown> {
+  const { turnId, workerName, answeredBy, usage, cut, error, receipt, continued, answer } = state;
+  return {
+    turn_id: turnId,
+    worker_name: workerName,
+    model: answeredBy,
+    usage,
+    // Undefined when the turn failed before it was routed.
+    route: state.routeDecision ?? null,
+    citations: withEarlier(continued?.citations ?? [], citationsOf(answer, receipt?.passages ?? [])),
+    episodes: receipt?.episodes ?? [],
+    core_memory: receipt?.core_memory ?? [],
+    ...(state.chosen ? { chosen: state.chosen } : {}),
+    ...(state.remember === false ? NOT_REMEMBERED : {}),
+    ...(cut ? { cut } : {}),
+    ...(error ? { error: error.code } : {}),
+    ...(state.debug ? { execution_log: state.executionLogs } : {}),
+  };
+}
 
 function toAnswer(state: ConversationState): AnswerToStore | null {
   const { answer, answerMessageId, continued } = state;

@@ -1,13 +1,18 @@
 import { toAppError } from "../errors/app-error.ts";
-import type { ConversationState, ConversationUpdate, Layer, Passage, RecalledExchange } from "../turn/state.ts";
+import {
+  type ConversationState,
+  type ConversationUpdate,
+  type Layer,
+  type Passage,
+  type RecalledExchange,
+  looksOnly,
+} from "../turn/state.ts";
 import { millisecondsSince } from "../turn/events.ts";
-import type { TurnRuntime } from "../turn/context.ts";
+import type { TurnRuntime, Node } from "../turn/context.ts";
 import type { FindPassages } from "../memory/documents/find-passages.ts";
 import type { Recall, RecalledEpisode } from "../memory/recall/recall-episodes.ts";
 import type { RewriteQuestion } from "../memory/recall/rewrite-question.ts";
 import { abortable, startDeadline } from "../turn/deadlines.ts";
-import type { Node } from "./node.ts";
-import { looksOnly } from "../turn/route-decision.ts";
 
 export interface RetrieveParts {
   recall: Recall;

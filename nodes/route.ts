@@ -4,16 +4,14 @@ import { toAppError } from "../errors/app-error.ts";
 import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import type { Agent } from "../turn/agent.ts";
-import { TURN_DEFAULTS, emit, type TurnRuntime } from "../turn/context.ts";
+import { TURN_DEFAULTS, emit, type TurnRuntime, type Node } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
-import { AgentType, type ConversationState, type ConversationUpdate, type RouteDecision } from "../turn/state.ts";
+import { RetrievalMode, type ConversationState, type ConversationUpdate, type RouteDecision, GENERAL } from "../turn/state.ts";
 import { retryWhileUnreachable } from "../stores/postgres/turns/turn-lease.ts";
-import type { Node } from "./node.ts";
 import { makeRouteByEmbedding, type EmbeddingRoute, type RouteEmbedder } from "./routing/route-by-embedding.ts";
 import { type AgentRoute, routeToAgent } from "./routing/route-to-agent.ts";
 import { AMONG_AGENTS, AMONG_BASES, makeRouteByModel } from "./routing/route-by-model.ts";
 import { makeDecision, routeBySharedWords, routeByWords } from "./routing/route-by-words.ts";
-import { GENERAL } from "../turn/route-decision.ts";
 
 /** A route by meaning as sure as this needs no model. */
 const CLEAR = 0.8;
@@ -33,7 +31,7 @@ export interface RouteParts {
 
 /** An agent answers for itself: its name is that of the worker. */
 function toUpdate(decision: RouteDecision, { agent, reason }: AgentRoute, bases: readonly KnowledgeBase[], began: number) {
-  const agentType = AgentType.parse(decision.worker_name.slice(decision.kb_prefix.length + 1));
+  const agentType = RetrievalMode.parse(decision.worker_name.slice(decision.kb_prefix.length + 1));
   const routeDecision = agent ? { ...decision, worker_name: `agent:${agent.name}`, reason: `${reason}; ${decision.reason}` } : decision;
   return {
     agent,

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { AppError } from "../errors/app-error.ts";
 import { abortable } from "../turn/deadlines.ts";
 import type { QuestionStore } from "../stores/postgres/agents/question-store.ts";
-import { isTakingBack } from "../stores/postgres/turns/branch-turn.ts";
+import { isTakingBack } from "../turn/turn-input.ts";
 import type { BeginTurn, BegunTurn } from "../stores/postgres/turns/recover-turn.ts";
 import type { TurnRecordStore } from "../stores/postgres/turns/turn-record-store.ts";
 import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";

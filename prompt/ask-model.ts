@@ -2,13 +2,15 @@ import { formedAnswer } from "../models/formed-answer.ts";
 import { askInTurn, type ModelChoice } from "../models/model-choice.ts";
 import type { AnswerRequest, ModelAnswer } from "../models/stream-answer.ts";
 import type { PromptLimits } from "../models/facts/prompt-limits.ts";
-import type { Sight } from "../models/facts/sight.ts";
+import { type Sight, cannotSee } from "../models/facts/sight.ts";
 import type { Observer } from "../observe/observer.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
 import type { AnswerTimeouts } from "../turn/deadlines.ts";
 import type { ContextCompressed } from "../turn/events.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
-import { type AnswerWithinLimit, askWithinLimit, boundedOptions, type FittingPrompt } from "./ask-within-limit.ts";
+import type { BaseMessage } from "@langchain/core/messages";
+import { type Refusal, refusalOf } from "../models/facts/refusal.ts";
+import { hasPictures, withoutPictures } from "../models/wire/pictured-message.ts";
 
 /** What all model calls of one turn share. */
 export interface AskingTurn {
@@ -18,6 +20,14 @@ export interface AskingTurn {
   observer: Observer;
   runtime: TurnRuntime;
   signal: AbortSignal;
+}
+
+/** A prompt and its tokens, with those of the tools that are offered. */
+export interface FittingPrompt {
+  messages: BaseMessage[];
+  tokens: number;
+  /** Nothing was left out or shortened for want of room. */
+  isWhole: boolean;
 }
 
 /** One call of a model in a turn. */
@@ -39,8 +49,112 @@ export interface ModelCall<Prompt> extends Pick<AnswerRequest, "tools" | "messag
   send?: (request: AnswerRequest) => Promise<ModelAnswer>;
 }
 
-/** `answeredBy`: the name of the model. */
-export type AskedModel<Prompt> = AnswerWithinLimit<Prompt> & { answeredBy: string };
+/** `prompt`: the one that was answered. `answeredBy`: the name of the model. */
+export interface AskedModel<Prompt> {
+  prompt: Prompt;
+  answer: ModelAnswer;
+  /** The most tokens of a prompt, as is known behind the answer. */
+  limit: number;
+  answeredBy: string;
+}
+
+/** The refusal of a prompt's length; null when something of an answer has come, or another thing failed. */
+function refusedLength({ text, error }: ModelAnswer): Refusal | null {
+  return text === "" ? refusalOf(error) : null;
+}
+
+const ROUNDS = 4;
+/** A prompt that was cut is made anew when it takes less of its room. */
+const WELL_FILLED = 0.9;
+/** So that one more round is mostly enough. */
+const AIMED_AT = 0.98;
+
+/**
+ * Makes a prompt of at most `budget` tokens as this model counts them. The estimate by which it is cut may be too high or too low, so it is
+ * made anew until it fits and, when it was cut, is well filled.
+ */
+async function fitCounted<Prompt extends FittingPrompt>(
+  { counts }: PromptLimits,
+  { assemble, toolTokens = 0 }: ModelCall<Prompt>,
+  model: string,
+  budget: number,
+): Promise<Prompt> {
+  let estimated = budget;
+  let prompt = await assemble(estimated, model);
+  if (!counts.knows(model)) return prompt;
+  const counted = (one: Prompt): Prompt => ({ ...one, tokens: counts.count(model, { messages: one.messages, toolTokens }) });
+  prompt = counted(prompt);
+  for (let round = 0; round < ROUNDS; round++) {
+    const isOver = prompt.tokens > budget;
+    if (!isOver && (prompt.isWhole || prompt.tokens >= budget * WELL_FILLED)) break;
+    estimated = Math.floor((estimated * budget * AIMED_AT) / prompt.tokens);
+    const next = counted(await assemble(estimated, model));
+    if (!isOver && next.tokens > budget) break;
+    prompt = next;
+  }
+  return prompt;
+}
+
+/** What the turn asks of the model, with an answer of at most `maxTokens`. */
+function boundedOptions(options: ModelOptions | null | undefined, maxTokens: number | undefined): ModelOptions | undefined {
+  if (maxTokens === undefined) return options ?? undefined;
+  return { ...options, max_tokens: Math.min(maxTokens, options?.max_tokens ?? Infinity) };
+}
+
+const PERCENT = 100;
+
+/** How a prompt was made shorter, for the event that tells so. */
+export function compressed(
+  strategy: ContextCompressed["strategy"],
+  before: Pick<FittingPrompt, "messages" | "tokens">,
+  after: Pick<FittingPrompt, "messages" | "tokens">,
+  budget: number,
+): ContextCompressed {
+  return {
+    strategy,
+    original_message_count: before.messages.length,
+    final_message_count: after.messages.length,
+    tokens_before: before.tokens,
+    tokens_after: after.tokens,
+    budget,
+    utilization_pct: budget > 0 ? Math.round((after.tokens / budget) * PERCENT) : PERCENT,
+  };
+}
+
+const unseen = (model: string): ModelAnswer => ({ text: "", toolCalls: [], usage: undefined, error: cannotSee(model), cut: null });
+
+/** Sends a prompt. `maxTokens`: what it leaves for the answer. Undefined: as much as the model is made for. */
+type Send = (prompt: FittingPrompt, maxTokens: number | undefined) => Promise<ModelAnswer>;
+
+/** Asks one model. When its server refuses the length of the prompt, learns from that and asks once more with one that fits. */
+async function askWithinLimit<Prompt extends FittingPrompt>(
+  { limits, sight, runtime }: AskingTurn,
+  call: ModelCall<Prompt>,
+  model: string,
+  send: Send,
+): Promise<Omit<AskedModel<Prompt>, "answeredBy">> {
+  const { toolTokens = 0, onPrompt, strategy, mustSee } = call;
+
+  async function attempt(budget: number, refused?: Prompt): Promise<{ prompt: Prompt; answer: ModelAnswer }> {
+    const whole = await fitCounted(limits, call, model, budget);
+    const isBlind = sight.sees(model) === false;
+    if (isBlind && mustSee) return { prompt: whole, answer: unseen(model) };
+    const prompt = isBlind && hasPictures(whole.messages) ? { ...whole, messages: withoutPictures(whole.messages) } : whole;
+    if (refused) emit(runtime, { status: "context_compressed", content: compressed(strategy, refused, prompt, budget) });
+    onPrompt?.(prompt, budget);
+    const answer = await send(prompt, limits.answerTokens(model, prompt.tokens));
+    if (answer.usage) limits.counts.learn(model, { messages: prompt.messages, toolTokens }, answer.usage.input_tokens);
+    if (answer.error?.code !== "model_cannot_see" || isBlind) return { prompt, answer };
+    sight.learnBlind(model);
+    return mustSee ? { prompt, answer: { ...answer, error: cannotSee(model, answer.error) } } : attempt(budget);
+  }
+
+  const first = await attempt(limits.of(model));
+  const refusal = refusedLength(first.answer);
+  if (!refusal) return { ...first, limit: limits.of(model) };
+  const budget = limits.refused(model, refusal, first.prompt.tokens);
+  return { ...(await attempt(budget, first.prompt)), limit: limits.of(model) };
+}
 
 /**
  * Asks a model in a turn. Never throws for the model: its failure is in the answer. The steps:
@@ -51,9 +165,8 @@ export type AskedModel<Prompt> = AnswerWithinLimit<Prompt> & { answeredBy: strin
  * 5. form: an answer that is not in the form that was asked for is asked for again.
  */
 export function askModel<Prompt extends FittingPrompt>(turn: AskingTurn, call: ModelCall<Prompt>): Promise<AskedModel<Prompt>> {
-  const { limits, sight, timeouts, observer, runtime, signal } = turn;
-  const { choices, assemble, toolTokens, strategy, mustSee, modelOptions, onPrompt, send = formedAnswer } = call;
-  const { tools, messageId, onToken } = call;
+  const { timeouts, observer, runtime, signal } = turn;
+  const { choices, modelOptions, send = formedAnswer, tools, messageId, onToken } = call;
   const request = {
     ...{ tools, messageId, onToken, timeouts, signal },
     callbacks: runtime.callbacks,
@@ -63,15 +176,12 @@ export function askModel<Prompt extends FittingPrompt>(turn: AskingTurn, call: M
   return askInTurn(
     choices,
     ({ name, model }, { isLast }) =>
-      askWithinLimit({
-        ...{ limits, sight, mustSee, runtime, toolTokens, onPrompt, strategy, model: name },
-        assemble: (tokenBudget) => assemble(tokenBudget, name),
-        ask: ({ messages }, maxTokens) =>
-          send({
-            ...{ ...request, model, prompt: messages, patience: isLast ? "long" : "short" },
-            modelOptions: boundedOptions(modelOptions, maxTokens),
-          }),
-      }),
+      askWithinLimit(turn, call, name, ({ messages }, maxTokens) =>
+        send({
+          ...{ ...request, model, prompt: messages, patience: isLast ? "long" : "short" },
+          modelOptions: boundedOptions(modelOptions, maxTokens),
+        }),
+      ),
     runtime.context?.onError,
   );
 }

@@ -7,15 +7,15 @@ import {
   type RecalledExchange,
   type Receipt,
   type WindowMessage,
+  uncoveredMessages,
 } from "../turn/state.ts";
 import { partLines } from "../turn/summary-parts.ts";
-import { uncoveredMessages } from "../turn/uncovered-messages.ts";
 import { pictureTokens } from "../models/facts/picture-tokens.ts";
 import { picturedMessage } from "../models/wire/pictured-message.ts";
 import type { Picture } from "../turn/picture.ts";
 import { estimateTokens, messageTokens, shortenQuoted, shortenText, TOKENS_PER_MESSAGE } from "../text/tokens.ts";
 import { fence } from "../text/fence.ts";
-import type { ContextShares } from "../turn/context-shares.ts";
+import type { ContextShares } from "../turn/context.ts";
 import { promptBudgets, type PromptNeeds } from "./budgets.ts";
 import { fitAttachments, fitCoreMemory, fitEpisodes, fitPassages, type SearchedDocuments } from "./quoted-parts.ts";
 import { fitWindow } from "./fit-window.ts";

@@ -1,4 +1,4 @@
-import { type ContextShares, DEFAULT_SHARES } from "../turn/context-shares.ts";
+import { type ContextShares, DEFAULT_SHARES } from "../turn/context.ts";
 
 /** The most that the current message may have of what the system prompt leaves. Of a longer one the middle is left out. */
 const MESSAGE_SHARE = 0.75;

@@ -2,11 +2,10 @@ import { toAppError } from "../errors/app-error.ts";
 import type { CompactConversation } from "../memory/summary/summarise-conversation.ts";
 import { startDeadline } from "../turn/deadlines.ts";
 import { emit, type TurnRuntime } from "../turn/context.ts";
-import type { ConversationState } from "../turn/state.ts";
-import { uncoveredMessages } from "../turn/uncovered-messages.ts";
-import { toConversationSummary } from "./to-conversation-summary.ts";
-import { compressed } from "./ask-within-limit.ts";
+import { type ConversationState, type ConversationSummary, uncoveredMessages } from "../turn/state.ts";
+import { compressed } from "./ask-model.ts";
 import type { AssembledPrompt } from "./assemble-prompt.ts";
+import type { StoredSummary } from "../stores/postgres/memory/summary-store.ts";
 
 export interface MakeRoomParts {
   compact: CompactConversation;
@@ -28,6 +27,11 @@ export type MakeRoom = (
   runtime: TurnRuntime,
   signal: AbortSignal,
 ) => Promise<Compacted | null>;
+
+export function toConversationSummary({ text, version, coveredMessageCount, coveredThrough, parts }: StoredSummary): ConversationSummary {
+  const { createdAt, id } = coveredThrough;
+  return { text, version, coveredMessageCount, coveredThrough: { createdAt: createdAt.toISOString(), messageId: id }, parts };
+}
 
 /**
  * Summarises the messages before the window when a prompt has no room for them, before the answer. Null: nothing is changed, because all

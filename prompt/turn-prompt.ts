@@ -1,10 +1,9 @@
-import type { ConversationState, CoreSection } from "../turn/state.ts";
+import { type ConversationState, type CoreSection, looksOnly } from "../turn/state.ts";
 import type { Notice } from "../turn/events.ts";
 import type { Sight } from "../models/facts/sight.ts";
 import { type AssembledPrompt, assemblePrompt } from "./assemble-prompt.ts";
-import type { ContextShares } from "../turn/context-shares.ts";
+import type { ContextShares } from "../turn/context.ts";
 import { type Instructions, instructionsNotice } from "./instructions.ts";
-import { looksOnly } from "../turn/route-decision.ts";
 
 function oldestMessages(count: number): string {
   return count === 1 ? "the oldest recent message is left out" : `the oldest ${count} recent messages are left out`;

@@ -7,7 +7,7 @@ import { createGzip } from "node:zlib";
 import { AppError } from "../errors/app-error.ts";
 import { type Config, parseConfig, readEnvironment } from "../server/settings/config.ts";
 import { openDatabase } from "../server/parts/open-stores.ts";
-import { countRows, exportLines, inSnapshot } from "../stores/postgres/export/export-lines.ts";
+import { countRows, exportLines, inReadTransaction } from "../stores/postgres/export/export-lines.ts";
 import type { ExportScope } from "../stores/postgres/export/exported-tables.ts";
 import { isFolderInUse } from "../stores/postgres/database/data-folder-lock.ts";
 import type { Database } from "../stores/postgres/database/database.ts";
@@ -81,10 +81,10 @@ async function save(lines: AsyncIterable<string>, { file, ...scope }: Wanted, si
 
 async function exportDatabase(database: Database, wanted: Wanted, signal: AbortSignal): Promise<number> {
   await migrate(database);
-  return inSnapshot(database, async (snapshot) => {
-    const total = await countRows(snapshot, wanted);
+  return inReadTransaction(database, async (transaction) => {
+    const total = await countRows(transaction, wanted);
     return save(
-      exportLines(snapshot, wanted, (done) => showProgress(done, total, "rows")),
+      exportLines(transaction, wanted, (done) => showProgress(done, total, "rows")),
       wanted,
       signal,
     );

@@ -1,4 +1,4 @@
-import type { AgentType } from "../turn/state.ts";
+import type { RetrievalMode } from "../turn/state.ts";
 
 /** A named set of documents that a turn can be routed to. */
 export interface KnowledgeBase {
@@ -9,7 +9,7 @@ export interface KnowledgeBase {
   /** English ones match whole words, Chinese ones anywhere. */
   keywords: string[];
   /** The agent type of its turns, unless the caller chose one. Default `hybrid_agent`. */
-  worker?: AgentType;
+  worker?: RetrievalMode;
   /** What the model is told in its turns. */
   instructions?: string;
   /** Of its newest documents, with their headings. */

@@ -3,6 +3,7 @@ import { z } from "zod";
 import { AppError } from "../errors/app-error.ts";
 import type { NodeEvent, Notice } from "./events.ts";
 import type { ResumedTurn } from "./resumed-turn.ts";
+import type { ConversationState, ConversationUpdate } from "./state.ts";
 
 export const TURN_DEFAULTS = {
   /** In milliseconds. */
@@ -97,3 +98,19 @@ export function emit({ context, writer }: TurnRuntime, event: NodeEvent): void {
   const send = context?.onEvent ?? writer;
   send?.(event);
 }
+
+/** A step of a turn, as LangGraph calls it. */
+export type Node = (state: ConversationState, runtime: TurnRuntime) => Promise<ConversationUpdate>;
+
+/** Parts of a context in percent, 100 together. What one does not need goes to the others. */
+export interface ContextShares {
+  /** The system prompt with its instructions. */
+  system: number;
+  /** Core memory, summary, recalled exchanges and passages. */
+  history: number;
+  /** The user's message and the window before it. */
+  recent: number;
+  output: number;
+}
+
+export const DEFAULT_SHARES: Readonly<ContextShares> = { system: 10, history: 50, recent: 25, output: 15 };

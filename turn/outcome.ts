@@ -5,6 +5,7 @@ import { type Cost, NO_CONTEXT, type TurnUsage } from "./usage.ts";
 import type { CallerCall } from "./caller-tools.ts";
 import type { TurnProgress } from "./context.ts";
 import type { Notice, TurnResult, TurnTimings } from "./events.ts";
+import type { TurnInput } from "./turn-input.ts";
 
 /** The last event without the text of the answer, and the notices before it. */
 export interface TurnOutcome {
@@ -58,6 +59,10 @@ export const turnDeleted = (): AppError =>
 
 /** In the `metadata` of the messages of a turn that leaves no memory. */
 export const NOT_REMEMBERED = { remember: false } as const;
+
+/** The metadata of a new question, but for its turn's id. */
+export const questionMetadata = ({ remember = true, chosen = null }: Pick<TurnInput, "remember" | "chosen">): string =>
+  JSON.stringify({ ...(chosen ? { chosen } : {}), ...(remember ? {} : NOT_REMEMBERED) });
 
 /** Begins the session ids that the service makes for turns without a conversation. */
 export const ONCE = "once-";

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { shownArguments } from "../text/tool-arguments.ts";
 
 /** `client_tool`: calls of the caller's own tools, which only the caller can run. */
 export const QuestionType = z.enum(["permission", "clarification", "decision", "client_tool"]);
@@ -55,3 +56,57 @@ export const isAnsweredBy = ({ options }: Pick<Question, "options">, answers: re
   options.length === answers.length && options.every(({ label }, index) => label === answers[index]);
 
 export const AnsweredQuestion = z.object({ question_id: z.uuid(), answer: AnswerValue, by: AnsweredBy });
+
+/** A question before it is stored. */
+export interface NewQuestion {
+  type: QuestionType;
+  question: string;
+  options: Question["options"];
+  allow_multiple?: boolean;
+  required?: boolean;
+  /** With the text that the model sent as arguments. Of a permission with the digest of the tool: who allows it for good allows it as it is now. */
+  tool?: { name: string; arguments: string; digest?: string };
+  sign_in?: Question["sign_in"];
+  calls?: { call_id: string; name: string; arguments: string }[];
+  /** What counts when nobody answers; null: nothing does. */
+  ifUnanswered: AnswerValue;
+  timeoutMs: number;
+}
+
+/** A question as it is stored: arguments of calls are the text that the model sent. */
+export interface QuestionParts {
+  id: string;
+  type: QuestionType;
+  agent: string;
+  content: Pick<NewQuestion, "question" | "options" | "tool" | "sign_in" | "calls"> & { allow_multiple: boolean; required: boolean };
+  expiresAt: Date;
+}
+
+export const shownTool = ({ name, arguments: given }: { name: string; arguments: string }) => ({
+  name,
+  arguments: shownArguments({ arguments: given }),
+});
+
+/** As clients see it. */
+export function toQuestion({ id, type, agent, content, expiresAt }: QuestionParts): Question {
+  const { question, options, allow_multiple, required, tool, sign_in, calls } = content;
+  return {
+    ...{ id, type, agent, question, options, allow_multiple, required },
+    ...(tool && { tool: shownTool(tool) }),
+    ...(sign_in && { sign_in }),
+    ...(calls && { calls: calls.map((call) => ({ call_id: call.call_id, ...shownTool(call) })) }),
+    expires_at: expiresAt.toISOString(),
+  };
+}
+
+export function contentOf({
+  question,
+  options,
+  allow_multiple = false,
+  required = false,
+  tool,
+  sign_in,
+  calls,
+}: NewQuestion): QuestionParts["content"] {
+  return { question, options, allow_multiple, required, ...(tool && { tool }), ...(sign_in && { sign_in }), ...(calls && { calls }) };
+}

@@ -1,7 +1,7 @@
 import type { FilledForm } from "./elicited-form.ts";
 import type { Notice } from "./events.ts";
 import type { Picture } from "./picture.ts";
-import type { AnswerValue, Question, QuestionType } from "./question.ts";
+import type { AnswerValue, Question } from "./question.ts";
 import type { ConversationState, RouteDecision } from "./state.ts";
 import type { TurnUsage } from "./usage.ts";
 
@@ -92,6 +92,17 @@ export interface Answered {
   by: "person" | "timeout" | "cancelled";
 }
 
+/** What somebody has answered. */
+export interface GivenAnswer {
+  value: AnswerValue;
+  /** The person's own words. */
+  text: string | null;
+  /** Keeps that the tool of the question is allowed to its agent. */
+  allowAlways?: boolean;
+  /** Kept in place of what the turn began with. */
+  givenAnew?: GivenAnew | undefined;
+}
+
 /** A turn that goes on: its question is answered, and this process holds its conversation. */
 export interface ResumedTurn {
   turnId: string;
@@ -110,20 +121,4 @@ export interface ResumedTurn {
   takenAt: number;
   /** Of this process and this time: steps are begun under it. */
   runner: string;
-}
-
-/** A question before it is stored. */
-export interface NewQuestion {
-  type: QuestionType;
-  question: string;
-  options: Question["options"];
-  allow_multiple?: boolean;
-  required?: boolean;
-  /** With the text that the model sent as arguments. Of a permission with the digest of the tool: who allows it for good allows it as it is now. */
-  tool?: { name: string; arguments: string; digest?: string };
-  sign_in?: Question["sign_in"];
-  calls?: { call_id: string; name: string; arguments: string }[];
-  /** What counts when nobody answers; null: nothing does. */
-  ifUnanswered: AnswerValue;
-  timeoutMs: number;
 }

@@ -23,11 +23,19 @@ export const RouteDecision = z.object({
 });
 export type RouteDecision = z.infer<typeof RouteDecision>;
 
+/** The kb_prefix that means: no documents. */
+export const GENERAL = "general";
+
+/** Whether the turn only looks into the one base there is: without a passage that fits it is a turn without documents. */
+export function looksOnly({ routeDecision: decision }: { routeDecision?: RouteDecision }): boolean {
+  return decision?.method === "default" && decision.kb_prefix !== GENERAL;
+}
+
 /** hybrid_agent searches documents by meaning and words, naive_rag_agent by meaning, chat_agent not at all. */
-export const AgentType = z.enum(["hybrid_agent", "naive_rag_agent", "chat_agent"]);
-export type AgentType = z.infer<typeof AgentType>;
+export const RetrievalMode = z.enum(["hybrid_agent", "naive_rag_agent", "chat_agent"]);
+export type RetrievalMode = z.infer<typeof RetrievalMode>;
 /** The type of a turn for which neither the caller nor its knowledge base names another. */
-export const DEFAULT_AGENT = "hybrid_agent" satisfies AgentType;
+export const DEFAULT_RETRIEVAL = "hybrid_agent" satisfies RetrievalMode;
 
 /** `createdAt` is ISO 8601. The content of a message with pictures has a mark for them; `pictures` are those that the model sees again. */
 export const WindowMessage = z.object({
@@ -157,7 +165,7 @@ export const ConversationState = new StateSchema({
   interactive: z.boolean().default(false), // caller: somebody can be asked, and the turn may wait for the answer
   execution: z.enum(["normal", "stepping"]).default("normal"), // caller: stepping stops before every step, for people who look
   stopsBefore: z.array(StepKind).nullable().default(null), // caller: the steps before which stepping stops; null: all
-  agentType: AgentType.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one that is used
+  agentType: RetrievalMode.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one that is used
   requestedKbPrefix: z.string().nullable().default(null), // caller
   requestedAgent: z.string().nullable().default(null), // caller
   requestedModel: z.string().nullable().default(null), // caller
@@ -223,4 +231,11 @@ export function isWholeAnswer({
   remember,
 }: Pick<ConversationState, "answer" | "partialAnswer" | "continued"> & { remember?: boolean }): boolean {
   return remember !== false && answer !== "" && (!partialAnswer || continued?.completed === true);
+}
+
+/** The messages that the summary does not cover: all, unless the window has grown since the summary was written. */
+export function uncoveredMessages(window: WindowMessage[], summary: ConversationSummary | null): WindowMessage[] {
+  if (!summary) return window;
+  const { createdAt, messageId } = summary.coveredThrough;
+  return window.filter((message) => message.createdAt > createdAt || (message.createdAt === createdAt && message.id > messageId));
 }

@@ -1,7 +1,7 @@
 import type { CallerTools, CallResults } from "./caller-tools.ts";
 import type { ModelOptions } from "./model-options.ts";
 import type { Picture } from "./picture.ts";
-import type { AgentType, Attachment, StepKind } from "./state.ts";
+import type { RetrievalMode, Attachment, StepKind } from "./state.ts";
 
 /** A user's message to answer. Ids have 1 to 200 characters. */
 export interface TurnInput {
@@ -51,7 +51,7 @@ export interface TurnInput {
   /** Adds the `execution_log` events. Default false. */
   debug?: boolean;
   /** Default: null, that of the knowledge base. */
-  agentType?: AgentType | null;
+  agentType?: RetrievalMode | null;
   /** Default: null, the turn is routed. */
   requestedKbPrefix?: string | null;
   /** The name of a model: see `chooseModels`. Default: null, that of the agent or the service. */
@@ -59,3 +59,11 @@ export interface TurnInput {
   /** The name of an agent. Default: null, the turn is routed. */
   requestedAgent?: string | null;
 }
+
+/** Where a turn leaves the path. One of them is an id, if any is. */
+export type TakenBack = Pick<TurnInput, "editOf" | "regenerate" | "behind" | "again">;
+
+export const wayOf = (turn: TakenBack) =>
+  (["editOf", "regenerate", "behind", "again"] as const).find((way) => typeof turn[way] === "string");
+
+export const isTakingBack = (turn: TakenBack): boolean => wayOf(turn) !== undefined;

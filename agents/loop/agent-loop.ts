@@ -4,7 +4,8 @@ import { z } from "zod";
 import { firstChoice, type ModelChoice } from "../../models/model-choice.ts";
 import type { ModelAnswer } from "../../models/stream-answer.ts";
 import { assistantMessage } from "../../models/wire/assistant-message.ts";
-import { askModel } from "../../prompt/ask-model.ts";
+import { askModel, type ModelCall } from "../../prompt/ask-model.ts";
+import type { FittingPrompt } from "../../prompt/ask-model.ts";
 import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { shownArguments } from "../../text/tool-arguments.ts";
@@ -21,20 +22,24 @@ import { type AgentTool, offeredTool } from "../tool.ts";
 import { fitLoop, makeShowPictures, toolTokens } from "./fit-loop.ts";
 import { makeRunCalls, type RunCalls } from "./run-calls.ts";
 
-/** An agent that runs in a turn. `elapsedMs`: how long it has run, without waiting. */
-export interface RunningAgent {
-  turn: AgentTurn;
+/** An agent, with the tools that it may call and the models that may answer, first the one that is asked. */
+interface EquippedAgent {
   agent: Agent;
   tools: readonly AgentTool[];
+  choices: readonly ModelChoice[];
+}
+
+/** An agent that runs in a turn. `elapsedMs`: how long it has run, without waiting. */
+export interface RunningAgent extends EquippedAgent {
+  turn: AgentTurn;
   calls: RunCalls;
   elapsedMs: () => number;
 }
 
-/** `before`: milliseconds that it ran before its last question. */
-export function startAgent(turn: AgentTurn, agent: Agent, tools: readonly AgentTool[], before = 0): RunningAgent {
-  const began = performance.now() - before;
-  const elapsedMs = (): number => performance.now() - began;
-  return { turn, agent, tools, calls: makeRunCalls(turn, agent, tools, elapsedMs), elapsedMs };
+/** `startedAt`: by the clock of `performance.now()`, as if it had not waited since. */
+export function startAgent(turn: AgentTurn, equipped: EquippedAgent, startedAt = performance.now()): RunningAgent {
+  const elapsedMs = (): number => performance.now() - startedAt;
+  return { ...equipped, turn, calls: makeRunCalls(turn, equipped.agent, equipped.tools, elapsedMs), elapsedMs };
 }
 
 /** Where a loop begins that goes on after a question. */
@@ -64,7 +69,6 @@ export interface AgentTask {
 /** What the nodes of the loop work with. `start`: what stands before the loop. */
 interface Loop extends RunningAgent {
   task: AgentTask;
-  choices: readonly ModelChoice[];
   start: readonly BaseMessage[];
   showPictures: (pictures: readonly Picture[]) => BaseMessage[];
 }
@@ -123,10 +127,21 @@ export function modelStep({ progress }: AgentTurn, agent: Agent, answer: ModelAn
   };
 }
 
+type CallInLoop = Omit<ModelCall<FittingPrompt>, "choices" | "mustSee" | "modelOptions" | "messageId">;
+
+/** Asks the model of an agent, and counts what its answer took. A failure of the model is in the answer. */
+export async function askForAgent({ turn, choices }: RunningAgent, task: AgentTask, call: CallInLoop): Promise<ModelAnswer> {
+  const { mustSee = false, modelOptions, answerId: messageId } = task;
+  turn.progress.askedAt = performance.now();
+  const asked = await askModel(turn, { ...call, choices, mustSee, modelOptions, messageId });
+  noteAnswer(turn.progress, asked);
+  return asked.answer;
+}
+
 /** Asks the model, without tools when this has to be its last answer. A failure of the model is in the answer. */
 async function model(state: AgentLoopState, runtime: AgentLoopRuntime): AgentLoopUpdate {
   const loop = loopOf(runtime);
-  const { turn, agent, tools, choices, start, task, elapsedMs } = loop;
+  const { turn, agent, tools, start, task, elapsedMs } = loop;
   if (!state.mayStep && isStoppedBefore(turn, state.rounds === 0 ? "first_model" : "next_model")) {
     const asking = { question: stepQuestion(agent.name, null), about: "step" as const, pending: [], end: state.end };
     return { question: await askQuestion(turn, agent, { ...asking, elapsedMs: elapsedMs() }) };
@@ -139,20 +154,14 @@ async function model(state: AgentLoopState, runtime: AgentLoopRuntime): AgentLoo
   const offered = isLast ? [] : tools;
   const schemas = toolTokens(offered);
   const behind = [...state.messages.slice(start.length), ...(why === null ? [] : [answerNow(why)])];
-  turn.progress.askedAt = performance.now();
-  const asked = await askModel(turn, {
-    choices,
-    mustSee: task.mustSee ?? false,
+  const answer = await askForAgent(loop, task, {
     assemble: (budget) => fitLoop({ start, again: task.prompt, behind }, budget, schemas),
     toolTokens: schemas,
     tools: isLast ? undefined : offered.map(offeredTool),
     strategy: behind.length > 0 ? "prune" : "truncate",
-    modelOptions: task.modelOptions,
-    messageId: task.answerId,
     onToken: task.onToken,
   });
-  noteAnswer(turn.progress, asked);
-  return { answer: asked.answer, rounds: state.rounds + 1, isLast, mayStep: false };
+  return { answer, rounds: state.rounds + 1, isLast, mayStep: false };
 }
 
 /** Stores the calls of an answer and runs them. With a question the turn has to wait, and some have no result yet. Throws AppError. */
@@ -188,11 +197,10 @@ const recursionLimit = ({ max_steps }: AgentLimits): number => 2 * max_steps + 2
 
 /** Runs the loop of an agent behind a prompt, to its answer or to a question. The answer may have an error. Throws AppError, or the signal's reason. */
 export async function runAgent(running: RunningAgent, task: AgentTask): Promise<{ answer: ModelAnswer; question: Question | null }> {
-  const { turn, agent } = running;
-  const choices = turn.choicesOf(agent);
+  const { turn, agent, choices } = running;
   const { name } = firstChoice(choices);
   const start = await task.prompt(turn.limits.of(name));
-  const loop: Loop = { ...running, task, choices, start, showPictures: makeShowPictures({ sight: turn.sight, model: name }) };
+  const loop: Loop = { ...running, task, start, showPictures: makeShowPictures({ sight: turn.sight, model: name }) };
   const options = { context: { loop }, recursionLimit: recursionLimit(agent.limits), callbacks: [] };
   const { answer, question } = await agentLoop.invoke({ messages: start, ...task.soFar }, options);
   return { answer, question };

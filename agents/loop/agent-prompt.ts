@@ -135,13 +135,12 @@ export async function readForAgent(
   return { toolsFor, aboutSkills, userMessageIds, steps, notices };
 }
 
-export interface AgentPrompt {
-  prompt: TurnPrompt;
-  /** Its messages, with what earlier turns did. */
+/** `before`: its messages, with what earlier turns did. */
+export interface AgentPrompt extends TurnPrompt {
   before: BaseMessage[];
 }
 
-/** The prompt of an agent with these tools, and its messages with what earlier turns did. */
+/** The prompt of an agent with these tools. */
 export function agentPromptOf(
   state: ConversationState,
   { aboutSkills, userMessageIds, steps }: AgentReading,
@@ -151,5 +150,5 @@ export function agentPromptOf(
   const prompt = promptOf(state, settings, { tokenBudget: Math.max(0, tokenBudget - schemas), model, aboutSkills });
   const room = tokenBudget - schemas - prompt.tokens;
   const { currentMessageId } = state;
-  return { prompt, before: withSteps(prompt.messages, groupByQuestion(steps, userMessageIds), { currentMessageId, room }) };
+  return { ...prompt, before: withSteps(prompt.messages, groupByQuestion(steps, userMessageIds), { currentMessageId, room }) };
 }

@@ -65,7 +65,7 @@ export function resultStep(agent: string, seq: number, { id, name, arguments: gi
  * The first steps of a turn that goes on with the results of calls with which an earlier one has ended: the answer that called, and the
  * results. None when an earlier attempt has stored them.
  */
-export function stepsOfResults(agent: Agent, calls: CallResults["calls"], earlier: readonly StepOfMessage[]): NewStep[] {
+export function stepsOfResults(agent: Agent, { calls }: CallResults, earlier: readonly StepOfMessage[]): NewStep[] {
   const isStored = calls.every(({ id, output }) => earlier.some((step) => step.callId === id && step.output === output));
   const asked = earlier.findLast(({ kind }) => kind === "model");
   if (isStored || !asked) return [];

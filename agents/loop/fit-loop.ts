@@ -4,7 +4,7 @@ import type { Sight } from "../../models/facts/sight.ts";
 import { hasPictures, picturedMessage, pictureTokensIn, withoutPictures } from "../../models/wire/pictured-message.ts";
 import { estimateTokens, TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 import { MOST_PICTURE_BYTES, type Picture } from "../../turn/picture.ts";
-import type { FittingPrompt } from "../../prompt/ask-within-limit.ts";
+import type { FittingPrompt } from "../../prompt/ask-model.ts";
 
 /** Most tools are the same in every turn. */
 const tokensOfTool = new WeakMap<AgentTool["tool"], number>();

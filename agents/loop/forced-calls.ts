@@ -5,9 +5,7 @@ import { type AnswerRequest, type ModelAnswer, streamAnswer } from "../../models
 import type { AskedCall } from "../../models/wire/collect-calls.ts";
 import type { CallerTool } from "../../turn/caller-tools.ts";
 import { emit } from "../../turn/context.ts";
-import type { AgentTask, RunningAgent } from "./agent-loop.ts";
-import { noteAnswer } from "../agent-turn.ts";
-import { askModel } from "../../prompt/ask-model.ts";
+import { type AgentTask, askForAgent, type RunningAgent } from "./agent-loop.ts";
 import { tokensOfMessages, toolTokens } from "./fit-loop.ts";
 import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
 
@@ -60,33 +58,24 @@ export function callsAsText(calls: readonly AskedCall[]): string {
 }
 
 /** Ends a turn with calls: they are told, and stored as its answer. */
-export async function callAsForced(
-  { turn, agent, tools }: RunningAgent,
-  { prompt, mustSee = false, answerId, modelOptions }: AgentTask,
-): Promise<ModelAnswer> {
-  const { runtime, progress } = turn;
+export async function callAsForced(running: RunningAgent, task: AgentTask): Promise<ModelAnswer> {
+  const { turn, agent, tools } = running;
   const schemas = toolTokens(tools);
-  const asked = await askModel(turn, {
-    choices: turn.choicesOf(agent),
-    mustSee,
+  const answer = await askForAgent(running, task, {
     async assemble(budget) {
-      const messages = await prompt(budget);
+      const messages = await task.prompt(budget);
       return { messages, tokens: tokensOfMessages(messages) + schemas, isWhole: true };
     },
     toolTokens: schemas,
     strategy: "truncate",
-    modelOptions,
-    messageId: answerId,
     onToken: () => undefined,
     send: (request) => askForCalls(request, tools),
   });
-  noteAnswer(progress, asked);
-  const { answer } = asked;
   if (answer.error || answer.toolCalls.length === 0) return answer;
   for (const call of answer.toolCalls) {
     const content = { call_id: call.id, agent: agent.name, name: call.name, arguments: shownArguments(call) };
-    emit(runtime, { status: "tool_call", content });
+    emit(turn.runtime, { status: "tool_call", content });
   }
-  progress.called.push(...answer.toolCalls.map(({ name }) => name));
+  turn.progress.called.push(...answer.toolCalls.map(({ name }) => name));
   return { ...answer, text: callsAsText(answer.toolCalls) };
 }

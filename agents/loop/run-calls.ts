@@ -1,10 +1,9 @@
 import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { AgentTurn } from "../agent-turn.ts";
-import { permissionFor } from "../permission.ts";
+import { permissionFor, makeJudge } from "../questions/judge.ts";
 import { answerByRule, askAboutCalls, type WaitingCall } from "../questions/ask.ts";
 import { answerForms, callAgain } from "../questions/elicitation.ts";
-import { makeJudge } from "../questions/judge.ts";
 import { type Ready, refused, rulingOf, STOPPED } from "../questions/questions.ts";
 import { type AnswerSays, resumeCalls } from "../questions/resume.ts";
 import { runToolCall, type ToolOutcome } from "../run-tool-call.ts";

@@ -1,7 +1,6 @@
 import { z } from "zod";
 import type { Owner } from "../../turn/owner.ts";
-import { matchesPattern, serverPartOf } from "../glob.ts";
-import type { AgentTool, WantedTools } from "../tool.ts";
+import { matchesPattern, serverPartOf, type AgentTool, type WantedTools } from "../tool.ts";
 
 /** Two underscores part it from the name of its tool: one at its end would move the place where they part. */
 export const MCP_SERVER_NAME = /^(?!_|.*__|.*_$)[A-Za-z0-9_-]{1,32}$/;

@@ -14,8 +14,7 @@ import {
   secretsOf,
 } from "./mcp-server.ts";
 import { openTransport, type TransportParts } from "./open-transport.ts";
-import { makeSignInTool } from "./sign-in-tool.ts";
-import type { SignIn } from "./sign-in.ts";
+import { makeSignInTool, type SignIn } from "./sign-in.ts";
 import { toAgentTool } from "./to-agent-tool.ts";
 
 /** A server of a tenant; `spec` null: its secrets cannot be read with this SECRETS_KEY. */

@@ -1,6 +1,10 @@
+import { SIGN_IN_ANSWERS } from "../../turn/question.ts";
 import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/sdk/client/auth.js";
 import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
 import type { Owner } from "../../turn/owner.ts";
+import { DynamicStructuredTool } from "@langchain/core/tools";
+import { z } from "zod";
+import type { AgentTool } from "../tool.ts";
 
 /** What a user's sign-in at a server has left. */
 export interface Grant {
@@ -104,4 +108,33 @@ export async function openSignIn(
   };
   const secrets = () => [grant.tokens?.access_token, grant.tokens?.refresh_token].filter((token) => token !== undefined);
   return { provider, address: () => address, secrets };
+}
+
+const [SIGNED_IN, SKIP] = SIGN_IN_ANSWERS;
+
+/** What an agent has in place of the tools of a server at which its user has not signed in: its call asks the user to. */
+export function makeSignInTool(server: string, address: string): AgentTool {
+  const name = `mcp__${server}__sign_in`;
+  return {
+    name,
+    isHarmless: true,
+    onlyReads: true,
+    asks: () => ({
+      type: "decision",
+      sign_in: { server, url: address },
+      question: `To use the tools of "${server}", open this address and sign in: ${address}`,
+      options: [
+        { label: SIGNED_IN, description: "Go on with its tools.", is_recommended: true },
+        { label: SKIP, description: "Go on without them.", is_recommended: false },
+      ],
+      ifUnanswered: SKIP,
+      timeoutMs: SIGN_IN_MS,
+    }),
+    tool: new DynamicStructuredTool({
+      name,
+      description: `The tools of "${server}" can be used once the user has signed in there. Asks the user to do so. Call it when you need them.`,
+      schema: z.strictObject({}),
+      func: async () => "",
+    }),
+  };
 }

@@ -1,10 +1,10 @@
 import { AppError } from "../../errors/app-error.ts";
-import type { GivenAnswer, QuestionStore, StoredQuestion } from "../../stores/postgres/agents/question-store.ts";
+import type { QuestionStore, StoredQuestion } from "../../stores/postgres/agents/question-store.ts";
+import type { GivenAnswer, GivenAnew, ResumedTurn } from "../../turn/resumed-turn.ts";
 import { storableText } from "../../text/storable-text.ts";
 import type { Owner, OwnerScope } from "../../turn/owner.ts";
 import type { Picture } from "../../turn/picture.ts";
 import { type AnswerValue, isAnsweredBy, LOOP_ANSWERS, type Question, STEP_ANSWERS } from "../../turn/question.ts";
-import type { GivenAnew, ResumedTurn } from "../../turn/resumed-turn.ts";
 import { resultsAsAnswer } from "./questions.ts";
 
 /** What somebody answers: labels of options, their own words, or the results of the caller's calls. */

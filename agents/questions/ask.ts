@@ -1,11 +1,10 @@
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../errors/app-error.ts";
-import { contentOf, toQuestion } from "../../stores/postgres/turns/question-rows.ts";
+import { contentOf, toQuestion, type Question, type NewQuestion } from "../../turn/question.ts";
 import type { Agent } from "../../turn/agent.ts";
 import { emit, type TurnRuntime } from "../../turn/context.ts";
 import type { NodeEvent } from "../../turn/events.ts";
-import type { Question } from "../../turn/question.ts";
-import type { NewQuestion, PendingCall, ResumedTurn, WaitingState } from "../../turn/resumed-turn.ts";
+import type { PendingCall, ResumedTurn, WaitingState } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
 import type { AgentTurn } from "../agent-turn.ts";
 import { type Asking, callerQuestion, type Ready, said, STOPPED } from "./questions.ts";

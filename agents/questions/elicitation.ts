@@ -1,7 +1,8 @@
 import { v7 as uuidv7 } from "uuid";
 import { checkBySchema } from "../../models/wire/check-by-schema.ts";
 import type { Elicit, ElicitedForm, FilledForm, FormField, FormValue } from "../../turn/elicited-form.ts";
-import type { NewQuestion, PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
+import type { PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
+import type { NewQuestion } from "../../turn/question.ts";
 import { canonicalJson } from "../../text/canonical-json.ts";
 import { type Answer, type Asking, type Ready, refused } from "./questions.ts";
 

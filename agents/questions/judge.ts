@@ -3,11 +3,40 @@ import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
 import type { PendingCall } from "../../turn/resumed-turn.ts";
 import { type AgentTurn, isStoppedBefore } from "../agent-turn.ts";
-import { permissionFor, toolDigest } from "../permission.ts";
 import { notRun, ToolError } from "../run-tool-call.ts";
-import type { AgentTool } from "../tool.ts";
+import { type AgentTool, matchesPattern } from "../tool.ts";
 import { ofForms } from "./elicitation.ts";
 import { type Asking, loopQuestion, permissionQuestion, stepQuestion, type Verdict } from "./questions.ts";
+import { createHash } from "node:crypto";
+import { toJsonSchema } from "@langchain/core/utils/json_schema";
+import { canonicalJson } from "../../text/canonical-json.ts";
+
+type Rule = Agent["permissions"][number];
+
+/** Characters that a pattern names. A pattern without `*` is more specific than any with one. */
+function specificity({ tool }: Rule): number {
+  return tool.includes("*") ? tool.replaceAll("*", "").length : Infinity;
+}
+
+/** The most specific matching rule; of equally specific ones deny before ask before allow. Undefined: no rule matches. */
+function ruleFor(rules: readonly Rule[], toolName: string): Rule | undefined {
+  const strictness: PermissionAction[] = ["allow", "ask", "deny"];
+  const [first] = rules
+    .filter(({ tool }) => matchesPattern(tool, toolName))
+    .sort((one, other) => specificity(other) - specificity(one) || strictness.indexOf(other.action) - strictness.indexOf(one.action));
+  return first;
+}
+
+/** What may be done with a call of the tool. Without a rule, tools that only read and those of memory are allowed; all else asks. */
+export function permissionFor(rules: readonly Rule[], { name, isHarmless }: Pick<AgentTool, "name" | "isHarmless">): PermissionAction {
+  return ruleFor(rules, name)?.action ?? (isHarmless ? "allow" : "ask");
+}
+
+/** Of what the model is told about a tool. Who allowed a tool for good has allowed it as it was then. */
+export function toolDigest({ tool }: Pick<AgentTool, "tool">): string {
+  const described = canonicalJson([tool.name, tool.description, toJsonSchema(tool.schema)]);
+  return createHash("sha256").update(described).digest("base64url");
+}
 
 /** What was looked at before a call runs, in this order: stepping, loops, permission. */
 export type Passed = "step" | "loop";

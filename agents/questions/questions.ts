@@ -1,39 +1,43 @@
-import type { Ruling } from "../../stores/postgres/agents/step-store.ts";
-import type { PermissionAction } from "../../turn/agent.ts";
-import type { NodeEvent } from "../../turn/events.ts";
-import type { AnsweredBy, AnswerValue, LOOP_ANSWERS, PERMISSION_ANSWERS, STEP_ANSWERS } from "../../turn/question.ts";
-import type { NewQuestion, PendingCall } from "../../turn/resumed-turn.ts";
-import { notRun, ToolError, type ToolOutcome } from "../run-tool-call.ts";
-
 /*
  * THE LIFE OF A QUESTION. It is a row; the turn that asks ends, and holds its conversation by a lease without end.
  *
  * state      how it comes about                                      what follows                                             function
- * ---------  ------------------------------------------------------  -------------------------------------------------------  ----------------------
+ * ---------  ------------------------------------------------------  -------------------------------------------------------  -----------------------
  * judged     an agent wants to call a tool, or to take a step        the call runs, is refused, or somebody has to be asked   judge
- * by rule    nobody can be asked: `interactive: false`, a subagent   what counts without an answer, at once                   answerByRule
+ *            a server asks in the middle of a call, which fails      the call is to be made again, once its form is filled    callAgain
+ * by rule    nobody can be asked: `interactive: false`, a subagent   what counts without an answer, at once                   answerByRule, runToolCall
  * open       row, step, lease and job are stored in one statement    the turn waits, through restarts, until one of these:    askQuestion
- * answered   somebody answers: the first answer counts               that process takes the turn and goes on                  answerQuestion
+ * answered   somebody answers: the first answer that fits counts     that process takes the turn and goes on                  answerQuestion
  * expired    its time is over: what counts without an answer counts  the process that looks first takes the turn, goes on     makeWaitingTurns
  * cancelled  the turn is cancelled, or a new message takes its place the process that closed it ends the turn                 endWaiting
- * resumed    the turn runs again from its steps                      each waiting call gets its verdict; then the next        resumeCalls
- *                                                                    question is asked, or the model
+ * resumed    the turn runs again from its steps                      each waiting call gets its verdict, unless it has begun  resumeCalls
+ *                                                                    before; then the next question is asked, or the model
  * cut off    a process died after an answer, a time-out or a cancel  its lease runs out, another takes the turn: three times  makeWaitingTurns
  *            a process died while the question was open              nothing: no process has an open question
- * over       the turn has ended, or another has its conversation     what it needed to go on is forgotten                     QuestionStore.untilDue
+ * over       the turn asks anew, has ended, was cut off three times, what it needed to go on is forgotten                     QuestionStore.ask, untilDue
+ *            or another has its conversation
+ * erased     its conversation is erased                              nothing of it is left, and the turn does not go on       the foreign key
  *
  * WHO ASKS WHAT. The user of the turn, or a key of the tenant, may answer.
  *
  * kind        who asks                               the answers, and what each does                                     without an answer
  * ----------  -------------------------------------  ------------------------------------------------------------------  ---------------------------
  * permission  the judge: no rule decides the call    allow_once runs it; allow_always keeps that too; deny refuses it    deny, after 5 min
- * loop        the judge: the call repeats itself     stop ends all calls; continue runs it; correct and skip refuse it   stop, after 5 min
+ * loop        the judge: the call repeats itself     stop ends all calls; correct and skip refuse it; continue has it    stop, after 5 min
+ *                                                    judged on, as a call that has come for the first time
  * step        judge and loop, of a stepping turn     step goes on to the next one; run to the end; stop cancels          stop, after 1 h
  * form        an MCP server in the middle of a call  values, field by field: the call is made again; decline             not made again, after 5 min
  * model's     ask_clarification, ask_decision        a label or own words, which are the result of the call              recommended, "no", or failure
- * sign-in     the sign-in tool of an MCP server      signed_in or skip, the result of the call                           skip
- * caller's    the model calls tools of the caller    the results of all calls                                            no results, after 1 h
+ * sign-in     the sign-in tool of an MCP server      signed_in or skip, the result of the call                           skip, after 10 min
+ * caller's    the model calls tools of the caller,   the results of all calls                                            no results, after 1 h
+ *             also when nobody can be asked
  */
+import type { Ruling } from "../../stores/postgres/agents/step-store.ts";
+import type { PermissionAction } from "../../turn/agent.ts";
+import type { NodeEvent } from "../../turn/events.ts";
+import type { AnsweredBy, AnswerValue, LOOP_ANSWERS, PERMISSION_ANSWERS, STEP_ANSWERS, NewQuestion } from "../../turn/question.ts";
+import type { PendingCall } from "../../turn/resumed-turn.ts";
+import { notRun, ToolError, type ToolOutcome } from "../run-tool-call.ts";
 
 /** What came of a question. `rule`: nobody could be asked. */
 export interface Answer {

@@ -1,5 +1,5 @@
 import type { SkillStore } from "../../stores/postgres/agents/skill-store.ts";
-import { matchesPattern } from "../glob.ts";
+import { matchesPattern } from "../tool.ts";
 import type { SystemSkill } from "./load-skill-folders.ts";
 import type { Skill, SkillFiles } from "./skill.ts";
 

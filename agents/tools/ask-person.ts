@@ -1,8 +1,7 @@
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import { storableText } from "../../text/storable-text.ts";
-import type { AnswerValue, QuestionOption } from "../../turn/question.ts";
-import type { NewQuestion } from "../../turn/resumed-turn.ts";
+import type { AnswerValue, QuestionOption, NewQuestion } from "../../turn/question.ts";
 import { ToolError } from "../run-tool-call.ts";
 import type { AgentTool } from "../tool.ts";
 

@@ -3,8 +3,7 @@ import { isSmallTalk } from "../../text/small-talk.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
 import { asks } from "../../text/telling-or-asking.ts";
 import { findReference, type Pointer } from "./find-reference.ts";
-import type { RecentMessage } from "./recent-message.ts";
-import { asksTheSameOf, takesUp, withoutRemarks, wordsOf } from "./stands-alone.ts";
+import { type RecentMessage, asksTheSameOf, takesUp, withoutRemarks, wordsOf } from "./stands-alone.ts";
 
 const MESSAGES = 8;
 /** Of the talk, for a question that points at its topic. */

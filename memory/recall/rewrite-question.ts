@@ -8,7 +8,7 @@ import { storableText } from "../../text/storable-text.ts";
 import { shortenText } from "../../text/tokens.ts";
 import { makeCircuitBreaker } from "./circuit-breaker.ts";
 import { isSureOf } from "./complete-question.ts";
-import type { RecentMessage } from "./recent-message.ts";
+import type { RecentMessage } from "./stands-alone.ts";
 
 /** The question with what it points at, or as it is. Never throws. */
 export type RewriteQuestion = (question: string, recent: readonly RecentMessage[], signal?: AbortSignal) => Promise<string>;

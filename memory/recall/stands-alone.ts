@@ -1,7 +1,12 @@
 import { lexicalText } from "../../text/lexical-text.ts";
 import { isSmallTalk } from "../../text/small-talk.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
-import type { RecentMessage } from "./recent-message.ts";
+
+/** A message of the talk before a question. */
+export interface RecentMessage {
+  role: "user" | "assistant";
+  content: string;
+}
 
 /** What a question has of its own, and what it takes from the talk before it. */
 interface Shares {

@@ -1,7 +1,7 @@
 import { lexicalQuery, WORD_WEIGHT } from "../../text/lexical-text.ts";
 import { isSmallTalk } from "../../text/small-talk.ts";
 import { completeQuestion } from "./complete-question.ts";
-import type { RecentMessage } from "./recent-message.ts";
+import type { RecentMessage } from "./stands-alone.ts";
 import { findReference } from "./find-reference.ts";
 import type { SearchFilter, SearchHit } from "../../stores/search/contract/search-index.ts";
 import { type QuestionTime, timesInEarlierYears } from "../../text/time-of-question.ts";
@@ -59,6 +59,7 @@ export async function embedTalk(talk: readonly TalkMessage[], embed: (text: stri
 
 export const laterOf = (one: Date | undefined, other: Date | undefined): Date | undefined =>
   one && other && other > one ? other : (one ?? other);
+
 const earlierOf = (one: Date | undefined, other: Date): Date => (one && one < other ? one : other);
 
 export function withinDay(filter: SearchFilter, { from, until }: QuestionTime): SearchFilter {

@@ -1,4 +1,4 @@
-import { DEFAULT_SHARES } from "../../turn/context-shares.ts";
+import { DEFAULT_SHARES } from "../../turn/context.ts";
 import type { ModelFacts, ModelPrices } from "./model-facts.ts";
 
 /** Token counts are estimates. */

@@ -13,7 +13,7 @@ import { storableText } from "../../text/storable-text.ts";
 import { parseArguments } from "../../text/tool-arguments.ts";
 import { shortenQuoted, shortenText } from "../../text/tokens.ts";
 import { ASSISTANT } from "../../turn/agent.ts";
-import { GENERAL } from "../../turn/route-decision.ts";
+import { GENERAL } from "../../turn/state.ts";
 
 const TOOL = "route";
 

@@ -2,8 +2,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { KnowledgeBase } from "../../stores/knowledge-catalog.ts";
 import { isStopWord, lexicalText } from "../../text/lexical-text.ts";
 import { tellsOfOneself } from "../../text/telling-or-asking.ts";
-import { type AgentType, DEFAULT_AGENT, type RouteDecision } from "../../turn/state.ts";
-import { GENERAL } from "../../turn/route-decision.ts";
+import { type RetrievalMode, DEFAULT_RETRIEVAL, type RouteDecision, GENERAL } from "../../turn/state.ts";
 
 // How often each way is right, measured on a table of questions (docs/decisions/0032).
 export const KEYWORD_CONFIDENCE = 0.9;
@@ -21,7 +20,7 @@ export function makeDecision(
   { agentType, bases }: Pick<WordQuestion, "agentType" | "bases">,
   { method, confidence, reason }: Pick<RouteDecision, "method" | "confidence" | "reason">,
 ): RouteDecision {
-  const agent = agentType ?? bases.find(({ prefix }) => prefix === kb_prefix)?.worker ?? DEFAULT_AGENT;
+  const agent = agentType ?? bases.find(({ prefix }) => prefix === kb_prefix)?.worker ?? DEFAULT_RETRIEVAL;
   return { kb_prefix, worker_name: `${kb_prefix}:${agent}`, confidence, method, reason };
 }
 
@@ -104,7 +103,7 @@ interface WordQuestion {
   message: string;
   requested: string | null;
   /** Null: the caller chose none. */
-  agentType: AgentType | null;
+  agentType: RetrievalMode | null;
   bases: readonly KnowledgeBase[];
 }
 

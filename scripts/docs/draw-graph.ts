@@ -1,7 +1,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { buildGraph } from "../../graph/build-graph.ts";
-import type { Node } from "../../nodes/node.ts";
+import type { Node } from "../../turn/context.ts";
 
 const PAGE = fileURLToPath(new URL("../../docs/architecture.md", import.meta.url));
 

@@ -8,7 +8,7 @@ import { abortSignalOnClose, openEventStream } from "../http/event-stream.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/operation.ts";
 import { callerId, parseRequest } from "../http/parse-request.ts";
 import { findUser } from "../turns/named-user.ts";
-import { assertKnown } from "../turns/assert-known.ts";
+import { assertKnown } from "../turns/chat-request.ts";
 import { MODEL_ERRORS, START_ERRORS } from "../api/turns/chat-routes.ts";
 import { parseChatRequest } from "../turns/chat-request.ts";
 import { readPictures } from "../turns/read-parts.ts";

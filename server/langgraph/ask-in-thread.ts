@@ -8,7 +8,7 @@ import type { Config } from "../settings/config.ts";
 import type { Stores } from "../parts/open-stores.ts";
 import { MOST_BYTES_OF_MESSAGE, readPictures } from "../turns/read-parts.ts";
 import type { Checkpoints, NextTurn } from "./checkpoints.ts";
-import { makeStoredMessages } from "./stored-messages.ts";
+import { makeStoredMessages } from "./thread-messages.ts";
 import { checkpointOf, messageOf, type RunBody } from "./run-request.ts";
 import { type MessageDict, MOST_MESSAGES, storedMessageDict, toMessageDict } from "./thread-values.ts";
 import { conversationOf } from "./threads.ts";

@@ -6,10 +6,9 @@ import type { ConversationGraph } from "../../graph/build-graph.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/operation.ts";
 import { givenMetadata, parseRequest, storableText } from "../http/parse-request.ts";
 import { Assistant, GRAPH_ID } from "./assistants.ts";
-import { fitAnswer } from "./fit-answer.ts";
+import { fitAnswer, bodySelection, pickFields } from "./fit-answer.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
 import { RunContext } from "./run-request.ts";
-import { bodySelection, pickFields } from "./select-fields.ts";
 import { ThreadValues } from "./thread-values.ts";
 
 export const limit = (most = 1_000) => z.int("must be a whole number").min(1).max(most).nullish();

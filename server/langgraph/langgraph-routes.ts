@@ -18,6 +18,33 @@ import { makeThreadStates } from "./thread-history.ts";
 import { makeThreads } from "./threads.ts";
 import { notOffered } from "./run-request.ts";
 
+const Ok = z.object({ ok: z.literal(true) });
+const Info = z.object({
+  version: z.string(),
+  context: z.literal("js"),
+  flags: z.object({ assistants: z.boolean(), crons: z.boolean(), langsmith: z.boolean() }),
+});
+
+export const langGraphOperations = operationGroup({
+  tag: "LangGraph's protocol",
+  schemas: { LangGraphOk: Ok, LangGraphInfo: Info },
+  routes: {
+    isLangGraphOk: route("GET /langgraph/ok", "Whether the service answers", { answer: Ok }),
+    getLangGraphInfo: route("GET /langgraph/info", "What speaks this protocol", {
+      answer: Info,
+    }),
+  },
+});
+
+function userNamed({ body }: { body?: unknown }): unknown {
+  const { metadata, config, context } = (body ?? {}) as {
+    metadata?: { user_id?: unknown };
+    config?: { configurable?: { user_id?: unknown } };
+    context?: { user_id?: unknown };
+  };
+  return metadata?.user_id ?? context?.user_id ?? config?.configurable?.user_id;
+}
+
 const SCHEDULER = "nothing runs at set times; let a scheduler send the run";
 
 /** What the protocol has and this service has not: method and path, the field of the refusal, and what there is instead. */
@@ -50,33 +77,6 @@ const refuseOthers: RequestHandler = (request, _response, next) => {
   if (other) throw notOffered(other[2], other[3]);
   next();
 };
-
-const Ok = z.object({ ok: z.literal(true) });
-const Info = z.object({
-  version: z.string(),
-  context: z.literal("js"),
-  flags: z.object({ assistants: z.boolean(), crons: z.boolean(), langsmith: z.boolean() }),
-});
-
-export const langGraphOperations = operationGroup({
-  tag: "LangGraph's protocol",
-  schemas: { LangGraphOk: Ok, LangGraphInfo: Info },
-  routes: {
-    isLangGraphOk: route("GET /langgraph/ok", "Whether the service answers", { answer: Ok }),
-    getLangGraphInfo: route("GET /langgraph/info", "What speaks this protocol", {
-      answer: Info,
-    }),
-  },
-});
-
-function userNamed({ body }: { body?: unknown }): unknown {
-  const { metadata, config, context } = (body ?? {}) as {
-    metadata?: { user_id?: unknown };
-    config?: { configurable?: { user_id?: unknown } };
-    context?: { user_id?: unknown };
-  };
-  return metadata?.user_id ?? context?.user_id ?? config?.configurable?.user_id;
-}
 
 /** LangGraph's own protocol on our conversations and turns. */
 export function langGraphRoutes(parts: LangGraphRouteParts): Router {

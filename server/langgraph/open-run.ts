@@ -11,7 +11,7 @@ import type { Agents } from "../parts/open-agents.ts";
 import type { Turns } from "../turns/open-turn.ts";
 import { parseRequest, storableText } from "../http/parse-request.ts";
 import type { Reply } from "../../agents/questions/answer.ts";
-import { assertKnown } from "../turns/assert-known.ts";
+import { assertKnown } from "../turns/chat-request.ts";
 import { parseChatRequest } from "../turns/chat-request.ts";
 import { localSource, type TurnSource } from "../turns/turn-source.ts";
 import { ONCE } from "../../turn/outcome.ts";

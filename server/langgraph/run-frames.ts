@@ -18,7 +18,7 @@ import {
   toShownEvent,
   toShownTask,
 } from "./shown-chunks.ts";
-import { makeActs } from "./run-acts.ts";
+import { makeActs } from "./thread-messages.ts";
 import { toInterrupt } from "./thread-state.ts";
 import { contentWith, type MessageDict, shownFields, type ThreadValues, toMessageDict, withMessages } from "./thread-values.ts";
 

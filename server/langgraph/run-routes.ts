@@ -7,14 +7,12 @@ import { jsonBody, makeRouter, operationGroup, route } from "../http/operation.t
 import { parseRequest, parseUuid, wholeNumberField } from "../http/parse-request.ts";
 import { MODEL_ERRORS, START_ERRORS } from "../api/turns/chat-routes.ts";
 import { cancelTurn, type FoundTurn, findTurn, sourceOf } from "../turns/find-turn.ts";
-import { makeAnswerRun } from "./answer-run.ts";
+import { makeAnswerRun, parseFrameId, runHeaders, sendRunStream } from "./run-stream.ts";
 import type { RegisteredTurn } from "../turns/turn-registry.ts";
 import type { LangGraphParts, LangGraphRouteParts } from "./langgraph-parts.ts";
-import { fitAnswer } from "./fit-answer.ts";
+import { fitAnswer, pickFields, querySelection } from "./fit-answer.ts";
 import { isServedMode, STREAM_MODES, type StreamMode } from "./run-frames.ts";
 import { modesOf, RunBody } from "./run-request.ts";
-import { pickFields, querySelection } from "./select-fields.ts";
-import { parseFrameId, runHeaders, sendRunStream } from "./run-stream.ts";
 import { makeRuns, noSuchRun, Run, RUN_STATUS, toRun } from "./runs.ts";
 import { ThreadValues } from "./thread-values.ts";
 import { conversationOf } from "./threads.ts";

@@ -1,5 +1,5 @@
 import type { Response } from "express";
-import { AppError } from "../../errors/app-error.ts";
+import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { LastEvent } from "../../graph/start-turn.ts";
 import { abortSignalOnClose, openEventStream } from "../http/event-stream.ts";
 import type { TurnSource } from "../turns/turn-source.ts";
@@ -7,6 +7,9 @@ import type { OpenedRun } from "./open-run.ts";
 import type { Frame, StreamMode } from "./run-frames.ts";
 import { toInterrupt } from "./thread-state.ts";
 import type { ThreadValues } from "./thread-values.ts";
+import { callerOf } from "../auth/caller.ts";
+import type { LangGraphParts } from "./langgraph-parts.ts";
+import { conversationOf } from "./threads.ts";
 
 /** An id of an event is its number. Behind a question the numbers go on with the next million. */
 const FRAMES_PER_LEG = 1_000_000;
@@ -21,7 +24,7 @@ export function parseFrameId(header: string | undefined): number {
   ]);
 }
 
-export const runPath = ({ threadId, runId }: Pick<OpenedRun, "threadId" | "runId">): string =>
+const runPath = ({ threadId, runId }: Pick<OpenedRun, "threadId" | "runId">): string =>
   `${threadId === null ? "" : `/threads/${threadId}`}/runs/${runId}`;
 
 /** Where the run is, as LangGraph's clients read it: below the address that they were given. */
@@ -42,7 +45,7 @@ function toFrames({ status, content }: LastEvent, values: ThreadValues): Frame[]
   ];
 }
 
-export interface RunStreamParts {
+interface RunStreamParts {
   heartbeatMs: number;
   modes: readonly StreamMode[];
   after: number;
@@ -60,11 +63,7 @@ async function* framesOfRun(
 }
 
 /** Sends a run: `metadata` first, then what was asked for, as it comes. */
-export async function sendRunStream(
-  response: Response,
-  run: OpenedRun,
-  { heartbeatMs, modes, after, readValues }: RunStreamParts,
-): Promise<void> {
+export async function sendRunStream(response: Response, run: OpenedRun, { heartbeatMs, modes, after, readValues }: RunStreamParts): Promise<void> {
   const left = abortSignalOnClose(response);
   const wanted = new Set<string>(modes);
   using stream = openEventStream(response, { heartbeatMs, headers: runHeaders(run) });
@@ -88,7 +87,7 @@ export async function sendRunStream(
 }
 
 /** The last state of a run, or its error, as `wait` and `join` answer it. */
-export async function lastValues(
+async function lastValues(
   { frames, source }: { frames: OpenedRun["frames"]; source: Pick<TurnSource, "last"> },
   response: Response,
   readValues: () => Promise<ThreadValues>,
@@ -97,4 +96,60 @@ export async function lastValues(
   if (status === "error") return { __error__: { error: content.code, message: content.message } };
   const values = frames ? frames.values() : await readValues();
   return status === "waiting" ? { ...values, __interrupt__: [toInterrupt(content.question)] } : values;
+}
+
+/** A run by its id, of this process or another. */
+type JoinedRun = Pick<OpenedRun, "runId" | "threadId" | "source" | "frames">;
+
+/** Answers with runs: as streams, or with their last state. `readValues`: the state of a run that this process has not watched. */
+export function makeAnswerRun({ heartbeatMs }: { heartbeatMs: number }, { threads, states }: Pick<LangGraphParts, "threads" | "states">) {
+  async function readValues(response: Response, threadId: string | null): Promise<ThreadValues> {
+    const thread = threadId === null ? null : await threads.find(callerOf(response), threadId);
+    return thread ? (await states.read(conversationOf(response, thread))).values : {};
+  }
+
+  /**
+   * Waits for the end of a run. While it is quiet a space is sent, which JSON allows: proxies and clients give up what sends nothing for
+   * minutes. An error behind the first space is in the body, as is the error of a run that has begun.
+   */
+  async function answerEnd(
+    response: Response,
+    run: JoinedRun,
+    begun: Promise<unknown>,
+    readEnd: () => Promise<ThreadValues>,
+  ): Promise<void> {
+    const heartbeat = setInterval(() => {
+      if (response.destroyed || response.writableNeedDrain) return;
+      if (!response.headersSent) response.set(runHeaders(run)).type("json");
+      response.write(" ");
+    }, heartbeatMs);
+    try {
+      await begun;
+      const end = await lastValues(run, response, readEnd);
+      if (response.headersSent) response.end(JSON.stringify(end));
+      else response.set(runHeaders(run)).json(end);
+    } catch (error) {
+      if (!response.headersSent) throw error;
+      const { code, message } = toAppError(error).toContent();
+      response.end(JSON.stringify({ __error__: { error: code, message } }));
+    } finally {
+      clearInterval(heartbeat);
+    }
+  }
+
+  async function sendOpened(response: Response, run: OpenedRun, modes: readonly StreamMode[]): Promise<void> {
+    if (!run.source.waits) await run.source.accepted;
+    await sendRunStream(response, run, { heartbeatMs, modes, after: 0, readValues: () => readValues(response, run.threadId) });
+  }
+
+  return {
+    readValues,
+    sendOpened,
+    /** Throws what it was refused for. */
+    answerOpened: (response: Response, run: OpenedRun): Promise<void> =>
+      answerEnd(response, run, run.source.accepted, () => readValues(response, run.threadId)),
+    /** Answers a run that another request began. */
+    answerJoined: (response: Response, run: JoinedRun, readEnd: () => Promise<ThreadValues>): Promise<void> =>
+      answerEnd(response, run, Promise.resolve(), readEnd),
+  };
 }

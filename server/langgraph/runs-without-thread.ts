@@ -4,11 +4,10 @@ import { callerOf } from "../auth/caller.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../http/operation.ts";
 import { parseRequest, parseUuid } from "../http/parse-request.ts";
 import { type FoundTurn, findTurn, sourceOf } from "../turns/find-turn.ts";
-import { makeAnswerRun } from "./answer-run.ts";
+import { makeAnswerRun, parseFrameId, sendRunStream } from "./run-stream.ts";
 import type { LangGraphParts, LangGraphRouteParts } from "./langgraph-parts.ts";
 import { modesOf, RunBody } from "./run-request.ts";
 import { EndOfRun, isSet, JoinQuery, joinedModes, runErrors, runStream } from "./run-routes.ts";
-import { parseFrameId, sendRunStream } from "./run-stream.ts";
 
 export const threadlessRunOperations = operationGroup({
   tag: "LangGraph's protocol",

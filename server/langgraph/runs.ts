@@ -6,7 +6,7 @@ import { time } from "../http/operation.ts";
 import { storedOutcome } from "../turns/turn-source.ts";
 import type { FoundTurn } from "../turns/find-turn.ts";
 import { turnState } from "../api/turns/turn-routes.ts";
-import { askedOfRun } from "./asked-of-run.ts";
+import { askedOfRun } from "./thread-state.ts";
 import { assistantId, GRAPH_ID } from "./assistants.ts";
 import type { OwnedThread } from "./checkpoints.ts";
 

@@ -5,7 +5,7 @@ import { parseRequest, parseUuid, wholeNumberField } from "../http/parse-request
 import { holding, limit } from "./assistant-routes.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
 import { CheckpointBody } from "./run-request.ts";
-import { bodySelection, pickFields, querySelection, type Selection } from "./select-fields.ts";
+import { bodySelection, pickFields, querySelection, type Selection } from "./fit-answer.ts";
 import { MOST_STATES, ThreadState } from "./thread-state.ts";
 import { conversationOf } from "./threads.ts";
 

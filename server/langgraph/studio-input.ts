@@ -2,7 +2,7 @@ import { type BaseMessage, type BaseMessageLike, coerceMessageLikeToMessage } fr
 import { isSerializableSchema, Overwrite, ReducedValue } from "@langchain/langgraph";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import { AgentType, ConversationState, type ConversationUpdate } from "../../turn/state.ts";
+import { RetrievalMode, ConversationState, type ConversationUpdate } from "../../turn/state.ts";
 import { assertNotTooLong, chatMessage } from "../turns/chat-request.ts";
 import { callerId, instructionsText, parseRequest, storableText } from "../http/parse-request.ts";
 
@@ -16,7 +16,7 @@ const StudioInput = z.object({
   message: chatMessage.optional(),
   messages: z.union([z.array(z.unknown()), z.record(z.string(), z.unknown()), z.string()]).optional(),
   debug: z.boolean("must be true or false").optional(),
-  agentType: z.enum(AgentType.options, `must be one of ${AgentType.options.join(", ")}`).optional(),
+  agentType: z.enum(RetrievalMode.options, `must be one of ${RetrievalMode.options.join(", ")}`).optional(),
   requestedKbPrefix: storableText.nullable().optional(),
   instructions: instructionsText.optional(),
 });

@@ -3,7 +3,7 @@ import { fittingPage, jsonBytes, MOST_PAGE_BYTES } from "../../stores/page.ts";
 import type { ListedMessage } from "../../stores/postgres/conversations/message-store.ts";
 import type { Stores } from "../parts/open-stores.ts";
 import { type Checkpoints, isBeginning, noSuchCheckpoint, type OwnedThread } from "./checkpoints.ts";
-import { makeStoredMessages, turnOf } from "./stored-messages.ts";
+import { makeStoredMessages, turnOf } from "./thread-messages.ts";
 import { MOST_STATES, type StatePlace, type ThreadState, toState } from "./thread-state.ts";
 import { type MessageDict, MOST_MESSAGES } from "./thread-values.ts";
 

@@ -11,7 +11,7 @@ import { holding, limit, offset } from "./assistant-routes.ts";
 import { GRAPH_ID } from "./assistants.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
 import { notOffered } from "./run-request.ts";
-import { bodySelection, pickFields } from "./select-fields.ts";
+import { bodySelection, pickFields } from "./fit-answer.ts";
 import { conversationOf, noSuchThread, Thread, threadTaken, toThread, userOfRequest } from "./threads.ts";
 
 const uuid = z.uuid("must be a UUID").toLowerCase();

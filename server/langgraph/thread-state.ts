@@ -4,7 +4,6 @@ import { Question } from "../../turn/question.ts";
 import { time } from "../http/operation.ts";
 import { storedOutcome } from "../turns/turn-source.ts";
 import type { OwnedThread } from "./checkpoints.ts";
-import { askedOfRun } from "./asked-of-run.ts";
 import { type MessageDict, storedValues, ThreadValues } from "./thread-values.ts";
 
 /** The node that asks, and goes on when it is answered. */
@@ -91,3 +90,13 @@ export function toState(
     interrupts,
   };
 }
+
+/** What a run keeps of its request, in its turn. */
+export interface AskedOfRun {
+  assistant_id?: string;
+  metadata?: Record<string, unknown>;
+  multitask_strategy?: string;
+}
+
+/** Empty of a turn that another API began. */
+export const askedOfRun = ({ asked }: { asked?: Record<string, unknown> | null | undefined }): AskedOfRun => asked?.["langgraph"] ?? {};

@@ -1,8 +1,7 @@
 import { isIP } from "node:net";
 import { z } from "zod";
 import { SECTION_NAME } from "../../memory/core/tool-schemas.ts";
-import { LONGEST_INSTRUCTIONS } from "../../turn/context.ts";
-import type { ContextShares } from "../../turn/context-shares.ts";
+import { LONGEST_INSTRUCTIONS, type ContextShares } from "../../turn/context.ts";
 import { EpisodeType } from "../../turn/state.ts";
 
 /** In milliseconds, 2^31 - 1. A longer timer of Node fires at once. */

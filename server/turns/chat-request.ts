@@ -1,15 +1,19 @@
 import { v7 as uuidv7 } from "uuid";
 import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
-import { AGENT_NAME } from "../../turn/agent.ts";
+import { AGENT_NAME, ASSISTANT } from "../../turn/agent.ts";
 import { OnBusy } from "../../turn/context.ts";
 import type { Picture } from "../../turn/picture.ts";
 import { ONCE } from "../../turn/outcome.ts";
-import { AgentType } from "../../turn/state.ts";
+import { RetrievalMode, GENERAL } from "../../turn/state.ts";
 import type { TurnInput } from "../../turn/turn-input.ts";
 import { MessageParts, readParts } from "./read-parts.ts";
 import { callerId, instructionsText, parseRequest, storableText, uuidField } from "../http/parse-request.ts";
 import type { Config } from "../settings/config.ts";
+import { findAgent } from "../../agents/catalog/agent-catalog.ts";
+import { assertKnowledgeBase } from "../../nodes/routing/route-by-words.ts";
+import type { Agents } from "../parts/open-agents.ts";
+import type { Stores } from "../parts/open-stores.ts";
 
 const oneOf = (values: readonly string[]): string => `must be one of ${values.join(", ")}`;
 
@@ -44,7 +48,7 @@ export const ChatRequest = z.strictObject(
       .default(null)
       .describe("A model of `GET /api/v1/models` that may be chosen; null: that of the agent or of the service."),
     agent_type: z
-      .enum(AgentType.options, oneOf(AgentType.options))
+      .enum(RetrievalMode.options, oneOf(RetrievalMode.options))
       .nullable()
       .default(null)
       .describe("How documents are searched, or not at all; null: as the `worker` of the knowledge base says, else `hybrid_agent`."),
@@ -188,4 +192,22 @@ export function whatIsAsked({ remember, interactive, session_id, model, executio
   };
   if (remember) return { ...asked, session_id };
   return { ...asked, remember, session_id: session_id.startsWith(ONCE) ? null : session_id };
+}
+
+type Parts = { agents: Agents } & { stores: Pick<Stores, "knowledgeBases"> };
+
+/** Throws AppError `invalid_request`, which lists the known ones, for a knowledge base or an agent that the tenant does not have. */
+export async function assertKnown(
+  { agents, stores: { knowledgeBases } }: Parts,
+  tenantId: string,
+  { kb_prefix: base, agent }: { kb_prefix: string | null; agent: string | null },
+): Promise<void> {
+  async function assertBase(): Promise<void> {
+    if (base === null || base === GENERAL || (await knowledgeBases.find(tenantId, base))) return;
+    assertKnowledgeBase(base, await knowledgeBases.list(tenantId));
+  }
+  async function assertAgent(): Promise<void> {
+    if (agent !== null && agent !== ASSISTANT) findAgent(await agents.catalog.list(tenantId), agent);
+  }
+  await Promise.all([assertBase(), assertAgent()]);
 }

@@ -22,7 +22,7 @@ import type { Stores } from "../parts/open-stores.ts";
 import { hashBody, hashIdempotencyKey, makeOpenIdempotent } from "./idempotent-turns.ts";
 import { type ChatRequest, turnInputOf, whatIsAsked } from "./chat-request.ts";
 import { whichPictures } from "./read-parts.ts";
-import { makeRecentTurns } from "./recent-turns.ts";
+import { makeRecentTurns } from "./turn-registry.ts";
 import { makeTurnRegistry } from "./turn-registry.ts";
 import { localSource, type TurnSource } from "./turn-source.ts";
 

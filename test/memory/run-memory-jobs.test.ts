@@ -9,8 +9,7 @@ import type { Database } from "../../stores/postgres/database/database.ts";
 import { describeOnBothDatabases } from "../support/databases/databases.ts";
 import { addJobs, sampleJob, useJobs } from "../support/samples/sample-jobs.ts";
 import { idOf, sampleWindow, summaryThrough, timeAt, windowMessage } from "../support/samples/sample-window.ts";
-import type { ConversationState } from "../../turn/state.ts";
-import { uncoveredMessages } from "../../turn/uncovered-messages.ts";
+import { type ConversationState, uncoveredMessages } from "../../turn/state.ts";
 import { waitUntil } from "../support/wait-until.ts";
 
 const JOBS = 8;

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { promptBudgets, type PromptNeeds, shareOut } from "../../prompt/budgets.ts";
-import { DEFAULT_SHARES } from "../../turn/context-shares.ts";
+import { DEFAULT_SHARES } from "../../turn/context.ts";
 
 const tokens = fc.nat(20_000);
 const anyNeeds: fc.Arbitrary<PromptNeeds> = fc.record({

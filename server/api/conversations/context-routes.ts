@@ -12,7 +12,7 @@ import type { PromptLimits } from "../../../models/facts/prompt-limits.ts";
 import type { PreviewPrompt } from "../../../graph/preview-prompt.ts";
 import { makeRouter, operationGroup, route } from "../../http/operation.ts";
 import { modelNames } from "../../parts/open-models.ts";
-import { assertKnown } from "../../turns/assert-known.ts";
+import { assertKnown } from "../../turns/chat-request.ts";
 import { assertNotTooLong, chatMessage, ChatRequest } from "../../turns/chat-request.ts";
 import { abortSignalOnClose } from "../../http/event-stream.ts";
 import { parseRequest, parseUuid } from "../../http/parse-request.ts";

@@ -3,12 +3,11 @@ import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
 import type { KnowledgeBaseStore } from "../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import type { KnowledgeBase as StoredBase } from "../../../stores/knowledge-catalog.ts";
-import { AgentType } from "../../../turn/state.ts";
+import { RetrievalMode, GENERAL } from "../../../turn/state.ts";
 import type { Stores } from "../../parts/open-stores.ts";
 import { readJson, requireJson } from "../../http/read-body.ts";
 import { requireWholeTenant, tenantOf } from "../../auth/caller.ts";
 import { instructionsText, parseRequest, storableText, AfterQuery } from "../../http/parse-request.ts";
-import { GENERAL } from "../../../turn/route-decision.ts";
 import { makeRouter, operationGroup, route, jsonBody, jsonAnswer, next } from "../../http/operation.ts";
 import { pageByName } from "../../../stores/page.ts";
 
@@ -29,7 +28,7 @@ const KnowledgeBody = z.strictObject({
     .describe("What its documents are about. Without it, their titles and headings tell."),
   keywords: z.array(shortText(100), "must be an array of words").max(200, "has more than 200 words").default([]),
   worker: z
-    .enum(AgentType.options, `must be one of ${AgentType.options.join(", ")}`)
+    .enum(RetrievalMode.options, `must be one of ${RetrievalMode.options.join(", ")}`)
     .optional()
     .describe("How its turns search its documents, unless a turn says `agent_type` itself. Without it `hybrid_agent`."),
   instructions: instructionsText.optional().describe("What the model is told in its turns, behind the service's own instructions."),
@@ -46,7 +45,7 @@ const KnowledgeBase = z.object({
   kb_prefix: z.string(),
   description: z.string(),
   keywords: z.array(z.string()),
-  worker: AgentType.optional(),
+  worker: RetrievalMode.optional(),
   instructions: z.string().optional(),
 });
 const KnowledgeList = z.object({ knowledge: z.array(KnowledgeBase), next });

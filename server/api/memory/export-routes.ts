@@ -6,7 +6,7 @@ import path from "node:path";
 import { bulkhead } from "cockatiel";
 import type { Router } from "express";
 import type { Queryable } from "../../../stores/postgres/database/database.ts";
-import { exportLines, inSnapshot } from "../../../stores/postgres/export/export-lines.ts";
+import { exportLines, inReadTransaction } from "../../../stores/postgres/export/export-lines.ts";
 import { tenantOf, userInPath } from "../../auth/caller.ts";
 import type { Stores } from "../../parts/open-stores.ts";
 import { writeWithBackpressure } from "../../http/event-stream.ts";
@@ -45,13 +45,13 @@ export function exportRoutes({ stores }: { stores: Pick<Stores, "database"> }): 
     async exportUser(request, response) {
       const scope = { tenantId: tenantOf(response), userId: userInPath(request, response) };
       await using saved = await openUnnamedFile();
-      async function write(snapshot: Queryable): Promise<void> {
-        for await (const lines of exportLines(snapshot, scope)) {
+      async function write(transaction: Queryable): Promise<void> {
+        for await (const lines of exportLines(transaction, scope)) {
           if (response.destroyed) return; // the client has left
           await saved.appendFile(lines);
         }
       }
-      await inTurn.execute(() => (response.destroyed ? undefined : inSnapshot(stores.database, write)));
+      await inTurn.execute(() => (response.destroyed ? undefined : inReadTransaction(stores.database, write)));
       const { size } = await saved.stat();
       response.attachment("export.jsonl").set({ "content-type": "application/x-ndjson; charset=utf-8", "content-length": String(size) });
       const text = createReadStream("", { fd: saved.fd, autoClose: false, start: 0, encoding: "utf8" });

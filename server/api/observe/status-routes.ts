@@ -4,7 +4,7 @@ import { MOST_PICTURE_BYTES } from "../../../turn/picture.ts";
 import { Layer } from "../../../turn/state.ts";
 import { McpServerState } from "../mcp/mcp-server-routes.ts";
 import { MOST_BYTES_OF_MESSAGE } from "../../turns/read-parts.ts";
-import { RecentTurn } from "../../turns/recent-turns.ts";
+import { RecentTurn } from "../../turns/turn-registry.ts";
 import { callerOf } from "../../auth/caller.ts";
 import { allDependencies, DependencyStates, statesOf } from "../../observe/health.ts";
 import { jobTenantOf, jobCounts } from "../memory/job-routes.ts";

@@ -1,7 +1,7 @@
 import type { Request, Response, Router } from "express";
 import { AppError, toAppError } from "../../../errors/app-error.ts";
 import { tenantOf, withCallersUser } from "../../auth/caller.ts";
-import { assertKnown } from "../../turns/assert-known.ts";
+import { assertKnown } from "../../turns/chat-request.ts";
 import { ChatBody, parseChatBody } from "../../turns/chat-request.ts";
 import { BEGINNING, parseLastEventId, sendTurnStream, turnStream } from "../../turns/turn-stream.ts";
 import type { Config } from "../../settings/config.ts";

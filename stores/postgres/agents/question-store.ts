@@ -1,7 +1,15 @@
 import { v7 as uuidv7 } from "uuid";
 import { storableJson } from "../../../text/storable-text.ts";
-import type { AnswerValue, Question } from "../../../turn/question.ts";
-import type { GivenAnew, NewQuestion, ResumedTurn, WaitingState } from "../../../turn/resumed-turn.ts";
+import {
+  type AnswerValue,
+  type Question,
+  type NewQuestion,
+  contentOf,
+  type QuestionParts,
+  shownTool,
+  toQuestion,
+} from "../../../turn/question.ts";
+import type { ResumedTurn, WaitingState, GivenAnswer } from "../../../turn/resumed-turn.ts";
 import { addJobsSql, jobsValue } from "../../jobs/add-jobs.ts";
 import type { Owner, OwnerScope } from "../../../turn/owner.ts";
 import { type Cursor, type Page, type PageRequest, toPage } from "../../page.ts";
@@ -10,7 +18,7 @@ import type { HeldTurn } from "../turns/recover-turn.ts";
 import type { Database, StatementValue } from "../database/database.ts";
 import { MAX_UUID, ownedValues, pageValues } from "../database/sql-parts.ts";
 import { KEEP_ANSWERS } from "./decision-store.ts";
-import { contentOf, MOST_TIMES, type QuestionParts, shownTool, toQuestion } from "../turns/question-rows.ts";
+import { MOST_TIMES } from "../turns/question-rows.ts";
 
 /** In how many milliseconds a question may have to be looked at is sent here. */
 export const QUESTION_CHANNEL = "conversation_graph_questions";
@@ -31,16 +39,6 @@ export interface StoredQuestion extends Owner {
   /** It waits for an answer, and one would count. */
   isOpen: boolean;
   askedAt: Date;
-}
-
-export interface GivenAnswer {
-  value: AnswerValue;
-  /** The person's own words. */
-  text: string | null;
-  /** Keeps that the tool of the question is allowed to its agent. */
-  allowAlways?: boolean;
-  /** Kept in place of what the turn began with. */
-  givenAnew?: GivenAnew | undefined;
 }
 
 export interface QuestionStore {

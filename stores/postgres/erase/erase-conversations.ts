@@ -3,7 +3,7 @@ import { type Queryable, queryRow } from "../database/database.ts";
 import type { Erased } from "./erase-exchange.ts";
 import { ERASED_TENANT } from "../conversations/erase-markers.ts";
 
-/** One snapshot. The foreign key deletes a message written meanwhile. */
+/** Sees one moment. The foreign key deletes a message written meanwhile. */
 const ERASE_CONVERSATIONS = `
 with erased as (
   delete from conversations where id = any($1) and tenant_id = $2 and user_id = $3 returning id

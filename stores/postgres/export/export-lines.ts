@@ -19,8 +19,8 @@ const PAGE = 500;
 const SETTINGS = `set local statement_timeout = 0; set local idle_in_transaction_session_timeout = 0;
 set local time zone 'UTC'; set local cursor_tuple_fraction = 1`;
 
-/** One snapshot, however long. Others read and write meanwhile, except in an embedded database. */
-export function inSnapshot<Result>(database: Database, work: (snapshot: Queryable) => Promise<Result>): Promise<Result> {
+/** Reads one state of the database, however long that takes. Others read and write meanwhile, except in an embedded database. */
+export function inReadTransaction<Result>(database: Database, work: (transaction: Queryable) => Promise<Result>): Promise<Result> {
   return withStatementTimeout(database).transaction(async (transaction) => {
     await transaction.query({ text: "set transaction isolation level repeatable read, read only" });
     await transaction.query({ text: SETTINGS });
@@ -33,8 +33,8 @@ const SET_SCOPE = "select set_config('export.tenant', $1, true), set_config('exp
 const OF_TENANT = "tenant_id = current_setting('export.tenant')";
 const OF_USER = `${OF_TENANT} and user_id = current_setting('export.user')`;
 
-async function setScope(snapshot: Queryable, { tenantId = "", userId = "" }: ExportScope): Promise<void> {
-  await snapshot.query({ text: SET_SCOPE, values: [tenantId, userId] });
+async function setScope(transaction: Queryable, { tenantId = "", userId = "" }: ExportScope): Promise<void> {
+  await transaction.query({ text: SET_SCOPE, values: [tenantId, userId] });
 }
 
 const ERASED_CONVERSATIONS = `(select id from conversations where tenant_id = '${ERASED_TENANT}')`;
@@ -66,18 +66,18 @@ function conditionFor({ table, columns }: TableColumns, { tenantId, userId }: Ex
   return userId === undefined || has("user_id") ? owner : "false"; // a tenant's rows are no user's
 }
 
-export async function countRows(snapshot: Queryable, scope: ExportScope): Promise<number> {
-  await setScope(snapshot, scope);
+export async function countRows(transaction: Queryable, scope: ExportScope): Promise<number> {
+  await setScope(transaction, scope);
   let total = 0;
-  for (const table of await readColumns(snapshot)) {
+  for (const table of await readColumns(transaction)) {
     const text = `select count(*)::int as count from ${table.table.name} where ${conditionFor(table, scope)}`;
-    total += (await queryRow<{ count: number }>(snapshot, { text })).count;
+    total += (await queryRow<{ count: number }>(transaction, { text })).count;
   }
   return total;
 }
 
 /** As JSON, page by page, by primary key. */
-async function* readPages(snapshot: Queryable, table: TableColumns, scope: ExportScope): AsyncGenerator<string[]> {
+async function* readPages(transaction: Queryable, table: TableColumns, scope: ExportScope): AsyncGenerator<string[]> {
   const { columns } = table;
   const key = columns
     .filter(({ keyPosition }) => keyPosition !== null)
@@ -85,15 +85,15 @@ async function* readPages(snapshot: Queryable, table: TableColumns, scope: Expor
   const names = (list: readonly { name: string }[]): string => list.map(({ name }) => `"${name}"`).join(", ");
   const rows = `select ${names(columns)} from ${table.table.name} where ${conditionFor(table, scope)} order by ${names(key)}`;
   const declare = `declare exported no scroll cursor for select row_to_json(exported)::text as json from (${rows}) exported`;
-  await snapshot.query({ text: declare });
+  await transaction.query({ text: declare });
   const size = columns.some(({ type }) => type === "bytea") ? 1 : PAGE;
   for (let count = size; count === size;) {
-    const page = await snapshot.query<{ json: string }>({ text: `fetch ${size} from exported` });
+    const page = await transaction.query<{ json: string }>({ text: `fetch ${size} from exported` });
     count = page.length;
     if (count > 0) yield page.map(({ json }) => json);
     await nextRound();
   }
-  await snapshot.query({ text: "close exported" });
+  await transaction.query({ text: "close exported" });
 }
 
 /**
@@ -101,7 +101,7 @@ async function* readPages(snapshot: Queryable, table: TableColumns, scope: Expor
  * far.
  */
 export async function* exportLines(
-  snapshot: Queryable,
+  transaction: Queryable,
   scope: ExportScope,
   onRows: (done: number) => void = () => undefined,
 ): AsyncGenerator<string> {
@@ -112,16 +112,16 @@ export async function* exportLines(
     hash.update(text);
     return text;
   };
-  const schema = await readSchemaVersion(snapshot);
+  const schema = await readSchemaVersion(transaction);
   const { tenantId: tenant = null, userId: user = null } = scope;
   const header = { kind: "header", format: EXPORT_FORMAT, version: FORMAT_VERSION, schema, tenant, user, exported_at: new Date() };
   yield hashed([JSON.stringify(header)]);
-  await setScope(snapshot, scope);
+  await setScope(transaction, scope);
   let done = 0;
-  for (const table of await readColumns(snapshot)) {
+  for (const table of await readColumns(transaction)) {
     const { name } = table.table;
     counts[name] = 0;
-    for await (const page of readPages(snapshot, table, scope)) {
+    for await (const page of readPages(transaction, table, scope)) {
       counts[name] += page.length;
       onRows((done += page.length));
       yield hashed(page.map((json) => `{"kind":"${name}","row":${json}}`));

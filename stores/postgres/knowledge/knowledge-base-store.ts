@@ -2,7 +2,7 @@ import { v7 as uuidv7 } from "uuid";
 import { type JobQueue, makeJobQueue } from "../../jobs/job-queue.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../../knowledge-catalog.ts";
 import { knowledgeKey } from "../../index-keys.ts";
-import { AgentType } from "../../../turn/state.ts";
+import { RetrievalMode } from "../../../turn/state.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 import { makeTenantLists } from "../database/tenant-lists.ts";
 import { addMarkers, ERASE_BATCH_ROWS, ERASED_TENANT, recordErasure } from "../conversations/erase-markers.ts";
@@ -51,7 +51,7 @@ interface BaseRow extends Omit<KnowledgeBase, "worker" | "instructions" | "title
 
 /** A name that is no agent type is from before it was checked, and meant nothing. */
 function toBase({ worker: stored, instructions, ...base }: BaseRow): KnowledgeBase {
-  const worker = AgentType.safeParse(stored).data;
+  const worker = RetrievalMode.safeParse(stored).data;
   return { ...base, ...(worker === undefined ? {} : { worker }), ...(instructions === null ? {} : { instructions }) };
 }
 

@@ -37,7 +37,7 @@ export interface SectionWithLines extends StoredSection {
 
 /** A user's core memory; every edit is a version and a memory operation. Edits throw AppError `stale_version`. */
 export interface CoreMemoryStore {
-  /** The present sections by name, from one snapshot. */
+  /** The present sections by name, as of one moment. */
   load(owner: Owner): Promise<LoadedCoreMemory>;
   loadLines(owner: Owner): Promise<SectionWithLines[]>;
   /** Keys of lines from these messages that a person removed for good. */

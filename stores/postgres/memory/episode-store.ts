@@ -43,7 +43,7 @@ export interface Recallable {
 }
 
 export interface EpisodeStore {
-  /** The progress of an index and the oldest completed messages behind it, from one snapshot. */
+  /** The progress of an index and the oldest completed messages behind it, as of one moment. */
   readBacklog(conversation: OwnedConversation, indexName: string, limit: number): Promise<IndexBacklog>;
   /**
    * Moves the cursor on; false when it has changed since it was read, or messages were imported. A cursor that was moved past such

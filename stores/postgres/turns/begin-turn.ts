@@ -5,10 +5,12 @@ import type { JobQueue } from "../../jobs/job-queue.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { isUniqueViolation } from "../database/storage-errors.ts";
 import { lastErasureSql } from "../memory/core-memory-store.ts";
-import { beginOnBranch, isTakingBack } from "./branch-turn.ts";
+import { beginOnBranch } from "./branch-turn.ts";
+import { isTakingBack } from "../../../turn/turn-input.ts";
 import { continueAnswer } from "./continue-answer.ts";
 import { ownerLock, shareOwner } from "../paths/locks.ts";
-import { type BeginTurn, type BegunTurn, refuseTakenKey, retryTurn, questionMetadata } from "./recover-turn.ts";
+import { type BeginTurn, type BegunTurn, refuseTakenKey, retryTurn } from "./recover-turn.ts";
+import { questionMetadata } from "../../../turn/outcome.ts";
 import { storePictures } from "../conversations/picture-store.ts";
 import { firstPage, newestSql, type WindowRequest } from "./window-store.ts";
 

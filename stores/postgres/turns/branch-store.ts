@@ -178,9 +178,9 @@ export function makeBranchStore(database: Database): BranchStore {
       database.transaction(async (transaction) => {
         const lock = { name: "branch-lock", text: LOCK, values: ownedValues(conversation) };
         const [found] = await transaction.query<{ isBusy: boolean; isWaiting: boolean }>(lock);
-        const { tooMany, ...fork } = await findTakenBack(transaction, { ...conversation, ...place });
+        const { tooMany, ...from } = await findTakenBack(transaction, { ...conversation, ...place });
         if (found) refuseBusy(found);
-        await moveToNewBranch(transaction, conversation, { ...fork, id: uuidv7(), origin: "restore" }, tooMany);
+        await moveToNewBranch(transaction, conversation, { ...from, id: uuidv7(), origin: "restore" }, tooMany);
       }),
 
     async activate(conversation, branchId) {

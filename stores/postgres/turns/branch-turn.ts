@@ -8,7 +8,9 @@ import { countOfPathSql, MAX_BRANCHES, onPathSql, sourcesSql } from "../paths/br
 import { partnerIdSql } from "../conversations/exchanges.ts";
 import { lockOwnerShared } from "../paths/locks.ts";
 import { storePictures } from "../conversations/picture-store.ts";
-import { type BeginTurn, type BegunTurn, type TakenBack, takeOver, questionMetadata } from "./recover-turn.ts";
+import { type BeginTurn, type BegunTurn, takeOver } from "./recover-turn.ts";
+import { questionMetadata } from "../../../turn/outcome.ts";
+import { type TakenBack, wayOf } from "../../../turn/turn-input.ts";
 import { followPathSql } from "../paths/summary-of-path.ts";
 
 /** SQL: with which branch a path begins. */
@@ -45,10 +47,6 @@ target as materialized (
 /** The ways to take something back, as errors name them. */
 const WAYS = { editOf: "edit_of", regenerate: "regenerate", behind: "behind", again: "again" } as const;
 
-const wayOf = (turn: TakenBack) => (["editOf", "regenerate", "behind", "again"] as const).find((way) => typeof turn[way] === "string");
-
-export const isTakingBack = (turn: TakenBack): boolean => wayOf(turn) !== undefined;
-
 function takenBack(turn: TakenBack): { field: (typeof WAYS)[keyof TakenBack]; id: string } {
   const way = wayOf(turn);
   if (way === undefined) throw new Error("nothing is taken back");
@@ -84,20 +82,20 @@ with said as materialized (
   where said.role = 'user'
 )
 select said.role, case when $5 = 'again' then said.id else asked.id end as "userMessageId", case when $5 = 'again' then said.content else asked.content end as question,
-  fork.id as "forkId", fork.created_at as "forkAt", coalesce(fork.branch, ${rootOf("said.base_path", "said.home_id")}::uuid) as "parentId"
+  place.id as "behindId", place.created_at as "behindAt", coalesce(place.branch, ${rootOf("said.base_path", "said.home_id")}::uuid) as "parentId"
 from said left join asked on true left join (
   select id, created_at, coalesce(branch_id, conversation_id) as branch from asked where $5 = 'regenerate'
   union all select id, created_at, coalesce(branch_id, conversation_id) from before where $5 = 'edit_of'
   union all select id, created_at, coalesce(branch_id, conversation_id) from said where $5 in ('behind', 'again')
-) fork on true`;
+) place on true`;
 
 interface FoundMessage {
   role: "user" | "assistant";
   userMessageId: string | null;
   question: string | null;
   /** Null: there is no message before it. */
-  forkId: string | null;
-  forkAt: Date | null;
+  behindId: string | null;
+  behindAt: Date | null;
   /** The branch of that message; without one the first of the conversation. */
   parentId: string;
 }
@@ -136,12 +134,12 @@ insert into branches (id, conversation_id, parent_id, fork_created_at, fork_mess
 select $2::uuid, id, $3::uuid, $4, $5, $6, $7, clock_timestamp(), clock_timestamp() from conversations
 where id = $1 and tenant_id = $8 and user_id = $9`;
 
-/** Where a branch leaves its parent: behind `forkId`, or before everything. */
+/** Where a branch leaves its parent: behind `behindId`, or before everything. */
 export interface NewBranch {
   id: string;
   parentId: string;
-  forkId: string | null;
-  forkAt: Date | null;
+  behindId: string | null;
+  behindAt: Date | null;
   origin: "edit" | "regenerate" | "restore";
   label?: string | null;
 }
@@ -150,13 +148,13 @@ export interface NewBranch {
 export async function addBranch(
   transaction: Queryable,
   { tenantId, userId, conversationId }: OwnedConversation,
-  { id, parentId, forkId, forkAt, origin, label = null }: NewBranch,
+  { id, parentId, behindId, behindAt, origin, label = null }: NewBranch,
   tooMany: AppError,
 ): Promise<void> {
   await transaction.query({
     name: "branch-add",
     text: ADD_BRANCH,
-    values: [conversationId, id, parentId, forkAt, forkId, origin, label, tenantId, userId],
+    values: [conversationId, id, parentId, behindAt, behindId, origin, label, tenantId, userId],
   });
   const count = "select count(*)::int as count from jsonb_object_keys(branch_path($1, $2))";
   const row = await queryRow<{ count: number }>(transaction, { name: "branch-depth", text: count, values: [conversationId, id] });
@@ -198,7 +196,7 @@ export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction
   await lockOwnerShared(transaction, turn);
   const lock = { name: "continue-lock", text: LOCK_SESSION, values: [tenantId, userId, sessionId] };
   const [conversation] = await transaction.query<{ id: string; isBusy: boolean }>(lock);
-  const { tooMany, isAgain, userMessageId, question, ...fork } = await findTakenBack(transaction, turn);
+  const { tooMany, isAgain, userMessageId, question, ...place } = await findTakenBack(transaction, turn);
   if (!conversation || conversation.isBusy) return null;
   const { id: conversationId } = conversation;
   const open = { name: "branch-claim", text: CLAIM, values: [conversationId, turn.again ?? null] };
@@ -207,7 +205,7 @@ export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction
     await takeOver(transaction, turn, begun);
     return begun;
   }
-  const branch = { ...fork, id: uuidv7(), origin: isAgain ? ("regenerate" as const) : ("edit" as const) };
+  const branch = { ...place, id: uuidv7(), origin: isAgain ? ("regenerate" as const) : ("edit" as const) };
   await addBranch(transaction, { tenantId, userId, conversationId }, branch, tooMany);
   const newId = isAgain ? null : uuidv7();
   const keys = [key?.keyHash ?? null, key?.bodyHash ?? null];

@@ -1,15 +1,4 @@
-import { shownArguments } from "../../../text/tool-arguments.ts";
-import type { Question, QuestionType } from "../../../turn/question.ts";
-import type { NewQuestion } from "../../../turn/resumed-turn.ts";
-
-/** A question as it is stored: arguments of calls are the text that the model sent. */
-export interface QuestionParts {
-  id: string;
-  type: QuestionType;
-  agent: string;
-  content: Pick<NewQuestion, "question" | "options" | "tool" | "sign_in" | "calls"> & { allow_multiple: boolean; required: boolean };
-  expiresAt: Date;
-}
+import { type Question, type QuestionParts, toQuestion } from "../../../turn/question.ts";
 
 export type QuestionJson = Omit<QuestionParts, "expiresAt"> & { expiresAt: string };
 
@@ -27,33 +16,4 @@ export const openQuestion = (turnId: "turns.id" | "conversations.turn_id"): stri
   where questions.turn_id = ${turnId} and answered_at is null and conversations.turn_id = ${turnId}
 )`;
 
-export const shownTool = ({ name, arguments: given }: { name: string; arguments: string }) => ({
-  name,
-  arguments: shownArguments({ arguments: given }),
-});
-
-/** As clients see it. */
-export function toQuestion({ id, type, agent, content, expiresAt }: QuestionParts): Question {
-  const { question, options, allow_multiple, required, tool, sign_in, calls } = content;
-  return {
-    ...{ id, type, agent, question, options, allow_multiple, required },
-    ...(tool && { tool: shownTool(tool) }),
-    ...(sign_in && { sign_in }),
-    ...(calls && { calls: calls.map((call) => ({ call_id: call.call_id, ...shownTool(call) })) }),
-    expires_at: expiresAt.toISOString(),
-  };
-}
-
 export const fromJson = ({ expiresAt, ...parts }: QuestionJson): Question => toQuestion({ ...parts, expiresAt: new Date(expiresAt) });
-
-export function contentOf({
-  question,
-  options,
-  allow_multiple = false,
-  required = false,
-  tool,
-  sign_in,
-  calls,
-}: NewQuestion): QuestionParts["content"] {
-  return { question, options, allow_multiple, required, ...(tool && { tool }), ...(sign_in && { sign_in }), ...(calls && { calls }) };
-}

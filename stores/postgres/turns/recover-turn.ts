@@ -1,17 +1,14 @@
 import { AppError } from "../../../errors/app-error.ts";
 import { KeyTaken, type TurnKey } from "../../../turn/context.ts";
-import { NOT_REMEMBERED, ONCE } from "../../../turn/outcome.ts";
+import { ONCE } from "../../../turn/outcome.ts";
 import type { Citation } from "../../../turn/state.ts";
 import type { Owner } from "../../../turn/owner.ts";
-import type { TurnInput } from "../../../turn/turn-input.ts";
+import type { TurnInput, TakenBack } from "../../../turn/turn-input.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { MIN_UUID } from "../database/sql-parts.ts";
 import { onPathSql, sourcesSql } from "../paths/branch-path.ts";
 import { lockOwnerShared } from "../paths/locks.ts";
 import type { NewestMessages } from "./window-store.ts";
-
-/** Where a turn leaves the path. One of them is an id, if any is. */
-export type TakenBack = Pick<TurnInput, "editOf" | "regenerate" | "behind" | "again">;
 
 /** What a turn was given, as far as its begin stores or reads it. */
 export interface BeginTurn
@@ -23,10 +20,6 @@ export interface BeginTurn
   tokenCount: number;
   key?: TurnKey | undefined;
 }
-
-/** The metadata of a new question, but for its turn's id. */
-export const questionMetadata = ({ remember = true, chosen = null }: BeginTurn): string =>
-  JSON.stringify({ ...(chosen ? { chosen } : {}), ...(remember ? {} : NOT_REMEMBERED) });
 
 /** An answer that a turn goes on with. */
 export interface ContinuedAnswer {

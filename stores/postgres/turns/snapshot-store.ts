@@ -87,8 +87,8 @@ export function makeSnapshotStore(database: Database): SnapshotStore {
         const [found] = await transaction.query<FoundRow>(find);
         if (!found?.snapshot) throw new AppError("not_found", `There is no snapshot ${id} in this conversation.`);
         refuseBusy(found);
-        const { branch_id: branchId, message_id: forkId, message_created_at: forkAt, label } = found.snapshot;
-        const branch = { id: uuidv7(), parentId: branchId, forkId, forkAt: new Date(forkAt), origin: "restore" as const, label };
+        const { branch_id: branchId, message_id: behindId, message_created_at: behindAt, label } = found.snapshot;
+        const branch = { id: uuidv7(), parentId: branchId, behindId, behindAt: new Date(behindAt), origin: "restore" as const, label };
         const problem = `The path would have more than ${MAX_BRANCHES} branches. Go on in a new conversation.`;
         await moveToNewBranch(transaction, conversation, branch, new AppError("invalid_request", problem));
         return branch.id;

@@ -36,7 +36,7 @@ export interface LoadedWindow {
 }
 
 export interface WindowStore {
-  /** Both from one snapshot: no message is between summary and window. `newest` is what `newestSql` has given already. */
+  /** Both as of one moment: no message is between summary and window. `newest` is what `newestSql` has given already. */
   load(request: WindowRequest, newest?: NewestMessages): Promise<LoadedWindow>;
 }
 

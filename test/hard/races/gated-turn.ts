@@ -1,7 +1,6 @@
 import { expect } from "@jest/globals";
 import { v7 as uuidv7 } from "uuid";
-import type { ConversationState } from "../../../turn/state.ts";
-import { uncoveredMessages } from "../../../turn/uncovered-messages.ts";
+import { type ConversationState, uncoveredMessages } from "../../../turn/state.ts";
 import type { SummarySettings } from "../../../memory/summary/summarise-conversation.ts";
 import { makeHistory } from "../../../nodes/history.ts";
 import { makeQuestionStore } from "../../../stores/postgres/agents/question-store.ts";

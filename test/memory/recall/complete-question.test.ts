@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { completeQuestion } from "../../../memory/recall/complete-question.ts";
-import type { RecentMessage } from "../../../memory/recall/recent-message.ts";
+import type { RecentMessage } from "../../../memory/recall/stands-alone.ts";
 import { anyText } from "../../support/samples/any-text.ts";
 import { makeRewriteQuestion } from "../../../memory/recall/rewrite-question.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { assertKnowledgeBase, isCourtesy, routeByWords } from "../../../nodes/routing/route-by-words.ts";
-import { GENERAL } from "../../../turn/route-decision.ts";
+import { GENERAL, type RetrievalMode } from "../../../turn/state.ts";
 import type { KnowledgeBase } from "../../../stores/knowledge-catalog.ts";
-import type { AgentType } from "../../../turn/state.ts";
 import { readRoutingTable } from "./routing-table.ts";
 
 const base = (prefix: string, ...keywords: string[]): KnowledgeBase => ({ prefix, description: `about ${prefix}`, keywords });
@@ -13,7 +12,7 @@ const BASES = [
   base("rent", "contract", "rent", "iPhone手机"),
 ];
 
-function decide(message: string, fields: { requested?: string; agentType?: AgentType; bases?: KnowledgeBase[] } = {}) {
+function decide(message: string, fields: { requested?: string; agentType?: RetrievalMode; bases?: KnowledgeBase[] } = {}) {
   const { requested = null, agentType = "hybrid_agent", bases = BASES } = fields;
   return routeByWords({ message, requested, agentType, bases }).decision;
 }
@@ -137,7 +136,8 @@ test("chat_agent uses no documents by itself, unless the caller names them", () 
 
 test("the worker of a base is the agent of its turns, unless the caller names one", () => {
   const bases = BASES.map((one) => ({ ...one, worker: "naive_rag_agent" as const }));
-  const decideFor = (agentType: AgentType | null) => routeByWords({ message: "Which film?", requested: null, agentType, bases }).decision;
+  const decideFor = (agentType: RetrievalMode | null) =>
+    routeByWords({ message: "Which film?", requested: null, agentType, bases }).decision;
   expect(decideFor(null).worker_name).toBe("films:naive_rag_agent");
   expect(decideFor("hybrid_agent").worker_name).toBe("films:hybrid_agent");
   expect(routeByWords({ message: "Hello!", requested: null, agentType: null, bases }).decision.worker_name).toBe("general:hybrid_agent");
@@ -147,7 +147,7 @@ test("property: a route is always general or a known base, with a worker of its 
   const anyKeyword = fc.oneof(fc.constantFrom("film", "导演", "rent"), fc.string({ unit: "grapheme", maxLength: 5 }));
   const anyBase = fc.record({ prefix: fc.stringMatching(/^[a-z]{3,8}$/), description: fc.string(), keywords: fc.array(anyKeyword) });
   const anyBases = fc.uniqueArray(anyBase, { selector: ({ prefix }) => prefix, maxLength: 5 });
-  const anyAgent = fc.constantFrom<AgentType>("hybrid_agent", "naive_rag_agent", "chat_agent");
+  const anyAgent = fc.constantFrom<RetrievalMode>("hybrid_agent", "naive_rag_agent", "chat_agent");
   fc.assert(
     fc.property(fc.array(anyKeyword), anyBases, anyAgent, (words, bases, agentType) => {
       const { kb_prefix, worker_name, confidence } = decide(words.join(" "), { bases, agentType });

@@ -3,7 +3,7 @@ import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 import { type BaseVectors, makeBaseVectors, type Nearness, nearnessOf } from "../../../nodes/routing/nearness.ts";
 import { chooseNearest, routeShares } from "../../../nodes/routing/route-by-embedding.ts";
 import { routeByWords } from "../../../nodes/routing/route-by-words.ts";
-import { GENERAL } from "../../../turn/route-decision.ts";
+import { GENERAL } from "../../../turn/state.ts";
 import { readRoutingTable, ROUTING_BASES, routingHash, type RoutingQuestion } from "./routing-table.ts";
 
 /** A decision of the router, whether it was right, and how sure it said it was. */

@@ -8,7 +8,7 @@ import { makeEraseStore } from "../../../../stores/postgres/erase/erase-store.ts
 import { makeErasureStore } from "../../../../stores/postgres/erase/erasure-store.ts";
 import { makeDocumentStore } from "../../../../stores/postgres/knowledge/document-store.ts";
 import { makeChunkStore } from "../../../../stores/postgres/knowledge/chunk-store.ts";
-import { exportLines, inSnapshot } from "../../../../stores/postgres/export/export-lines.ts";
+import { exportLines, inReadTransaction } from "../../../../stores/postgres/export/export-lines.ts";
 import { makeKnowledgeBaseStore } from "../../../../stores/postgres/knowledge/knowledge-base-store.ts";
 import { episodeGroupId } from "../../../../stores/index-keys.ts";
 import { teach } from "../../../support/samples/core-memory.ts";
@@ -67,9 +67,9 @@ describeStores("an erase of more rows than one statement may take out,", ({ data
   }
   const leftovers = async (): Promise<string[]> => (await findResidualData(database, null, conversation)).map(({ place }) => place);
   const exported = (): Promise<string> =>
-    inSnapshot(database, async (snapshot) => {
+    inReadTransaction(database, async (transaction) => {
       let text = "";
-      for await (const lines of exportLines(snapshot, {})) text += lines;
+      for await (const lines of exportLines(transaction, {})) text += lines;
       return text;
     });
   const firstPage = { limit: 50, after: null };

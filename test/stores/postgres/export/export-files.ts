@@ -6,7 +6,7 @@ import path from "node:path";
 import { pipeline } from "node:stream/promises";
 import { gunzipSync, gzipSync } from "node:zlib";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
-import { exportLines, inSnapshot } from "../../../../stores/postgres/export/export-lines.ts";
+import { exportLines, inReadTransaction } from "../../../../stores/postgres/export/export-lines.ts";
 import type { ExportScope } from "../../../../stores/postgres/export/exported-tables.ts";
 
 /** A line of an export, parsed. */
@@ -30,7 +30,7 @@ export async function createExportFolder(): Promise<ExportFolder> {
     at: (name) => path.join(folder, name),
     async save(database, scope = {}) {
       const file = next();
-      await inSnapshot(database, (snapshot) => pipeline(exportLines(snapshot, scope), createWriteStream(file)));
+      await inReadTransaction(database, (transaction) => pipeline(exportLines(transaction, scope), createWriteStream(file)));
       return file;
     },
     async write(bytes) {

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
-import { matchesPattern } from "../../agents/glob.ts";
-import { permissionFor } from "../../agents/permission.ts";
-import type { Agent } from "../../turn/agent.ts";
+import { matchesPattern } from "../../../agents/tool.ts";
+import { permissionFor } from "../../../agents/questions/judge.ts";
+import type { Agent } from "../../../turn/agent.ts";
 
 test.each([
   ["calculate", "calculate", true],

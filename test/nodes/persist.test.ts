@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { answerMetadata, citationsOf } from "../../nodes/answer-metadata.ts";
+import { answerMetadata, citationsOf } from "../../nodes/persist.ts";
 import type { ConversationState } from "../../turn/state.ts";
 
 const passages = ["one", "two", "three"].map((id) => ({

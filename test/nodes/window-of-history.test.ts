@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { toHistory } from "../../nodes/load-history.ts";
+import { toHistory } from "../../nodes/history.ts";
 import type { PromptMessage } from "../../stores/postgres/conversations/message-store.ts";
 
 const said = (id: string, role: PromptMessage["role"], content: string): PromptMessage => {
