@@ -1,4 +1,4 @@
-/** Parts of a context in percent, 100 together. What one does not need goes to the others. */
+/** Parts of a context in percent, 100 together. Others use what one does not need. */
 export interface ContextShares {
   /** The system prompt with its instructions. */
   system: number;

@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** `client_tool`: calls of the caller's own tools, which only the caller can run. */
+/** `client_tool`: calls that only the caller can run. */
 export const QuestionType = z.enum(["permission", "clarification", "decision", "client_tool"]);
 export type QuestionType = z.infer<typeof QuestionType>;
 
@@ -9,7 +9,7 @@ export type QuestionOption = z.infer<typeof QuestionOption>;
 
 const anyArguments = z.unknown().describe("An object, or the text that the model sent when it is no JSON.");
 
-/** What a turn asks, and waits for. */
+/** What a turn asks and waits for. */
 export const Question = z.object({
   id: z.uuid(),
   type: QuestionType,
@@ -31,23 +31,19 @@ export const Question = z.object({
 });
 export type Question = z.infer<typeof Question>;
 
-/** One label, several, or none: only the person's own words, or nothing. */
+/** One label, several, or null: only the person's own words, or nothing. */
 export const AnswerValue = z.union([z.string(), z.array(z.string())]).nullable();
 export type AnswerValue = z.infer<typeof AnswerValue>;
 
 export const AnsweredBy = z.enum(["person", "timeout", "rule"]);
 export type AnsweredBy = z.infer<typeof AnsweredBy>;
 
-/** The answers to a permission. */
 export const PERMISSION_ANSWERS = ["allow_once", "allow_always", "deny"] as const;
 
-/** The answers to a call that repeats itself. */
 export const LOOP_ANSWERS = ["stop", "continue", "correct", "skip"] as const;
 
-/** The answers before a step of a turn that is stepped through. */
 export const STEP_ANSWERS = ["step", "run", "stop"] as const;
 
-/** The answers to a request to sign in at a server. */
 export const SIGN_IN_ANSWERS = ["signed_in", "skip"] as const;
 
 /** Whether these are the only answers to the question. */

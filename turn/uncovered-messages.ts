@@ -1,6 +1,6 @@
 import type { ConversationSummary, WindowMessage } from "./state.ts";
 
-/** The messages that the summary does not cover: all, unless the window has grown since the summary was written. */
+/** The messages that the summary does not cover: all, unless the window has grown since. */
 export function uncoveredMessages(window: WindowMessage[], summary: ConversationSummary | null): WindowMessage[] {
   if (!summary) return window;
   const { createdAt, messageId } = summary.coveredThrough;

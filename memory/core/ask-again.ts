@@ -14,7 +14,6 @@ export type AskModel = (prompt: BaseMessage[], options: { tools?: BindToolsInput
 
 export interface AskAgainParts {
   ask: AskModel;
-  /** A prompt with core memory as the model's calls have left it. */
   prompt: readonly BaseMessage[];
   sections: readonly string[];
 }
@@ -32,7 +31,7 @@ const LABELS = { missing: "does not say", over: "still says", opposite: "says th
   string
 >;
 
-/** Behind the last message: some templates take no two user messages in a row. */
+/** Adds to the last message: some templates refuse two user messages in a row. */
 function withWords(prompt: readonly BaseMessage[], words: string): BaseMessage[] {
   return [...prompt.slice(0, -1), new HumanMessage(`${prompt.at(-1)?.text ?? ""}\n\n${words}`)];
 }
@@ -43,13 +42,13 @@ function withProblem(prompt: readonly BaseMessage[], contradictions: readonly Co
   return withWords(prompt, `${words}\nCorrect it with ${UPDATE}, or choose "${NOTHING}" if it is right as it is.`);
 }
 
-/** A demanded tool call. Servers whose template knows no tools ignore the demand. */
+/** Demands a tool call. Servers whose template knows no tools ignore that. */
 function askForCall({ ask, prompt, sections }: AskAgainParts): Promise<ModelAnswer> {
   const tools = [...toolDefinitions(sections), NOTHING_TOOL];
   return ask([...prompt], { tools, modelOptions: { tool_choice: "required" } });
 }
 
-/** JSON of a demanded form, which llama.cpp, Ollama and vLLM enforce by a grammar. */
+/** Demands JSON, which llama.cpp, Ollama and vLLM enforce by a grammar. */
 function askForJson({ ask, prompt, sections }: AskAgainParts): Promise<ModelAnswer> {
   const text = { type: "string" };
   const properties = {
@@ -69,7 +68,7 @@ function callInJson(text: string): ToolCall[] {
   return typeof choice === "string" ? [{ name: choice, arguments: given }] : [];
 }
 
-/** The model's choices, in the first form in which it makes any. */
+/** The model's choices in the first form in which it makes any. */
 async function choicesOf(parts: AskAgainParts): Promise<ToolCall[]> {
   const ways = [
     () => askForCall(parts).then((answer): ToolCall[] => readToolCalls(answer)),
@@ -86,7 +85,7 @@ async function choicesOf(parts: AskAgainParts): Promise<ToolCall[]> {
   return [];
 }
 
-/** The contents after these calls; null when one of them would be refused. */
+/** The contents after these calls; null when one would be refused. */
 function contentsAfter(before: Readonly<Record<string, string>>, calls: readonly ToolCall[], sections: readonly string[]) {
   const contents = { ...before };
   for (const { arguments: given } of calls) {
@@ -98,8 +97,8 @@ function contentsAfter(before: Readonly<Record<string, string>>, calls: readonly
 }
 
 /**
- * Asks the model once more, with the contradictions named and the form of its answer enforced: as a tool call, and where that brings none,
- * as JSON. Its new words count when they contradict less and lose nothing else; otherwise what it decided first stays.
+ * Asks the model once more, naming the contradictions and enforcing a tool call, or else JSON. The new choices count when they contradict
+ * less and lose nothing else; otherwise the first ones stay.
  */
 export async function askAgain({ memory, turns }: Pick<Reading, "memory" | "turns">, check: RulesCheck, parts: AskAgainParts) {
   const now = memory.contents();

@@ -4,31 +4,29 @@ import { makeDecideByRules, type RulesReading } from "./decide-by-rules.ts";
 
 type Contents = Readonly<Record<string, string>>;
 
-/** A line on which core memory and what the user plainly said do not fit. */
+/** A line where core memory contradicts what the user plainly said. */
 export interface Contradiction extends RuleLine {
-  /** It lacks this line, says it although it is over, or says the opposite. */
+  /** The line is missing, is there although it is over, or is there as its opposite. */
   is: "missing" | "over" | "opposite";
 }
 
-/** What the built-in rules have to say about a model's decisions on one reading. They write nothing. */
+/** The built-in rules' check of a model's decisions. It writes nothing. */
 export interface RulesCheck {
   contradictions(contents: Contents): Contradiction[];
-  /** Whether a line goes that was there before the reading and that the rules leave. */
+  /** Whether an earlier line goes that the rules keep. */
   loses(now: Contents, next: Contents): boolean;
 }
 
-/** What a model has read is checked whole. */
 const decideOnAll = makeDecideByRules({ budgetMs: Infinity });
 
 const isThere = (contents: Contents, { section, text }: RuleLine): boolean => linesOf(contents[section] ?? "").includes(text);
 
-/** The lines of `after` that are not in `before`. */
 const newLines = (before: Contents, after: Contents): RuleLine[] =>
   Object.entries(after)
     .flatMap(([section, content]) => linesOf(content).map((text) => ({ section, text })))
     .filter((line) => !isThere(before, line));
 
-/** Makes the check of what a model does to core memory from `before` on. The model may say a fact in words of its own, in any section. */
+/** Makes the check of what a model does to core memory from `before` on. The model may word a fact freely, in any section. */
 export async function makeRulesCheck(reading: RulesReading, before: Contents): Promise<RulesCheck> {
   const byRules: Record<string, string> = { ...before };
   await decideOnAll({

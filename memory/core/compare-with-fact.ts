@@ -1,7 +1,6 @@
 import { readLine } from "../../models/offline/decide-sections.ts";
 import { lexicalWords } from "../../text/lexical-text.ts";
 
-/** A line as the rules write it, with its section. */
 export interface RuleLine {
   section: string;
   text: string;
@@ -13,7 +12,7 @@ const LIKING =
   /\b(?:(?:dis)?lik\w*|lov\w*|enjoy\w*|prefer\w*|hat(?:e|es|ed|ing)|detest\w*|avoid\w*|stopped|stand|fan|fond)\b|喜欢|爱|讨厌|受不了/iu;
 const CLAUSE_END = /[;,；，。]|\b(?:but|and)\b|但/iu;
 
-/** What a line says of these words: "likes tea" of "Dislikes jazz; likes tea". A clause without a liking goes with the one before. */
+/** The part of a line about these words: "likes tea" in "Dislikes jazz; likes tea". A clause without a liking joins the one before. */
 function statementOf(line: string, words: readonly string[]): string {
   const statements: string[] = [];
   for (const clause of line.split(CLAUSE_END)) {
@@ -25,8 +24,8 @@ function statementOf(line: string, words: readonly string[]): string {
 }
 
 /**
- * What a model's line says of a fact in the words of the rules: the same, in words of its own; the opposite; or nothing of it. It needs half
- * of the words and every number; a liking and a dislike of the same thing are opposites.
+ * Compares a model's line with a fact in the rules' words. A match needs half of the words and every number; a liking and a dislike of one
+ * thing are opposites.
  */
 export function compareWithFact(line: string, { section, text }: RuleLine): "same" | "opposite" | "neither" {
   const fact = readLine({ section, text });

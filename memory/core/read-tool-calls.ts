@@ -6,7 +6,7 @@ export interface IdentifiedCall extends ToolCall {
   id: string;
 }
 
-/** The calls of an answer. What is no JSON stays text, to be refused. */
+/** The calls of an answer. Text that is no JSON stays, to be refused. */
 export function readToolCalls({ toolCalls }: Pick<ModelAnswer, "toolCalls">): IdentifiedCall[] {
   return toolCalls.map((call) => ({ id: call.id, name: call.name, arguments: shownArguments(call) }));
 }
