@@ -9,7 +9,7 @@ export function withinDay(filter: SearchFilter, { from, until }: QuestionTime): 
   return { ...filter, from: laterOf(filter.from, from), until: earlierOf(filter.until, until) };
 }
 
-/** The named time; where nothing was said in it, the latest year before in which something was. */
+/** The named time; if nothing was said in it, the latest earlier year in which something was. */
 export function inTalk(named: Parameters<typeof timesInEarlierYears>[0], hits: readonly SearchHit[]): QuestionTime {
   const has = ({ from, until }: QuestionTime): boolean => hits.some(({ createdAt }) => createdAt >= from && createdAt < until);
   if (hits.length === 0 || has(named.time)) return named.time;
