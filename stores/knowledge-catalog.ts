@@ -2,21 +2,18 @@ import type { AgentType } from "../turn/state.ts";
 
 /** A named set of documents that a turn can be routed to. */
 export interface KnowledgeBase {
-  /** The `kb_prefix` of requests. */
   prefix: string;
-  /** Empty: it is described by `titles`. */
+  /** Empty: `titles` describe it. */
   description: string;
   /** English ones match whole words, Chinese ones anywhere. */
   keywords: string[];
   /** The agent type of its turns, unless the caller chose one. Default `hybrid_agent`. */
   worker?: AgentType;
-  /** What the model is told in its turns. */
   instructions?: string;
-  /** Of its newest documents, with their headings. */
+  /** The titles and headings of its newest documents. */
   titles?: readonly string[];
 }
 
-/** The knowledge bases of tenants. */
 export interface KnowledgeCatalog {
   list(tenantId: string): Promise<KnowledgeBase[]>;
 }

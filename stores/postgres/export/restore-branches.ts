@@ -2,7 +2,7 @@ import { AppError } from "../../../errors/app-error.ts";
 import { MAX_BRANCHES } from "../paths/branch-path.ts";
 import type { Queryable } from "../database/database.ts";
 
-/** A branch whose path has no beginning or too many branches, and what belongs to no branch of its conversation. */
+/** Branches whose path has no beginning or too many branches, and what belongs to no branch of its conversation. */
 const FIND_WRONG = `
 select 'branch' as what, id from branches cross join lateral (select branch_path(conversation_id, id) as path) own
 where (select count(*) from jsonb_object_keys(path)) > ${MAX_BRANCHES}
@@ -33,7 +33,10 @@ const SET_PATHS = `
 update conversations set path = branch_path(id, coalesce(active_branch_id, id)), remembered_path = branch_path(id, coalesce(active_branch_id, id))
 where exists (select from branches where branches.conversation_id = conversations.id)`;
 
-/** Makes the paths of restored conversations. Throws AppError `invalid_request` when branches go in a circle, something belongs to none, or rests on another user's. */
+/**
+ * Makes the paths of restored conversations. Throws AppError `invalid_request` when branches go in a circle, something belongs to none, or
+ * rests on another user's.
+ */
 export async function restorePaths(transaction: Queryable): Promise<void> {
   const [foreign] = await transaction.query<{ what: string; id: string }>({ text: FIND_FOREIGN });
   if (foreign)
