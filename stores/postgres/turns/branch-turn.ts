@@ -11,7 +11,7 @@ import { moveToBranchSql, rootOf } from "./move-to-branch.ts";
 import { storePictures } from "../conversations/picture-store.ts";
 import { type BeginTurn, type BegunTurn, type TakenBack, takeOver, questionMetadata } from "./recover-turn.ts";
 
-/** The ways to take something back, as errors name them. */
+/** The fields of TakenBack as errors name them. */
 const WAYS = { editOf: "edit_of", regenerate: "regenerate", behind: "behind", again: "again" } as const;
 
 const wayOf = (turn: TakenBack) => (["editOf", "regenerate", "behind", "again"] as const).find((way) => typeof turn[way] === "string");
@@ -28,7 +28,7 @@ const LOCK_SESSION = `
 select id, coalesce(turn_lease_until >= clock_timestamp(), false) as "isBusy" from conversations
 where tenant_id = $1 and user_id = $2 and session_id = $3 for update`;
 
-/** The message, the question before an answer, and the last message before a question, on the path of the message. */
+/** The message, the question before an answer, and the last message before a question, on the message's path. */
 const FIND = `
 with said as materialized (
   select messages.*, conversations.id as home_id, base_path, case when path is null then null when messages.conversation_id = conversations.id
@@ -64,10 +64,9 @@ interface FoundMessage {
   role: "user" | "assistant";
   userMessageId: string | null;
   question: string | null;
-  /** Null: there is no message before it. */
   forkId: string | null;
   forkAt: Date | null;
-  /** The branch of that message; without one the first of the conversation. */
+  /** The branch of that message, else the first of the conversation. */
   parentId: string;
 }
 
@@ -91,7 +90,7 @@ export async function findTakenBack(where: Queryable, { tenantId, userId, sessio
   };
 }
 
-/** What an answer replied to. Throws AppError `not_found`, or `invalid_request` for a message that is no answer to anything. */
+/** The question of an answer. Throws AppError `not_found`, or `invalid_request` for a message that answers nothing. */
 export async function findAsked(where: Queryable, answer: Owner & { sessionId: string; regenerate: string }): Promise<string> {
   return (await findTakenBack(where, answer)).question ?? "";
 }
@@ -105,7 +104,7 @@ insert into branches (id, conversation_id, parent_id, fork_created_at, fork_mess
 select $2::uuid, id, $3::uuid, $4, $5, $6, $7, clock_timestamp(), clock_timestamp() from conversations
 where id = $1 and tenant_id = $8 and user_id = $9`;
 
-/** Where a branch leaves its parent: behind `forkId`, or before everything. */
+/** Where a branch leaves its parent: after `forkId`, or before everything. */
 export interface NewBranch {
   id: string;
   parentId: string;
@@ -115,7 +114,7 @@ export interface NewBranch {
   label?: string | null;
 }
 
-/** Adds a branch to a locked conversation; whoever calls makes it the active one. Throws AppError when its path has too many. */
+/** Adds a branch to a locked conversation; the caller makes it active. Throws AppError when its path has too many. */
 export async function addBranch(
   transaction: Queryable,
   { tenantId, userId, conversationId }: OwnedConversation,
@@ -149,7 +148,7 @@ with ${moveToBranchSql("$1", "$2", {
 insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at, branch_id)
 select $3::uuid, $4, $5, moved.id, coalesce((select id from asked), $11::uuid), $12, $13, clock_timestamp(), $2::uuid from moved`;
 
-/** A question that was imported, and that the path ends with, is asked by the turn from then on. */
+/** The turn takes over an imported question at the end of the path. */
 const CLAIM = `
 update messages set import_number = null, is_unread = null
 from (
@@ -161,7 +160,10 @@ where messages.id = last.id and messages.id = $2 and role = 'user' and import_nu
   and branch_id is not distinct from (select active_branch_id from conversations where id = $1)
 returning messages.id`;
 
-/** Begins a turn on a branch of its own, see `BeginTurn`, or answers a question that was imported and has no answer; null while another turn holds the conversation. */
+/**
+ * Begins a turn on its own branch (see `BeginTurn`), or answers an imported question without an answer. Null while another turn holds the
+ * conversation.
+ */
 export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction, turn: BeginTurn): Promise<BegunTurn | null> {
   const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key, pictures = [] } = turn;
   await lockOwnerShared(transaction, turn);

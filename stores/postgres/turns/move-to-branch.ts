@@ -1,13 +1,15 @@
 import { followPathSql } from "../paths/summary-of-path.ts";
 
-/** SQL: with which branch a path begins. */
+/** SQL: the first branch of a path. */
 export const rootOf = (path: string, conversationId: string): string => `coalesce((
   select step.key from jsonb_each(${path}) step order by (step.value->>0)::timestamptz, (step.value->>1)::uuid limit 1), ${conversationId}::text)`;
 
 /**
- * SQL: common table expressions that make a branch of a conversation the active one: its path, and the summary that fits it. `set` is what
- * else changes in the conversation, `when` a condition on `was`, its row before, and `count` the messages of the path, `target.path`. What
- * selects from `moved` gets the row. The first two are places of values.
+ * SQL: common table expressions that make a branch active, with its path and the fitting summary.
+ * - `set`: further changes of the conversation.
+ * - `when`: a condition on `was`, the row before.
+ * - `count`: the number of messages on `target.path`.
+ * The first two arguments are places of values. Select from `moved` to get the row.
  */
 export const moveToBranchSql = (
   conversationId: string,

@@ -1,11 +1,11 @@
 import { WORD_KEYS, wordTable } from "./word-table.ts";
 
-/** A word that more documents of the owner have is looked for in the newest ones first: one of a few soon has it. */
+/** A more frequent word is searched among the newest documents first: one of a few soon has it. */
 const COMMON = 2_000;
 
 /**
- * SQL: the newest documents of an owner ($1) that have all words ($2), before the place $3, $4. Several words are looked up together: only
- * those that have all are read. $5 is the limit.
+ * SQL: the newest documents of an owner ($1) with all words ($2), before the place $3, $4. Several words are looked up together, so that
+ * only documents with all are read. $5 is the limit.
  */
 export function listByWordsSql({ name, hit, hits }: Record<"name" | "hit" | "hits", string>): string {
   const table = `search."${name}"`;

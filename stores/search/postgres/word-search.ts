@@ -9,11 +9,13 @@ export const WORD_CANDIDATES = 400;
 type WordSearchParts = Record<"name" | "matches" | "narrowed" | "hit" | "hits", string>;
 
 /**
- * SQL: what BM25 needs of the likeliest documents, so that a search costs much the same among 2,000 and among 50,000 of an owner. Rare
- * words bring all their documents, as long as there are no more than $8. Of common words some documents count that have several together
- * (as many words as leave about $8 documents if words were independent), and some that have the rarest. Of one group ($2) all count. $6 is
- * the words, repetitions counting. Documents come as text, a line each, a fifth of the time of rows; their asked words have the weight A.
- * Up to $7 come as hits at once, which spares a second statement.
+ * SQL: BM25's numbers of the likeliest documents, so that a search costs much the same among 2,000 and 50,000.
+ * - Rare words bring all their documents, up to $8.
+ * - Common words bring some documents with several together (as many words as leave about $8 documents if words were independent), and some
+ *   with the rarest.
+ * - All documents of a group ($2) count.
+ * $6 is the words, repetitions counting. Documents come as text, a line each, which is faster than rows; their asked words have the weight
+ * A. Up to $7 come as hits at once, which spares a second statement.
  */
 export function wordSearchSql({ name, matches, narrowed, hit, hits }: WordSearchParts): string {
   const [table, kept] = [`search."${name}"`, wordTable(name)];
