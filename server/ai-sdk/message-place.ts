@@ -4,27 +4,25 @@ import type { Owner } from "../../turn/owner.ts";
 import type { Stores } from "../parts/open-stores.ts";
 import type { UiMessagesBody } from "./ui-message-request.ts";
 
-/** What a turn is asked: a message at the end, in place of an earlier one, or an answer again. */
+/** The turn's input: a message at the end, a replaced message, or an answer to give again. */
 type Asked = { message: string } | { message: string; edit_of: string } | { regenerate: string };
 
-/** Messages behind which a chat may go back. */
 const MOST_LOOKED_AT = 1_000;
 
 function refuse(problem: string): AppError {
   return AppError.invalid([{ field: "messageId", problem }]);
 }
 
-/** A question that has no answer is asked again. */
+/** Asks an unanswered question again. */
 function again(question: StoredMessage, next: StoredMessage | undefined): Asked {
   return next?.role === "assistant" ? { regenerate: next.id } : { message: question.content, edit_of: question.id };
 }
 
 /**
- * Finds where in a conversation a chat goes back to. The client has ids of its own for the messages of the user, so they are known by their
- * words, or by the answer before them, whose id is ours.
+ * Finds where a chat goes back to. The client has its own ids for the user's messages, so they are found by their words, or by the answer
+ * before them, whose id is ours.
  */
 export function makeFindPlace({ conversations, messages }: Pick<Stores, "conversations" | "messages">) {
-  /** Throws AppError `invalid_request` when there is no such place. */
   return async function findPlace(
     session: Owner & { sessionId: string },
     { trigger, messageId, messages: shown }: Pick<UiMessagesBody, "trigger" | "messageId" | "messages">,
@@ -48,6 +46,6 @@ export function makeFindPlace({ conversations, messages }: Pick<Stores, "convers
     const answers = new Set(shown.flatMap(({ id, role }) => (role === "assistant" ? [id] : [])));
     const behind = path.slice(path.findLastIndex(({ id }) => answers.has(id)) + 1);
     const replaced = behind.find(({ role }) => role === "user");
-    return replaced ? { message: words, edit_of: replaced.id } : { message: words }; // what failed before it was stored
+    return replaced ? { message: words, edit_of: replaced.id } : { message: words }; // a question that failed before it was stored
   };
 }

@@ -75,7 +75,7 @@ export function uiMessageRoutes(parts: TurnParts & { stores: Stores; agents: Age
   const { config, stores, agents, turns, heartbeatMs } = parts;
   const findPlace = makeFindPlace(stores);
 
-  /** The turn that the user's answer goes on with; null: the message begins another. */
+  /** The turn that the user's answer resumes; null: the message begins another. */
   async function answer(response: Response, userId: string, { id, messages }: UiMessagesBody): Promise<TurnSource | null> {
     const last = messages.at(-1);
     const waiting = await stores.questions.waitingIn({ tenantId: tenantOf(response), userId, sessionId: id });

@@ -6,7 +6,7 @@ import type { ApiKey } from "../settings/api-keys.ts";
 import { digest, makeFindKey } from "./find-key.ts";
 import type { VerifyToken } from "./verify-token.ts";
 
-/** How callers identify themselves. Without either everybody is let in. */
+/** How callers identify themselves. Without either everybody is admitted. */
 export interface IdentityParts {
   apiKeys: ApiKey[] | undefined;
   verifyToken: VerifyToken | undefined;

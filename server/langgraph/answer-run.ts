@@ -20,8 +20,8 @@ export function makeAnswerRun({ heartbeatMs }: { heartbeatMs: number }, { thread
   }
 
   /**
-   * Waits for the end of a run. While it is quiet a space is sent, which JSON allows: proxies and clients give up what sends nothing for
-   * minutes. An error behind the first space is in the body, as is the error of a run that has begun.
+   * Waits for the end of a run and sends spaces meanwhile, which JSON allows: proxies and clients give up on silence. An error after the
+   * first space, or of a begun run, is in the body.
    */
   async function answerEnd(
     response: Response,
@@ -56,7 +56,7 @@ export function makeAnswerRun({ heartbeatMs }: { heartbeatMs: number }, { thread
   return {
     readValues,
     sendOpened,
-    /** Throws what it was refused for. */
+    /** Throws the refusal's error. */
     answerOpened: (response: Response, run: OpenedRun): Promise<void> =>
       answerEnd(response, run, run.source.accepted, () => readValues(response, run.threadId)),
     /** Answers a run that another request began. */

@@ -3,7 +3,7 @@ import type { TurnEvent } from "../../turn/events.ts";
 import type { Question } from "../../turn/question.ts";
 import { type MessageDict, toMessageDict } from "./thread-values.ts";
 
-/** As LangChain has the arguments of a call: an object. */
+/** The arguments as an object, as LangChain has them. */
 export const toCall = (id: string, name: string, given: unknown) => {
   const args = typeof given === "object" && given !== null ? (given as Record<string, unknown>) : { input: given };
   return { type: "tool_call" as const, id, name, args };
@@ -21,7 +21,10 @@ export function outputMessage(
   return toMessageDict(new ToolMessage({ id: `${turnId}-${id}`, tool_call_id: id, name, content: output, status }));
 }
 
-/** What an agent does in a running turn, from its events. `before`: what it did before it waited; `asked`: the call that it asked for then. */
+/**
+ * Collects an agent's acts in a running turn from its events. `before`: its acts before it waited; `asked`: the call that it then asked
+ * for.
+ */
 export function makeActs(before: readonly MessageDict[] = [], asked?: Question["tool"]) {
   const done = [...before];
 
@@ -33,7 +36,7 @@ export function makeActs(before: readonly MessageDict[] = [], asked?: Question["
 
   return {
     done: (): readonly MessageDict[] => done,
-    /** The event as the mode `tools` has it; null: it is no act. */
+    /** The event in the mode `tools`, or null. */
     take({ status, content }: TurnEvent, turnId: string): object | null {
       if (status === "tool_call") {
         const { call_id: toolCallId, name, arguments: input } = content;

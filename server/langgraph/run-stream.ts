@@ -8,7 +8,7 @@ import type { Frame, StreamMode } from "./run-frames.ts";
 import { toInterrupt } from "./thread-state.ts";
 import type { ThreadValues } from "./thread-values.ts";
 
-/** An id of an event is its number. Behind a question the numbers go on with the next million. */
+/** An event's id is its number. After a question the numbers go on with the next million. */
 const FRAMES_PER_LEG = 1_000_000;
 const EVENT_ID = /^-?\d{1,9}$/;
 
@@ -24,7 +24,7 @@ export function parseFrameId(header: string | undefined): number {
 export const runPath = ({ threadId, runId }: Pick<OpenedRun, "threadId" | "runId">): string =>
   `${threadId === null ? "" : `/threads/${threadId}`}/runs/${runId}`;
 
-/** Where the run is, as LangGraph's clients read it: below the address that they were given. */
+/** The run's address as LangGraph's clients read it: below the given one. */
 export const runHeaders = (run: Pick<OpenedRun, "threadId" | "runId">): Record<string, string> => ({
   "content-location": runPath(run),
   location: `${runPath(run)}/stream`,
@@ -59,7 +59,7 @@ async function* framesOfRun(
   yield toFrames(last, last.status === "error" ? {} : await readValues());
 }
 
-/** Sends a run: `metadata` first, then what was asked for, as it comes. */
+/** Sends a run: `metadata` first, then the asked modes as they come. */
 export async function sendRunStream(
   response: Response,
   run: OpenedRun,
@@ -87,7 +87,7 @@ export async function sendRunStream(
   stream.end();
 }
 
-/** The last state of a run, or its error, as `wait` and `join` answer it. */
+/** The last state of a run, or its error, for `wait` and `join`. */
 export async function lastValues(
   { frames, source }: { frames: OpenedRun["frames"]; source: Pick<TurnSource, "last"> },
   response: Response,

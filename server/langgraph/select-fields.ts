@@ -1,6 +1,6 @@
 import { z } from "zod";
 
-/** The name of a field of an answer. `within`: a field whose own fields have names, too, as `values.messages`. */
+/** The name of an answer's field. `within`: a field whose own fields have names, as `values.messages`. */
 function fieldName(names: readonly string[], within?: string) {
   const problem = `must be one of ${names.join(", ")}`;
   if (within === undefined) return z.enum(names, problem);
@@ -12,7 +12,7 @@ function fieldName(names: readonly string[], within?: string) {
 export const bodySelection = (names: readonly string[], within?: string) =>
   z.array(fieldName(names, within)).nullish().describe("Only these fields. Default: all.");
 
-/** As `bodySelection`, in a query: once for each field. */
+/** The same in a query: once for each field. */
 export const querySelection = (names: readonly string[], within?: string) =>
   z.preprocess((given) => (typeof given === "string" ? [given] : given), z.array(fieldName(names, within)).optional());
 

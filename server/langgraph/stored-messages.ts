@@ -10,7 +10,7 @@ export function turnOf({ metadata: { turn_id: id } }: StoredMessage): string | n
   return typeof id === "string" ? id : null;
 }
 
-/** What an agent did, as LangChain has it: the model's answers with their calls, and the outputs of the tools. */
+/** An agent's acts in LangChain's form: the model's answers with calls, and the tools' outputs. */
 export function stepMessages(
   turnId: string,
   steps: readonly Pick<StepOfMessage, "kind" | "name" | "callId" | "arguments" | "output" | "ok">[],
@@ -30,7 +30,7 @@ export function stepMessages(
   });
 }
 
-/** Stored messages as LangChain has them, each with what its turn did before it, or after a question that waits for its answer. */
+/** Stored messages in LangChain's form, each after its turn's acts, or after a waiting question. */
 export function makeStoredMessages({ stores }: { stores: Pick<Stores, "steps"> }) {
   return async function read(conversation: OwnedConversation, messages: readonly StoredMessage[]): Promise<MessageDict[][]> {
     const newest = [...new Set(messages.flatMap((message) => turnOf(message) ?? []))].toReversed();

@@ -50,17 +50,15 @@ export const toCheckpoint = (threadId: string, turnId: string | null): Checkpoin
   return { thread_id: threadId, checkpoint_ns: "", checkpoint_id: turnId, checkpoint_map: null };
 };
 
-/** A question as LangGraph's clients know it. */
 export const toInterrupt = (question: Question): Interrupt => ({ id: question.id, value: question });
 
-/** What comes after the messages of a path: a turn, a question that was answered several times, or the beginning. */
+/** What follows the messages of a path: a turn, a question with several answers, or the beginning. */
 export interface StatePlace {
   checkpointId: string | null;
   parentId: string | null;
   step: number;
   messages: MessageDict[];
   createdAt: Date | null;
-  /** The bytes of its messages. */
   bytes: number;
 }
 

@@ -10,7 +10,7 @@ export interface HealthNow {
 
 export const UNKNOWN_HEALTH: HealthNow = { dependencies: [], freeBytes: null };
 
-/** What `/readyz` asks, and the room that the embedded database has left. */
+/** What `/readyz` asks, and the embedded database's free room. */
 export async function readHealth(checks: HealthChecks): Promise<HealthNow> {
   const free = checks.dataFolder === null ? null : freeBytesOf(checks.dataFolder).catch(() => null);
   const [dependencies, freeBytes] = await Promise.all([statesOf(allDependencies(checks)), free]);

@@ -21,7 +21,7 @@ export function makeMetrics() {
   const showHealth = healthMetrics(registry);
   return {
     contentType: registry.contentType,
-    /** Prometheus' text; without a queue that could be read, null. */
+    /** Prometheus' text. `queue` null: it could not be read. */
     async render(queue: QueueState | null, health: HealthNow = UNKNOWN_HEALTH): Promise<string> {
       jobs.queue(queue);
       showHealth(health);
@@ -67,7 +67,7 @@ interface MetricsRouteParts {
   log: Logger;
 }
 
-/** `GET /metrics`, which answers also while the database is unreachable. */
+/** `GET /metrics`, which also answers while the database is unreachable. */
 export function metricsRoute({ stores, health, metrics, log }: MetricsRouteParts): Router {
   const readQueue = async () => {
     const [counts, oldest] = await Promise.all([stores.jobs.count(null), findOldestWaiting(stores.database)]);

@@ -6,7 +6,7 @@ const SIDE = 64;
 const RED = [220, 20, 20];
 const SIGNATURE = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
 
-/** A number of four bytes, the first of which counts most. */
+/** Big-endian. */
 function inFourBytes(value: number): Buffer {
   const bytes = Buffer.alloc(4);
   bytes.writeUInt32BE(value);

@@ -17,12 +17,12 @@ interface RepliedMessage {
   givenAnew: GivenAnew;
 }
 
-/** Somebody else was faster, or its time was over: the message is one of its own. */
+/** Somebody else was faster, or time was up: the message begins a turn. */
 const TOO_LATE = new Set(["already_answered", "question_expired", "not_found"]);
 
 /**
- * Answers the question that a conversation waits for with the message of its user. Null when there is none that the message can be a reply
- * to: one that was sent before the question came is none. Throws what `Turns.answer` throws.
+ * Answers a conversation's waiting question with its user's message. Null when the message cannot be a reply, as when it was sent before
+ * the question. Throws what `Turns.answer` throws.
  */
 export async function answerInWords(
   { stores, turns }: { stores: Pick<Stores, "questions">; turns: Turns },

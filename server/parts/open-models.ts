@@ -19,14 +19,13 @@ import { readModelProfiles } from "../settings/read-model-profiles.ts";
 const OPENAI_URL = "https://api.openai.com/v1";
 /** Chooses the built-in embedder also beside a model's server. */
 const BUILT_IN = "built-in";
-/** The name of the built-in model. */
 export const OFFLINE = "offline";
 const DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small";
 
 /** A summary, or a section of core memory with its reasons, is never cut because answers are kept short. */
 const LEAST_UNSEEN_TOKENS = 4_000;
 
-/** The tasks of models, each with the model of its own, or that of answers. */
+/** The tasks of models; without its own model a task has the answers'. */
 const SETTINGS_OF = { router: "ROUTER", summary: "SUMMARY", memory: "MEMORY" } as const;
 export type Task = keyof typeof SETTINGS_OF;
 const TASKS = Object.keys(SETTINGS_OF) as Task[];
@@ -35,7 +34,7 @@ export function usesModelServer({ OPENAI_API_KEY, OPENAI_BASE_URL }: Config): bo
   return OPENAI_API_KEY !== undefined || OPENAI_BASE_URL !== undefined;
 }
 
-/** What a task has of its own; without that, what answers have. */
+/** A task's own settings, else those of answers. */
 function settingsOf(config: Config, task: Task | "chat"): { model: string; baseUrl: string | undefined; apiKey: string | undefined } {
   const { CHAT_MODEL: model, OPENAI_BASE_URL: baseUrl, OPENAI_API_KEY: apiKey } = config;
   if (task === "chat") return { model, baseUrl, apiKey };
@@ -80,7 +79,7 @@ function namesAtChatServer(config: Config): string[] {
   return [...new Set([config.CHAT_MODEL, ...tasks.map((task) => settingsOf(config, task).model)])];
 }
 
-/** A model for each that callers and agents name, and for each temperature and bound that an agent wants. */
+/** A model for each name of callers and agents, and for each temperature and bound of an agent. */
 function makeChooseModels(config: Config, list: ModelList, make: MakeModel): ChooseModels {
   const ofService = settingsOf(config, "chat");
   const own = modelServer(config, "chat") ? ofService.model : OFFLINE;
@@ -109,7 +108,7 @@ function makeChooseModels(config: Config, list: ModelList, make: MakeModel): Cho
   };
 }
 
-/** Where a model of MODELS is set: what its entry leaves out, it has of the service. */
+/** A model of MODELS: what its entry leaves out comes from the service. */
 function settingsInList(name: string, { api, base_url, api_key }: ListedModel): ModelSettings {
   const inEntry = (field: string): string => `${field} of "${name}" in MODELS`;
   const isElsewhere = base_url !== undefined || api === "anthropic";
@@ -120,7 +119,7 @@ function settingsInList(name: string, { api, base_url, api_key }: ListedModel): 
   };
 }
 
-/** A key, and a header, is sent to no server but its own. */
+/** A key or header goes to no server but its own. */
 function serverOf(config: Config, listed: ListedModel | undefined): ModelServer {
   const own: Gateway = { headers: listed?.headers, extraBody: listed?.extra_body, keyHeader: listed?.key_header };
   if (listed?.api === "anthropic") return { url: listed.base_url ?? ANTHROPIC_URL, apiKey: listed.api_key, ...own };
@@ -145,7 +144,7 @@ export function listedServers(config: Config, list: ModelList): Record<string, {
 
 export type Models = ReturnType<typeof createModels>;
 
-/** `name`: under which MODEL_PROFILES may have it. */
+/** `name`: the one in MODEL_PROFILES. */
 interface ModelToMake {
   name: string;
   model: string;
@@ -171,12 +170,9 @@ export function createModels(config: Config, dialects: Dialects = makeDialects()
   const { MAX_ANSWER_TOKENS: longest } = config;
   const unseen = Math.max(longest, LEAST_UNSEEN_TOKENS);
   return {
-    /** The models that agents may name. */
     names: [...new Set([...(modelServer(config, "chat") ? namesAtChatServer(config) : []), ...Object.keys(list)])],
-    /** The models that callers may name. */
     listed: Object.keys(list),
     list,
-    /** What a model's server calls it. */
     servedAs: (name: string): string => list[name]?.model ?? name,
     choose: makeChooseModels(config, list, make),
     chat: create("chat", longest),
@@ -219,7 +215,7 @@ export function embeddingModels(config: Config): { model: string; questionModel:
   return { model, questionModel: config.EMBEDDING_QUERY_MODEL ?? model };
 }
 
-/** Throws AppError `embedder_unavailable` when a server that is unreachable knows the dimensions. */
+/** Throws AppError `embedder_unavailable` when an unreachable server knows the dimensions. */
 export async function openEmbedder(
   config: Config,
   { dialects, knownDimensions }: { dialects?: Dialects; knownDimensions?: number } = {},

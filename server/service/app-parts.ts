@@ -19,7 +19,6 @@ import type { Turns } from "../turns/open-turn.ts";
 import type { IdleDetector } from "../http/idle-detector.ts";
 import type { ReadLargeJson } from "../http/read-body.ts";
 
-/** What routes are made of. */
 export interface AppParts {
   config: Config;
   graph: ConversationGraph;

@@ -1,7 +1,6 @@
 import type { Gateway } from "../../models/wire/server-address.ts";
 import type { Config } from "./config.ts";
 
-/** A server of models, and how it is reached. */
 export interface ModelServer extends Gateway {
   url: string;
   apiKey: string | undefined;

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { HeaderRecord, headerName, httpUrl } from "./setting-types.ts";
 
-/** The names of the service itself, of its agents and its knowledge bases begin so. */
+/** Reserved for the service itself, its agents and its knowledge bases. */
 const SERVICE = "conversation-graph";
 const LONGEST_NAME = 100;
 
@@ -19,7 +19,7 @@ const ListedModel = z.strictObject({
   extra_body: z.record(z.string(), z.unknown(), "must be an object").optional(),
   fallback: z.array(text, "must be an array of names").max(10, "has more than 10 names").default([]),
 });
-/** What MODELS says of a model. Without `model` its server knows it by its name; without `base_url` it is at the service's own. */
+/** An entry of MODELS. `model`: its server's name for it, default the same; `base_url`: default the service's own. */
 export type ListedModel = z.infer<typeof ListedModel>;
 
 const ModelList = z.record(z.string(), ListedModel, "must be an object with models by name");

@@ -7,7 +7,7 @@ import type { Stores } from "../parts/open-stores.ts";
 
 type Parts = { agents: Agents } & { stores: Pick<Stores, "knowledgeBases"> };
 
-/** Throws AppError `invalid_request`, which lists the known ones, for a knowledge base or an agent that the tenant does not have. */
+/** Throws AppError `invalid_request`, which lists the known ones, for a knowledge base or agent that the tenant lacks. */
 export async function assertKnown(
   { agents, stores: { knowledgeBases } }: Parts,
   tenantId: string,
