@@ -1,18 +1,15 @@
 const MCP = "mcp__";
 
-/** The server and the tool of `mcp__SERVER__TOOL`; a server's name neither begins nor ends with `_`, nor holds `__`. */
+/** The server and tool of `mcp__SERVER__TOOL`; a server's name neither begins nor ends with `_`, nor holds `__`. */
 function partsOf(name: string): [server: string, tool: string] | null {
   const at = name.startsWith(MCP) ? name.indexOf("__", MCP.length + 1) : -1;
   return at < 0 ? null : [name.slice(MCP.length, at), name.slice(at + 2)];
 }
 
-/** The part of a pattern that names MCP servers; undefined when it has none. */
+/** The part of a pattern that names MCP servers. */
 export const serverPartOf = (pattern: string): string | undefined => partsOf(pattern)?.[0];
 
-/**
- * Whether a name matches a pattern in which `*` stands for any characters. A pattern `mcp__SERVER__TOOL` matches by parts: its server's never
- * reaches into the name of a tool, nor the other way round.
- */
+/** Whether a name matches a pattern in which `*` stands for any characters. The server and tool of `mcp__SERVER__TOOL` match separately. */
 export function matchesPattern(pattern: string, name: string): boolean {
   const parts = partsOf(pattern);
   if (!parts) return matchesText(pattern, name);
@@ -20,7 +17,7 @@ export function matchesPattern(pattern: string, name: string): boolean {
   return named !== null && matchesText(parts[0], named[0]) && matchesText(parts[1], named[1]);
 }
 
-/** Linear: each part is looked for once, from left to right. */
+/** Linear: searches each part once, from left to right. */
 function matchesText(pattern: string, text: string): boolean {
   const parts = pattern.split("*");
   const [first = "", ...rest] = parts;

@@ -7,12 +7,12 @@ import type { AgentTool } from "./tool.ts";
 
 type Rule = Agent["permissions"][number];
 
-/** Characters that a pattern names. A pattern without `*` is more specific than any with one. */
+/** The number of named characters. A pattern without `*` is the most specific. */
 function specificity({ tool }: Rule): number {
   return tool.includes("*") ? tool.replaceAll("*", "").length : Infinity;
 }
 
-/** The most specific matching rule; of equally specific ones deny before ask before allow. Undefined: no rule matches. */
+/** The most specific matching rule; of equals deny before ask before allow. */
 function ruleFor(rules: readonly Rule[], toolName: string): Rule | undefined {
   const strictness: PermissionAction[] = ["allow", "ask", "deny"];
   const [first] = rules
@@ -21,12 +21,12 @@ function ruleFor(rules: readonly Rule[], toolName: string): Rule | undefined {
   return first;
 }
 
-/** What may be done with a call of the tool. Without a rule, tools that only read and those of memory are allowed; all else asks. */
+/** What may be done with a call of the tool. Without a rule, harmless tools are allowed; all else asks. */
 export function permissionFor(rules: readonly Rule[], { name, isHarmless }: Pick<AgentTool, "name" | "isHarmless">): PermissionAction {
   return ruleFor(rules, name)?.action ?? (isHarmless ? "allow" : "ask");
 }
 
-/** Of what the model is told about a tool. Who allowed a tool for good has allowed it as it was then. */
+/** A digest of what the model is told about a tool. A lasting permission is for this digest only. */
 export function toolDigest({ tool }: Pick<AgentTool, "tool">): string {
   const described = canonicalJson([tool.name, tool.description, toJsonSchema(tool.schema)]);
   return createHash("sha256").update(described).digest("base64url");

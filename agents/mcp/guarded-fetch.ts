@@ -1,10 +1,10 @@
 /** Bytes of one answer. */
 export const MOST_BYTES = 8 * 2 ** 20;
-/** Until the end of a stream the SDK still reads what came before it. */
+/** After the end of a stream the SDK still reads what came before it. */
 const SETTLE_MS = 200;
 
 interface StreamEnd {
-  /** Of the message whose answer it should have been. */
+  /** The id of the message that got no answer. */
   id: string | number;
   isTooLarge: boolean;
 }
@@ -16,8 +16,8 @@ function messageIdOf(body: unknown): string | number | undefined {
 }
 
 /**
- * A `fetch` for the SDK's transport: an answer has at most MOST_BYTES, and `onStreamEnd` hears of each stream of an answer that has ended
- * and cannot be taken up again. The transport itself would leave the request open when the server dies in the middle of it.
+ * A `fetch` for the SDK's transport. It limits answers to MOST_BYTES and calls `onStreamEnd` for each ended stream that cannot be resumed.
+ * The transport alone would leave the request open when the server dies.
  */
 export function guardFetch(
   inner: typeof fetch,

@@ -8,14 +8,14 @@ export interface TransportParts {
   publicFetch: () => Promise<typeof fetch>;
 }
 
-/** Of JSON-RPC, as the SDK has it for a connection that is gone. */
+/** JSON-RPC's code for a lost connection, as in the SDK. */
 const CONNECTION_CLOSED = -32_000;
 
-/** How a server is reached, and whatever it sends us to when a user signs in. */
+/** The `fetch` for a server and for its sign-in. */
 export const fetchFor = async ({ tier }: Pick<McpServer, "tier">, publicFetch: TransportParts["publicFetch"]): Promise<typeof fetch> =>
   tier === "tenant" ? publicFetch() : fetch;
 
-/** The way to a server. The SDK is loaded by the first. A process gets no more of this one's environment than PATH, HOME and the like. */
+/** Opens the transport to a server; the first one loads the SDK. A process gets only PATH, HOME and the like of this environment. */
 export async function openTransport(
   server: McpServer,
   { publicFetch }: TransportParts,

@@ -6,7 +6,7 @@ import { SIGN_IN_MS } from "./sign-in.ts";
 
 const [SIGNED_IN, SKIP] = SIGN_IN_ANSWERS;
 
-/** What an agent has in place of the tools of a server at which its user has not signed in: its call asks the user to. */
+/** Replaces the tools of a server without a sign-in: its call asks the user to sign in. */
 export function makeSignInTool(server: string, address: string): AgentTool {
   const name = `mcp__${server}__sign_in`;
   return {

@@ -2,26 +2,26 @@ import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprot
 import type { OAuthClientInformationMixed, OAuthTokens } from "@modelcontextprotocol/sdk/shared/auth.js";
 import type { Owner } from "../../turn/owner.ts";
 
-/** What a user's sign-in at a server has left. */
+/** The result of a user's sign-in at a server. */
 export interface Grant {
   client?: OAuthClientInformationMixed | undefined;
   tokens?: OAuthTokens | undefined;
   discovery?: OAuthDiscoveryState | undefined;
 }
 
-/** The server that a sign-in is at: its name can move to another address, and what was granted to this one must not. */
+/** The server of a sign-in: its name can move to another address, and grants for this one must not. */
 export interface SignInPlace {
   server: string;
   origin: string;
 }
 
-/** Keeps grants where nobody reads them, each for one user at one place. */
+/** Keeps grants unreadable, each for one user at one place. */
 export interface GrantKeeper {
   load: (owner: Owner, place: SignInPlace) => Promise<Grant>;
   save: (owner: Owner, place: SignInPlace, grant: Grant) => Promise<void>;
 }
 
-/** A sign-in that has begun. It travels, sealed, through the user's browser, as the `state` of OAuth: no process has to keep it. */
+/** A begun sign-in. It travels, sealed, through the user's browser, as the `state` of OAuth: no process has to keep it. */
 export interface BegunSignIn extends Owner, SignInPlace {
   /** Of PKCE. */
   verifier: string;
@@ -35,7 +35,7 @@ export interface SignInParts extends GrantKeeper {
   sealState: (begun: BegunSignIn) => string;
 }
 
-/** Milliseconds in which a user may come back from a sign-in. */
+/** The time for a user's sign-in. */
 export const SIGN_IN_MS = 600_000;
 
 /** A user at a server that wants OAuth 2.1; the SDK does the rest. */
