@@ -8,7 +8,7 @@ import type { CallerTool } from "../turn/caller-tools.ts";
 import type { PlanItem } from "../turn/events.ts";
 import type { NewQuestion } from "../turn/resumed-turn.ts";
 
-/** The turn that a tool runs in: `config.configurable.turn` of the tool's function. */
+/** A tool's turn: `config.configurable.turn` of its function. */
 export interface ToolTurn extends Owner {
   turnId: string;
   conversationId: string;
@@ -32,38 +32,37 @@ export interface AgentTool {
   name: string;
   /** It only reads, or writes the memory of the turn's user. Without a rule it is allowed. */
   isHarmless: boolean;
-  /** A call that was cut off by a crash may run again unasked. */
+  /** A call cut off by a crash may run again unasked. */
   onlyReads: boolean;
-  /** The caller runs it: the turn waits for the result. Its `tool` is only described to the model, never invoked. */
+  /** The caller runs it: the turn waits for the result. `tool` only describes it to the model. */
   runsAtCaller?: boolean;
-  /** Of such a tool: what the model sees, as the caller wrote it. */
+  /** The caller's own description for the model. */
   asSent?: CallerTool;
-  /** Its calls are not run but asked: the answer is the result. Throws ToolError for wrong arguments. Its `tool` is only described to the model. */
+  /** Its calls are questions; the answer is the result. Throws ToolError for wrong arguments. `tool` only describes it to the model. */
   asks?: (given: Record<string, unknown>) => NewQuestion;
-  /** It has an argument `offset`, from which character of its output to read on. */
+  /** Its argument `offset` says from which character to read on. */
   readsOn?: boolean;
-  /** Milliseconds that a call may take. Default: those of the service. */
+  /** Milliseconds for a call. Default: the service's. */
   timeoutMs?: number;
   /** LangChain's: checks arguments by its schema and runs. */
   tool: StructuredToolInterface;
 }
 
-/** The tools that the agent's patterns name. */
 export function toolsOf({ tools: patterns }: Agent, available: readonly AgentTool[]): AgentTool[] {
   return available.filter(({ name }) => patterns.some((pattern) => matchesPattern(pattern, name)));
 }
 
 /** What a turn wants of a source of tools. */
 export interface WantedTools {
-  /** The tools that the turn's agents may have: no MCP server is asked that has none of them. */
+  /** The turn's tools: MCP servers without any of them are not asked. */
   patterns: readonly string[];
-  /** Hears of tools that are missing because their server is down. */
+  /** Called when tools are missing because their server is down. */
   onMissing: (problem: string) => void;
-  /** Aborts when the turn is over, or the time of its agent: nobody waits for the tools any longer. */
+  /** Aborts at the end of the turn or of its agent's time. */
   signal?: AbortSignal | undefined;
 }
 
-/** The tools that there are for a user's turn: built in, registered by code, of MCP servers. */
+/** The tools for a user's turn: built in, registered by code, of MCP servers. */
 export type ToolSource = (owner: Owner, wanted: WantedTools) => Promise<readonly AgentTool[]> | readonly AgentTool[];
 
 /** A LangChain tool of the caller's own. `onlyReads` defaults to false: then its calls ask first, unless a rule allows them. */
@@ -72,8 +71,8 @@ export function fromLangChainTool(tool: StructuredToolInterface, { onlyReads = f
 }
 
 /**
- * Of texts and lists. llama.cpp makes grammars of schemas, and refuses the whole request for a text of 2,000 characters. A call is checked
- * by the whole schema before it runs.
+ * Limits of texts and lists are left out: llama.cpp refuses a whole request for a text of 2,000 characters. The whole schema checks each
+ * call before it runs.
  */
 const LENGTHS = new Set(["minLength", "maxLength", "minItems", "maxItems"]);
 
@@ -87,7 +86,7 @@ function withoutLengths(schema: unknown): unknown {
 /** Most tools are the same in every turn. */
 const offered = new WeakMap<AgentTool["tool"], CallerTool>();
 
-/** A tool as a model's server is told of it; one of the caller's as the caller wrote it. */
+/** A tool's description for a model's server; a caller's tool unchanged. */
 export function offeredTool({ tool, asSent }: AgentTool): CallerTool {
   const known = asSent ?? offered.get(tool);
   if (known) return known;

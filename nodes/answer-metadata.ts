@@ -10,7 +10,7 @@ function citedNumbers(answer: string): Set<number> {
   return new Set(numbers.map(Number));
 }
 
-/** The passages that the answer cites by number. When it cites none, all that it was given: it may rest on any of them. */
+/** The passages that the answer cites by number, or all it was given: it may rest on any. */
 export function citationsOf(answer: string, passages: Receipt["passages"]): Citation[] {
   const all = passages.map(({ id, document_id, title, heading }, place) => {
     return { number: place + 1, passage_id: id, document_id, title, heading };
@@ -20,13 +20,13 @@ export function citationsOf(answer: string, passages: Receipt["passages"]): Cita
   return cited.length > 0 ? cited : all;
 }
 
-/** The beginning of a continued answer keeps its sources, whose numbers may name other passages than those of the rest. */
+/** The beginning of a continued answer keeps its sources: its numbers may name other passages. */
 function withEarlier(earlier: readonly Citation[], later: readonly Citation[]): Citation[] {
   const isKnown = (one: Citation): boolean => earlier.some((other) => other.number === one.number && other.passage_id === one.passage_id);
   return [...earlier, ...later.filter((one) => !isKnown(one))];
 }
 
-/** What an answer keeps of its turn for as long as it is stored: ids, names, versions and counts, never remembered text. */
+/** What a stored answer keeps of its turn: ids, names, versions and counts, never remembered text. */
 export function answerMetadata(state: ConversationState): Record<string, unknown> {
   const { turnId, workerName, answeredBy, usage, cut, error, receipt, continued, answer } = state;
   return {

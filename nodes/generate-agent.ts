@@ -28,7 +28,7 @@ import { retryWhileUnreachable, withLease } from "../stores/postgres/turns/turn-
 
 type SharedParts = Pick<AgentTurn, "steps" | "questions" | "permissions" | "hooks" | "timeouts" | "toolTimeoutMs" | "observer" | "limits">;
 
-/** `toolTimeoutMs`: milliseconds that a call may take. */
+/** `toolTimeoutMs`: milliseconds for a call. */
 export interface GenerateAgentParts extends SharedParts, Omit<AgentPromptParts, "steps"> {
   turns: TurnStore;
   leaseMs: number;
@@ -49,7 +49,7 @@ function describeState(interaction: string, called: readonly string[]): string {
   );
 }
 
-/** What a turn that goes on has used up of its limits. */
+/** What a resumed turn has used of its limits. */
 function loopSoFar(
   { name }: Agent,
   steps: readonly StepOfMessage[],
@@ -62,8 +62,8 @@ function loopSoFar(
 }
 
 /**
- * Answers with an agent that has tools: model and tools take turns until the model answers. Each call is stored before it runs. Ends
- * normally with `partialAnswer` and `error` when something fails, so that persist always runs.
+ * Answers with an agent: model and tools alternate until the model answers. Each call is stored before it runs. A failure sets
+ * `partialAnswer` and `error` instead of throwing, so that persist always runs.
  */
 export function makeGenerateAgent({
   turns,
@@ -104,7 +104,7 @@ export function makeGenerateAgent({
         const leftMs = Math.max(1, agent.limits.timeout_s * 1_000 - progress.elapsedMs);
         const reading = await readForAgent({ catalog, tools: toolSource, skills, steps }, { state, agent, leftMs, signal });
         const earlier = reading.steps.filter(({ userMessageId }) => userMessageId === currentMessageId);
-        // The caller's choice is for the agent that answers, not for those that it asks.
+        // The caller's choice is for the agent that answers, not for its subagents.
         const choicesOf = (one: Agent) => chooseModels({ model: one === agent ? state.requestedModel : null, agent: one });
         progress = startProgress(resumed, earlier, isStepping);
         const given = resumed || !callResults ? [] : stepsOfResults(agent, callResults.calls, earlier);

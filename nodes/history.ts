@@ -20,7 +20,7 @@ export interface HistoryParts extends LoadHistoryParts {
   turns: TurnStore;
   records: Pick<TurnRecordStore, "interrupt">;
   questions: Pick<QuestionStore, "waitingIn" | "cancel">;
-  /** Core memory of a turn on a new branch. Undefined: there is none. */
+  /** Core memory of a turn on a new branch. */
   followedCoreMemory?: Node | undefined;
   leaseMs: number;
 }
@@ -31,9 +31,9 @@ function toContinued({ answerId, text, completed, citations }: StoredAnswer, isR
 }
 
 /**
- * Takes the conversation for this turn, stores the user's message unless an earlier attempt of the same key has, and loads the summary with
- * the window behind it. A turn that goes on with the last answer, or gives an answer again, stores no message. Throws AppError
- * `conversation_busy`, `invalid_request`, `not_found` or `storage_unavailable`; then nothing is stored or held.
+ * Takes the conversation, stores the user's message unless an earlier attempt has, and loads the summary with the window after it. A turn
+ * that continues or repeats an answer stores no message. Throws AppError `conversation_busy`, `invalid_request`, `not_found` or
+ * `storage_unavailable`; then nothing is stored or held.
  */
 export function makeHistory(parts: HistoryParts): Node {
   const { turns, records, questions, historyWindow, useSummary, episodes, followedCoreMemory, leaseMs } = parts;
@@ -50,7 +50,7 @@ export function makeHistory(parts: HistoryParts): Node {
     const toBegin = { ...state, turnId, leaseMs, tokenCount, key: context?.key };
     if (!state.store && isTakingBack(state)) throw AppError.invalid([{ field: "store", problem: "a turn on a new branch is stored" }]);
     const options = { onBusy: context?.onBusy ?? "refuse", signal: context?.signal, window: { atLeast: historyWindow, useSummary } };
-    // A turn that goes on has stored its message, and holds its conversation already.
+    // A resumed turn has stored its message, and holds its conversation.
     const begun = context?.resumed ?? (await beginTurn({ turns, records, questions, line }, toBegin, options));
     const { conversationId, messageId, newest, continued, question, lastPrompt }: BegunTurn = begun;
     const conversation = { tenantId, userId, conversationId };

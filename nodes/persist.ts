@@ -41,22 +41,21 @@ const notStored = (turnId: string): ErrorContent =>
 export interface PersistParts {
   turns: TurnStore;
   leaseMs: number;
-  /** How long the turn waits until it is stored. */
   storeMs: number;
   layers: MemoryLayers;
 }
 
 /**
- * Stores the answer, the outcome and the jobs of the turn and releases the conversation, all or nothing. While Postgres is unreachable it
- * tries again, and holds the conversation: behind `storeMs` the turn ends with `storage_unavailable`, and is stored when that is possible. Of
- * a turn that is not to be stored it deletes the message instead.
+ * Stores a turn's answer, outcome and jobs and releases the conversation, all or nothing. While Postgres is unreachable it tries again and
+ * holds the conversation. After `storeMs` the turn ends with `storage_unavailable`, and is stored once possible. For a turn that is not to
+ * be stored it deletes the message instead.
  */
 export function makePersist({ turns, leaseMs, storeMs, layers }: PersistParts): Node {
   return async function persist(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId } = state;
     const held = { tenantId, userId, conversationId, turnId };
 
-    /** Undefined: not in time, and it goes on. */
+    /** Undefined: it is late, and goes on. */
     async function inTime<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
       using deadline = startDeadline(storeMs);
       try {

@@ -10,7 +10,6 @@ import type { ContextCompressed } from "../turn/events.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
 import { type AnswerWithinLimit, askWithinLimit, boundedOptions, type FittingPrompt } from "./ask-within-limit.ts";
 
-/** What all model calls of one turn share. */
 export interface AskingTurn {
   limits: PromptLimits;
   sight: Sight;
@@ -20,35 +19,33 @@ export interface AskingTurn {
   signal: AbortSignal;
 }
 
-/** One call of a model in a turn. */
 export interface ModelCall<Prompt> extends Pick<AnswerRequest, "tools" | "messageId" | "onToken"> {
   choices: readonly ModelChoice[];
   /** Makes the prompt for so many estimated tokens of a model, by its name. */
   assemble: (tokenBudget: number, model: string) => Prompt | Promise<Prompt>;
-  /** Estimated tokens of the tools that are offered. Default 0. */
+  /** Estimated tokens of the offered tools. Default 0. */
   toolTokens?: number;
-  /** How a prompt that was made anew is shorter. */
+  /** How a shorter second prompt is made. */
   strategy: ContextCompressed["strategy"];
-  /** The message itself has pictures: a model that cannot see is not asked. It may answer beside pictures of earlier turns, and reads their marks. */
+  /** The message itself has pictures: blind models are not asked. They may answer beside earlier pictures, and read marks for them. */
   mustSee: boolean;
-  /** What the turn asks of the model. */
+  /** The turn's options for the model. */
   modelOptions: ModelOptions | null | undefined;
-  /** Hears of each prompt before it is sent. */
+  /** Called with each prompt before it is sent. */
   onPrompt?: (prompt: Prompt, tokenBudget: number) => void;
   /** Sends a prompt that fits. Default: `formedAnswer`. */
   send?: (request: AnswerRequest) => Promise<ModelAnswer>;
 }
 
-/** `answeredBy`: the name of the model. */
 export type AskedModel<Prompt> = AnswerWithinLimit<Prompt> & { answeredBy: string };
 
 /**
  * Asks a model in a turn. Never throws for the model: its failure is in the answer. The steps:
  * 1. choose: one model after the other, until one begins to answer;
  * 2. assemble a prompt for this model, which may make room by a summary (see `withRoom`);
- * 3. fit it to the model's limit, and once more when its server refuses the length;
+ * 3. fit it to the model's limit, and again when its server refuses the length;
  * 4. send it;
- * 5. form: an answer that is not in the form that was asked for is asked for again.
+ * 5. form: ask again for an answer in the wrong form.
  */
 export function askModel<Prompt extends FittingPrompt>(turn: AskingTurn, call: ModelCall<Prompt>): Promise<AskedModel<Prompt>> {
   const { limits, sight, timeouts, observer, runtime, signal } = turn;

@@ -8,11 +8,11 @@ import { emit, type TurnRuntime } from "../turn/context.ts";
 import type { ContextCompressed } from "../turn/events.ts";
 import type { ModelOptions } from "../turn/model-options.ts";
 
-/** A prompt and its tokens, with those of the tools that are offered. */
+/** A prompt and its tokens, with those of the offered tools. */
 export interface FittingPrompt {
   messages: BaseMessage[];
   tokens: number;
-  /** Nothing was left out or shortened for want of room. */
+  /** It fits without cuts. */
   isWhole: boolean;
 }
 
@@ -21,43 +21,41 @@ export interface AskWithinLimitParts<Prompt> {
   /** Its name. */
   model: string;
   runtime: TurnRuntime;
-  /** Makes the prompt for so many estimated tokens. */
   assemble: (tokenBudget: number) => Prompt | Promise<Prompt>;
-  /** Estimated tokens of the tools that are offered. Default 0. */
+  /** Estimated tokens of the offered tools. Default 0. */
   toolTokens?: number | undefined;
-  /** Hears of each prompt before it is sent. */
+  /** Called with each prompt before it is sent. */
   onPrompt?: ((prompt: Prompt, tokenBudget: number) => void) | undefined;
-  /** `maxTokens`: what the prompt leaves for the answer. Undefined: as much as the model is made for. */
+  /** `maxTokens`: the room for the answer. Undefined: the model's own limit. */
   ask: (prompt: Prompt, maxTokens: number | undefined) => Promise<ModelAnswer>;
-  /** How a prompt that was made anew is shorter. */
+  /** How a shorter second prompt is made. */
   strategy: ContextCompressed["strategy"];
   sight: Sight;
-  /** The message itself has pictures: a model that cannot see is not asked. It may answer beside pictures of earlier turns, and reads their marks. */
+  /** The message itself has pictures: blind models are not asked. They may answer beside earlier pictures, and read marks for them. */
   mustSee: boolean;
 }
 
 export interface AnswerWithinLimit<Prompt> {
-  /** The one that was answered. */
   prompt: Prompt;
   answer: ModelAnswer;
-  /** The most tokens of a prompt, as is known behind the answer. */
+  /** The most tokens of a prompt, as known after the answer. */
   limit: number;
 }
 
-/** The refusal of a prompt's length; null when something of an answer has come, or another thing failed. */
+/** The refusal of a prompt's length; null after any part of an answer, and for other failures. */
 function refusedLength({ text, error }: ModelAnswer): Refusal | null {
   return text === "" ? refusalOf(error) : null;
 }
 
 const ROUNDS = 4;
-/** A prompt that was cut is made anew when it takes less of its room. */
+/** A cut prompt that takes less of its room is made again. */
 const WELL_FILLED = 0.9;
 /** So that one more round is mostly enough. */
 const AIMED_AT = 0.98;
 
 /**
- * Makes a prompt of at most `budget` tokens as this model counts them. The estimate by which it is cut may be too high or too low, so it is
- * made anew until it fits and, when it was cut, is well filled.
+ * Makes a prompt of at most `budget` tokens as this model counts them. The estimate may be wrong, so it repeats until the prompt fits and,
+ * if cut, is well filled.
  */
 async function fitCounted<Prompt extends FittingPrompt>(
   { limits, model, assemble, toolTokens = 0 }: AskWithinLimitParts<Prompt>,
@@ -81,7 +79,7 @@ async function fitCounted<Prompt extends FittingPrompt>(
 
 const unseen = (model: string): ModelAnswer => ({ text: "", toolCalls: [], usage: undefined, error: cannotSee(model), cut: null });
 
-/** Asks the model. When its server refuses the length of the prompt, learns from that and asks once more with one that fits. */
+/** Asks the model. When its server refuses the length, learns from that and asks again with a prompt that fits. */
 export async function askWithinLimit<Prompt extends FittingPrompt>(parts: AskWithinLimitParts<Prompt>): Promise<AnswerWithinLimit<Prompt>> {
   const { limits, model, runtime, toolTokens = 0, onPrompt, ask, strategy, sight, mustSee } = parts;
 
@@ -106,7 +104,7 @@ export async function askWithinLimit<Prompt extends FittingPrompt>(parts: AskWit
   return { ...(await attempt(budget, first.prompt)), limit: limits.of(model) };
 }
 
-/** What a turn asks of the model, with an answer of at most `maxTokens`. */
+/** The turn's options with an answer of at most `maxTokens`. */
 export function boundedOptions(options: ModelOptions | null | undefined, maxTokens: number | undefined): ModelOptions | undefined {
   if (maxTokens === undefined) return options ?? undefined;
   return { ...options, max_tokens: Math.min(maxTokens, options?.max_tokens ?? Infinity) };

@@ -6,7 +6,7 @@ import type { ConversationState } from "../turn/state.ts";
 import type { TurnUsage } from "../turn/usage.ts";
 import type { AssembledPrompt } from "./assemble-prompt.ts";
 
-/** What the model's server has counted, else estimated. */
+/** The server's counts, else estimates. */
 export function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt, tokenBudget: number): TurnUsage {
   const prompt_tokens = usage?.input_tokens ?? prompt.tokens;
   const completion_tokens = usage?.output_tokens ?? estimateTokens(text);
@@ -21,7 +21,7 @@ export function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt, t
   };
 }
 
-/** Says once that the context is nearly full: not again until a prompt was below. */
+/** Says once that the context is nearly full, and again only after a smaller prompt. */
 export function tellNearLimit(
   runtime: TurnRuntime,
   { usage_ratio: ratio, context_limit: limit }: TurnUsage,

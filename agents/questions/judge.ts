@@ -9,20 +9,19 @@ import type { AgentTool } from "../tool.ts";
 import { ofForms } from "./elicitation.ts";
 import { type Asking, loopQuestion, permissionQuestion, stepQuestion, type Verdict } from "./questions.ts";
 
-/** What was looked at before a call runs, in this order: stepping, loops, permission. */
+/** The checks before a call, in order: stepping, loops, permission. */
 export type Passed = "step" | "loop";
 
-/** What is known of a call. */
 export interface KnownOfCall {
-  /** How often the call has come, when it goes round in circles. */
+  /** How often the call has come, if that is a loop. */
   count: number | null;
-  /** An earlier one like it was cut off: it is not known whether that ran. */
+  /** An equal earlier call was cut off: nobody knows whether it ran. */
   mayHaveRun: boolean;
-  /** How far an answer has brought the call. */
+  /** The last check that an answer has settled. */
   passed: Passed | undefined;
 }
 
-/** The verdict on a call that asks a question itself, or what is wrong with it. */
+/** The verdict on a call that is itself a question, or the problem with it. */
 function ofAskingTool(asks: NonNullable<AgentTool["asks"]>, given: Record<string, unknown>): { asking: Asking } | { wrong: Verdict } {
   try {
     return { asking: { question: asks(given) } };
@@ -32,11 +31,11 @@ function ofAskingTool(asks: NonNullable<AgentTool["asks"]>, given: Record<string
   }
 }
 
-/** Says of each call of an agent whether it runs, and whether somebody is asked first. What cannot run anyway needs no permission. */
+/** Decides for each call whether it runs, and whether somebody is asked first. A call that cannot run needs no permission. */
 export function makeJudge(turn: AgentTurn, agent: Agent, tools: readonly AgentTool[]) {
   let allowed: Promise<ReadonlyMap<string, string>> | undefined;
 
-  /** A call that was cut off asks again, whoever allowed the tool for good. */
+  /** A cut-off call asks again, even after a lasting permission. */
   async function permissionOf(tool: AgentTool, mayHaveRun: boolean): Promise<PermissionAction | "allow_always"> {
     const permission = permissionFor(agent.permissions, tool);
     if (permission === "allow") return mayHaveRun ? "ask" : "allow";
