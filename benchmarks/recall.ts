@@ -39,7 +39,7 @@ const COMPARED = ["LoCoMo", "MADial zh"];
 const ASKED_LATER = ["MemoryBank zh", "MemoryBank en"];
 const LATER_MS = 3 * 365 * DAY_MS;
 
-/** Of each set, spread over it; all when `most` is 0. */
+/** Questions of each set, spread over it; all when `most` is 0. */
 function chooseHistories(sets: RecallSet[], most: number): RecallSet[] {
   if (most === 0) return sets;
   return sets.map(({ name, histories }) => {

@@ -56,7 +56,7 @@ export interface TurnPrompt extends AssembledPrompt {
 export const isBlind = ({ leftOut, windowIsWhole }: TurnPrompt): boolean => leftOut.uncovered > 0 || !windowIsWhole;
 
 export interface PromptSettings {
-  /** Of the service. */
+  /** The service's own. */
   instructions: string;
   /** How the room is divided. Default: `DEFAULT_SHARES`. */
   shares?: ContextShares | undefined;

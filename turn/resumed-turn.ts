@@ -11,7 +11,7 @@ export interface PendingCall {
   id: string;
   name: string;
   arguments: string;
-  /** Of a call that is made again: what its server has asked in the middle of it. The last one may be open. */
+  /** What the server has asked during a call that is made again. The last form may be open. */
   forms?: FilledForm[];
 }
 
@@ -62,13 +62,13 @@ export interface WaitingState {
   routeDecision: RouteDecision;
   /** What the question is about, then calls that wait behind it. */
   pending: PendingCall[];
-  /** Of a decision that the model did not ask for: about a call that repeats itself, or about the next step. */
+  /** The subject of a decision that the model did not ask for: a repeated call, or the next step. */
   about?: "loop" | "step";
   /** Why no more tools are called. */
   end?: string | null;
   soFar: TurnSoFar;
   notices: Notice[];
-  /** Of all tokens that were sent. */
+  /** The sent tokens. */
   characters: number;
   /** How often it has asked. */
   leg: number;
@@ -83,7 +83,7 @@ export function givenOf(state: ConversationState, agent: string): Given {
 /** A question with its answer. */
 export interface Answered {
   question: Question;
-  /** Of a permission: the call that was shown, in the words of the model. */
+  /** A permission's call as it was shown, in the model's words. */
   asked: { name: string; arguments: string } | null;
   seq: number;
   value: AnswerValue;
@@ -104,11 +104,11 @@ export interface ResumedTurn {
   message: string;
   answered: Answered;
   state: WaitingState;
-  /** Of the results of the caller's calls. They are not stored: the model sees them until the turn asks again. Default: none. */
+  /** The pictures in the caller's results. They are not stored: the model sees them until the turn asks again. Default: none. */
   pictures?: readonly Picture[];
   /** By the clock of `performance.now()`, no later than this process took it. */
   takenAt: number;
-  /** Of this process and this time: steps are begun under it. */
+  /** Names this process and time: steps begin under it. */
   runner: string;
 }
 
@@ -119,7 +119,7 @@ export interface NewQuestion {
   options: Question["options"];
   allow_multiple?: boolean;
   required?: boolean;
-  /** With the text that the model sent as arguments. Of a permission with the digest of the tool: who allows it for good allows it as it is now. */
+  /** The call with its arguments as the model sent them. `digest`: a permission's tool as it is now, for a lasting answer. */
   tool?: { name: string; arguments: string; digest?: string };
   sign_in?: Question["sign_in"];
   calls?: { call_id: string; name: string; arguments: string }[];

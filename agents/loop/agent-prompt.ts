@@ -86,7 +86,6 @@ export interface AgentReading {
   toolsFor: (run: RunSubagent) => AgentTool[];
   aboutSkills: string;
   userMessageIds: string[];
-  /** Of these questions. */
   steps: StepOfMessage[];
   /** They tell of missing tools. */
   notices: Notice[];

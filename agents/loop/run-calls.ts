@@ -28,7 +28,6 @@ const SHOWN_CHARACTERS = 4_000;
 export interface CalledTools {
   /** A message for each call with a result, in order. */
   results: BaseMessage[];
-  /** Of these results. */
   pictures: readonly Picture[];
   question: Question | null;
   end: string | null;

@@ -23,7 +23,7 @@ export interface GrantKeeper {
 
 /** A begun sign-in. It travels, sealed, through the user's browser, as the `state` of OAuth: no process has to keep it. */
 export interface BegunSignIn extends Owner, SignInPlace {
-  /** Of PKCE. */
+  /** PKCE's. */
   verifier: string;
   /** Milliseconds since 1970. */
   until: number;

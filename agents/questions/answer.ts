@@ -12,7 +12,6 @@ export interface Reply {
   answer?: AnswerValue | undefined;
   text?: string | undefined;
   results?: readonly { call_id: string; output: string }[] | undefined;
-  /** Of the results. */
   pictures?: readonly Picture[] | undefined;
   /** Default: the turn goes on with its first input. */
   givenAnew?: GivenAnew | undefined;

@@ -9,7 +9,7 @@ import type { AgentTool } from "../tool.ts";
 import { AddressRefused } from "../web/public-address.ts";
 import type { PublicFetchParts } from "../web/public-fetch.ts";
 
-/** Of a page, unpacked. */
+/** A page's limit, unpacked. */
 const MAX_BYTES = 2 * 2 ** 20;
 const TIMEOUT_MS = 20_000;
 const OTHER_PAGE = "Try another page, or answer without it.";

@@ -23,7 +23,7 @@ export type ToolRunner = ReturnType<typeof makeToolRunner>;
 
 /** The limit for each found message: there may be twenty exchanges. */
 const FOUND_TOKENS = 200;
-/** Of a refused call. */
+/** A refused call's characters in the log. */
 const LOGGED_CHARACTERS = 2_000;
 
 /** The memory agent's work in one reading, written in one transaction. */

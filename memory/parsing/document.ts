@@ -5,13 +5,12 @@ const MIB = 2 ** 20;
 
 export interface DocumentLimits {
   bytes: number;
-  /** Of a PDF. */
   pages: number;
   /** The unzipped XML of an office file. */
   expandedBytes: number;
   /** Text and headings, in UTF-16 units. */
   characters: number;
-  /** Of processor time. */
+  /** Processor time. */
   timeoutMs: number;
   /** Heap and buffers of the worker. */
   memoryBytes: number;

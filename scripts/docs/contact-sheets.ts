@@ -11,7 +11,6 @@ const SIZES = {
 } as const;
 const LANGUAGES = { "en-GB": { ...en, ...enViews }, "zh-CN": { ...zh, ...zhViews } } as const;
 const THEMES = ["light", "dark"] as const;
-/** Of a picture in a sheet. */
 const SCALE = 0.5;
 const QUALITY = 65;
 /** Milliseconds until a view has what it shows. */

@@ -119,7 +119,6 @@ const COLUMNS = {
   state_updated_at: "updated_at",
 } as const;
 
-/** With its newest state. */
 export async function showThread(states: LangGraphParts["states"], response: Response, thread: StoredThread): Promise<Thread> {
   const { values, tasks } = await states.read(conversationOf(response, thread));
   return toThread(thread, { values, error: thread.status === "error" ? (tasks[0]?.error ?? null) : null });

@@ -13,7 +13,7 @@ export interface Answered {
   returned: readonly (readonly string[])[];
   /** What a prompt has of the best five: they first, then what stands beside them. */
   prompt: readonly Quoted[];
-  /** Of the best ten. */
+  /** Among the best ten. */
   longPrompt: readonly Quoted[];
 }
 
@@ -71,7 +71,7 @@ export interface MeasuredSet {
   byLegs: Partial<Record<Legs, RecallFigures>>;
   /** Asked three years later. */
   later: RecallFigures | null;
-  /** Of one recall with both legs; it embeds the question unless BENCH_EMBEDDING_CACHE has it. */
+  /** One recall with both legs; it embeds the question unless BENCH_EMBEDDING_CACHE has it. */
   recallMs: readonly number[];
   /** The five that each question found, to compare places. */
   five: readonly string[];

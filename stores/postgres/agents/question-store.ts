@@ -196,7 +196,7 @@ function toResumed({ seq, answer, text, by, ...row }: TakenRow, takenAt: number)
   };
 }
 
-/** With `isTold`, a job tells of each question. */
+/** `isTold`: a job tells of each question. */
 export function makeQuestionStore(database: Database, { isTold = false }: { isTold?: boolean } = {}): QuestionStore {
   async function take(name: string, text: string, values: StatementValue[]): Promise<ResumedTurn[]> {
     const takenAt = performance.now();

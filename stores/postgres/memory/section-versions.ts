@@ -62,7 +62,7 @@ interface VersionRow extends Omit<SectionVersionLines, "lines"> {
   lineRows: LineRow[] | null;
 }
 
-/** With $3, starts at the last version of each section whose lines are stored. */
+/** $3: start at the last version of each section whose lines are stored. */
 const VERSIONS = `
 select section, version, content, updated_by as "updatedBy", said_at as "saidAt", conversation_id as "conversationId",
   ${ALL_TRIGGERS} as "triggerMessageIds", (

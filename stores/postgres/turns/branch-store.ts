@@ -18,7 +18,6 @@ export interface StoredBranch {
   forkMessageId: string | null;
   origin: "edit" | "regenerate" | "restore" | null;
   label: string | null;
-  /** Of its path. */
   messageCount: number;
   isActive: boolean;
   createdAt: Date;

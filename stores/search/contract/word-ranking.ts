@@ -2,7 +2,7 @@
 export interface AskedWord {
   word: string;
   weight: number;
-  /** That have it. */
+  /** How many documents have it. */
   documents: number;
 }
 
