@@ -14,6 +14,7 @@ export interface KnowledgeBase {
   titles?: readonly string[];
 }
 
+/** The knowledge bases of tenants. */
 export interface KnowledgeCatalog {
   list(tenantId: string): Promise<KnowledgeBase[]>;
 }

@@ -19,6 +19,7 @@ export interface PageRequest {
   after: Cursor | null;
 }
 
+/** A part of a list. */
 export interface Page<Item> {
   items: Item[];
   /** Cursor of the next page; null at the end. */

@@ -29,6 +29,7 @@ export interface JobHandler<Kind extends Job = Job> {
 /** How one run of a job ended. `again`: it has more to do. `lost`: it was erased or another process has it. */
 export type JobOutcome = "done" | "again" | "failed" | "lost" | "handed_back";
 
+/** One ended run of a job. */
 export interface JobRun {
   kind: JobKind;
   outcome: JobOutcome;
@@ -59,6 +60,7 @@ export interface RunJobsParts {
   within?: <Result>(claimed: ClaimedJob, step: () => Result) => Result;
 }
 
+/** The jobs of this process. */
 export interface RunningJobs {
   /** Takes no new jobs, gives running ones `graceMs` milliseconds (0), then hands them back. */
   stop(graceMs?: number): Promise<void>;

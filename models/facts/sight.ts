@@ -14,6 +14,7 @@ export interface Sight {
 /** A refusal is forgotten after so long: the server may have another model under the name. */
 const BLIND_FOR_MS = 10 * 60_000;
 
+/** What is known of the models. */
 export interface SightParts {
   /** A model's abilities, or null. Default: unknown. */
   capabilitiesOf?: (model: string) => readonly string[] | null;

@@ -7,6 +7,7 @@ import { DEAD_LETTERS, makeBoss, QUEUE } from "../postgres/database/pg-boss.ts";
 /** `retrying` waits after a failed run; `dead` failed for good. */
 export type JobState = "waiting" | "retrying" | "running" | "dead";
 
+/** The jobs of one kind in one state. */
 export interface JobCount {
   kind: JobKind;
   state: JobState;

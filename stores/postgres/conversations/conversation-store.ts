@@ -132,6 +132,7 @@ set title = case when $4::jsonb ? 'title' then $4::jsonb->>'title' else title en
 where id = $1 and tenant_id = $2 and user_id = $3
 returning ${LISTED}`;
 
+/** The conversations of a database. */
 export function makeConversationStore(database: Database): ConversationStore {
   async function one<Row>(name: string, text: string, values: (string | null)[]): Promise<Row | null> {
     return (await database.query<Row>({ name, text, values }))[0] ?? null;

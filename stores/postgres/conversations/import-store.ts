@@ -144,6 +144,7 @@ async function insertAll(
   }
 }
 
+/** Imports into a database; `queue` takes the jobs. */
 export function makeImportStore(database: Database, queue: JobQueue = makeJobQueue(database)): ImportStore {
   return {
     import: ({ tenantId, userId, sessionId, messages, jobKinds, onProgress = () => undefined }) =>

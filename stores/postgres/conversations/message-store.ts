@@ -157,6 +157,7 @@ with found as (
 )
 select id from found`;
 
+/** The messages of a database. */
 export function makeMessageStore(database: Database): MessageStore {
   return {
     async list(conversation, page, order = "oldest_first", path = null) {

@@ -82,6 +82,7 @@ function stale({ section, expectedVersion }: SectionEdit): AppError {
 
 const BY_A_PERSON = { actor: "person" as const, conversationId: null, triggerMessageIds: [], saidAt: null };
 
+/** The core memory of a database. */
 export function makeCoreMemoryStore(database: Database, queue = makeJobQueue(database)): CoreMemoryStore {
   function edit(
     owner: Owner,

@@ -99,6 +99,7 @@ export async function addOperations(
   await transaction.query({ name: "operations-add", text: ADD, values: [tenantId, userId, JSON.stringify(operations)] });
 }
 
+/** The memory operations of a database. */
 export function makeOperationStore(database: Database): OperationStore {
   return {
     async list({ tenantId, userId }, page, triggerMessageId = null) {

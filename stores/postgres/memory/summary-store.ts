@@ -197,6 +197,7 @@ select
     limit: unknownLimit("$2"),
   })}) uncovered)::int as uncovered`;
 
+/** The summaries of a database. */
 export function makeSummaryStore(database: Database): SummaryStore {
   return {
     async find(conversation) {

@@ -18,6 +18,7 @@ import { makeMilvusVectors } from "./milvus-vectors.ts";
 import { indexOfPart, makePartedIndex, partNames } from "./parted-index.ts";
 import { collectionNames, exists, prepareCollection, type VectorCollection } from "./prepare-collection.ts";
 
+/** A Milvus server and its credentials. */
 export interface MilvusAddress {
   /** "host:port", "http://host:port" or "https://host:port". */
   address: string;
