@@ -1,7 +1,7 @@
 import cliProgress from "cli-progress";
 
 export interface Progress {
-  /** `name` says what is counted ("round", "conversations loaded", …). Without a total it is a step of unknown length. */
+  /** `name` says what is counted. Without a total the step has unknown length. */
   step(name: string, done?: number, total?: number): void;
 }
 
@@ -42,16 +42,14 @@ interface Shown {
   of: string;
 }
 
-/** "█████░░░ [2/11] turn: round, 3 of 25 · 40s left", the time that the step still takes. */
+/** "█████░░░ [2/11] turn: round, 3 of 25 · 40s left": the rest of the step. */
 const toLine: cliProgress.GenericFormatter = (options, { progress, eta, value, total }, { place, bench, step, of }: Shown) => {
   const isTold = value > 0 && value < total && Number.isFinite(eta);
   const left = isTold ? ` · ${cliProgress.Format.TimeFormat(eta, options, 5)} left` : "";
   return `${cliProgress.Format.BarFormat(progress, options)} ${place} ${bench}: ${step}${of}${left}`;
 };
 
-/**
- * One bar on the terminal. What is printed meanwhile takes the bar's line, and the bar goes on below.
- */
+/** One bar on the terminal, below whatever is printed. */
 function barOf(count: number): RunProgress {
   const bar = new cliProgress.SingleBar({ format: toLine, hideCursor: true, barsize: 24, fps: 5 }, cliProgress.Presets.rect);
   const wipe = (): void => void process.stderr.write("\r\u001b[K");
