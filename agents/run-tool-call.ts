@@ -64,7 +64,6 @@ const shorten = (text: string): string => (text.length > MOST_WORDS ? `${text.sl
 const words = ({ code, message, fix }: ToolError): string =>
   JSON.stringify({ error: code, message: shorten(message), what_to_do: shorten(fix) });
 
-/** The outcome of a call that is not run. */
 export function notRun(error: ToolError): ToolOutcome {
   return { ok: false, output: storableText(words(error)), isCut: false, ms: 0 };
 }

@@ -14,13 +14,11 @@ export interface ToolTurn extends Owner {
   conversationId: string;
   /** The user's message. */
   messageId: string;
-  /** The agent that calls. */
   agent: string;
   /** Shows the plan to whoever follows the turn. */
   showPlan(items: PlanItem[]): void;
 }
 
-/** The turn of a call, in a tool's function. */
 export function turnOf({ configurable }: RunnableConfig): ToolTurn {
   const turn = configurable?.["turn"] as ToolTurn | undefined;
   if (!turn) throw new Error("this tool runs in the turn of an agent only");

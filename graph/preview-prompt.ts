@@ -49,9 +49,7 @@ export interface PromptPreview {
     toolTokens: number;
     stepTokens: number;
     receipt: Receipt;
-    /** Messages in the window. */
     messageIds: string[];
-    /** Messages that are shortened. */
     shortened: number;
     notices: Notice[];
   } | null;
@@ -65,7 +63,6 @@ const LAYERS = { summary: "summary", core_memory: "core_memory", episodic: "epis
 >;
 const SWITCHES = ["summary", "core_memory", "episodic"] as const;
 
-/** What a turn's state has and its prompt lacks. */
 export function findLeftOut(state: ConversationState, { receipt, leftOut, instructions }: AssembledPrompt): LeftOut[] {
   const whole = (part: LeftOut["part"], why: LeftOut["why"], count: number | null = null): LeftOut => ({ part, why, ids: [], count });
   const named = (part: LeftOut["part"], ids: string[]): LeftOut => ({ part, why: "no_room", ids, count: ids.length });

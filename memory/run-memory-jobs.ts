@@ -94,7 +94,6 @@ interface SummaryPartsOptions {
   observer: Observer;
 }
 
-/** The parts that summarise a conversation, in a job and before an answer. */
 export function summaryParts({ database, settings, model, timeouts, observer }: SummaryPartsOptions): SummariseConversationParts {
   const stepTokens = stepTokensFor(model);
   return {

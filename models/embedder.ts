@@ -6,7 +6,6 @@ import { abortable } from "../turn/deadlines.ts";
 export interface Embedder {
   /** Recorded with the index. */
   readonly name: string;
-  /** Numbers in a vector. */
   readonly dimensions: number;
   /** Weight of one standard deviation of cosine; one of BM25 has weight 1. */
   readonly vectorWeight: number;

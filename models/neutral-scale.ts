@@ -1,7 +1,6 @@
 import { type Script, scriptOf } from "../text/script-of.ts";
 import type { Embedder } from "./embedder.ts";
 
-/** A text's vector and script. */
 export interface ScriptVector {
   script: Script;
   vector: ArrayLike<number>;

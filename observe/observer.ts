@@ -1,6 +1,5 @@
 import { AppError } from "../errors/app-error.ts";
 
-/** A label for what was thrown. */
 export function outcomeLabel(thrown: unknown): string {
   if (thrown instanceof AppError) return thrown.code;
   if (thrown instanceof Error && thrown.name === "TimeoutError") return "timeout";

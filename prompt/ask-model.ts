@@ -29,7 +29,6 @@ export interface ModelCall<Prompt> extends Pick<AnswerRequest, "tools" | "messag
   strategy: ContextCompressed["strategy"];
   /** The message itself has pictures: blind models are not asked. They may answer beside earlier pictures, and read marks for them. */
   mustSee: boolean;
-  /** The turn's options for the model. */
   modelOptions: ModelOptions | null | undefined;
   /** Called with each prompt before it is sent. */
   onPrompt?: (prompt: Prompt, tokenBudget: number) => void;

@@ -126,7 +126,6 @@ function choosePictures({ window, pictures = [], countPictures, tokenBudget }: P
   return { shown, tokens, tokensOf };
 }
 
-/** Tokens around the texts of the system's and the current message. */
 const FIXED_TOKENS = SYSTEM_PROMPT_TOKENS + 2 * TOKENS_PER_MESSAGE;
 
 /**

@@ -11,7 +11,6 @@ export interface PromptNeeds {
   instructions: number;
   core_memory: number;
   summary: number;
-  /** The current message. */
   message: number;
   /** The beginning of a continued answer. */
   continued: number;

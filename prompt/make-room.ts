@@ -10,7 +10,6 @@ import type { AssembledPrompt } from "./assemble-prompt.ts";
 
 export interface MakeRoomParts {
   compact: CompactConversation;
-  /** Least number of messages in the window. */
   historyWindow: number;
   /** Milliseconds that an answer waits for a summary. */
   deadlineMs: number;

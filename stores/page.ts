@@ -43,7 +43,6 @@ export function decodeCursor(text: string): Cursor {
   return cursor;
 }
 
-/** The most JSON bytes of the items of one page. */
 export const MOST_PAGE_BYTES = 4 * 1024 * 1024;
 
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");

@@ -213,7 +213,6 @@ export const BEGINS_AS_THOUGHT = /^\s*(?:<(?:think|thought|reasoning|\|)|\[think
 /** Matches every answer with thoughts, and some others. */
 export const MAY_HAVE_THOUGHTS = new RegExp(`${BEGINS_AS_THOUGHT.source}|</(?:think|thought|reasoning)|\\[/think\\]|◁/think`, "i");
 
-/** An answer without its thoughts. */
 export function withoutThoughts(answer: string): string {
   if (!MAY_HAVE_THOUGHTS.test(answer)) return answer;
   const splitter = makeThoughtSplitter();

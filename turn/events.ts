@@ -45,7 +45,6 @@ export const Notice = z.object({
 });
 export type Notice = z.infer<typeof Notice>;
 
-/** A call of a tool as the model asked for it. */
 export const ToolCallEvent = z.object({
   call_id: z.string(),
   agent: z.string(),

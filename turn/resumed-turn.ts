@@ -39,10 +39,8 @@ type Given = Pick<ConversationState, (typeof GIVEN)[number]> & { requestedAgent:
 export type GivenAnew = Pick<Given, "instructions" | "requestedModel" | "modelOptions" | "callerTools" | "interactive"> &
   Partial<Pick<Given, "asked" | "requestedAgent" | "requestedKbPrefix">>;
 
-/** What a turn of an agent has done so far. */
 export interface TurnSoFar {
   usage: TurnUsage;
-  /** The number of its last step. */
   steps: number;
   /** The names of called tools. */
   called: string[];
@@ -80,7 +78,6 @@ export function givenOf(state: ConversationState, agent: string): Given {
   return { ...given, requestedAgent: agent, requestedKbPrefix: state.kbPrefix };
 }
 
-/** A question with its answer. */
 export interface Answered {
   question: Question;
   /** A permission's call as it was shown, in the model's words. */

@@ -82,7 +82,6 @@ export interface AgentPromptParts {
 
 /** What a turn of an agent reads before its model is asked. */
 export interface AgentReading {
-  /** The agent's tools, with the one that asks its subagents. */
   toolsFor: (run: RunSubagent) => AgentTool[];
   aboutSkills: string;
   userMessageIds: string[];

@@ -55,7 +55,6 @@ export function fitCallerTools(
   return { tools: fitting, notice: { code: "context_trimmed", message } };
 }
 
-/** The step of a call whose result the caller has sent. */
 export function resultStep(agent: string, seq: number, { id, name, arguments: given }: CallerCall, output: string): NewStep {
   const about = { seq, agent, kind: "tool" as const, name, callId: id, arguments: shownArguments({ arguments: given }) };
   return { ...about, output, tokens: estimateTokens(output), ms: 0 };

@@ -43,7 +43,6 @@ interface RanCall {
 
 export type RunCalls = ReturnType<typeof makeRunCalls>;
 
-/** Runs the calls of an agent, or asks whether they may run. */
 export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly AgentTool[], elapsedMs: () => number) {
   const { held, runtime, signal, steps, progress } = turn;
   const { limits } = agent;
@@ -155,7 +154,6 @@ export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly Agen
       round++;
       return run(calls, { known: new Map(calls.slice(Math.max(0, free)).map(({ seq }) => [seq, tooMany])) }, thought);
     },
-    /** Applies the answer to the calls that waited for it. */
     async afterAnswer(resumed: ResumedTurn): Promise<CalledTools> {
       const { calls, loopsFrom, ...says } = resumeCalls(resumed, turn.earlier);
       if (says.runs) progress.isStepping = false;

@@ -1,4 +1,3 @@
-/** Bytes of one answer. */
 export const MOST_BYTES = 8 * 2 ** 20;
 /** After the end of a stream the SDK still reads what came before it. */
 const SETTLE_MS = 200;

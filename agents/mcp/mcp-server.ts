@@ -38,7 +38,6 @@ const address = z
     "holds a name or password; send a header",
   );
 
-/** A server over streamable HTTP. */
 export const HttpSpec = z.strictObject({ type: z.enum(["http", "streamable-http"]).optional(), url: address, headers });
 export type HttpSpec = z.infer<typeof HttpSpec>;
 
@@ -86,7 +85,6 @@ export function secretsOf({ spec, secretArguments = [] }: Pick<McpServer, "spec"
   return [...new Set(words)].filter((word) => word.length >= SHORTEST_SECRET).sort((one, other) => other.length - one.length);
 }
 
-/** The text without the secrets of the server. */
 export function redact(text: string, secrets: readonly string[]): string {
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, "[secret]"), text);
 }

@@ -86,7 +86,6 @@ function checked({ schema }: FormField, value: FormValue): FormValue {
   throw new Error(last.error);
 }
 
-/** The form with one answer more. */
 function fillForm(form: FilledForm, { value, text, by }: Pick<Answer, "value" | "text" | "by">): FilledForm {
   if (by !== "person") return { ...form, state: "unanswered" };
   const labels = value === null ? [] : [value].flat();

@@ -59,7 +59,6 @@ export type Verdict = Ready | { ask: Asking | null } | { unasked: Asking };
 export const said = (output: string): Ready => ({ outcome: { ok: true, output, isCut: false, ms: 0 } });
 export const refused = (code: string, message: string, fix: string): Ready => ({ outcome: notRun(new ToolError(code, message, fix)) });
 
-/** The verdict on a call when no more tools are called. */
 export const STOPPED: Ready = refused("stopped", "This call was not run.", "Call no more tools, and answer from what there is.");
 
 /** A rule's decision about a call, for the audit. */
@@ -155,7 +154,6 @@ export function callerQuestion(agent: string, calls: readonly PendingCall[]): Ne
 
 export const resultsAsAnswer = (results: ReadonlyMap<string, string>): string[] => [...results].map((pair) => JSON.stringify(pair));
 
-/** The results of a caller's calls, by call id. */
 export function callerResults({ value }: Pick<Answer, "value">): ReadonlyMap<string, string> {
   const pairs = Array.isArray(value) ? value : [];
   return new Map(pairs.map((pair) => JSON.parse(pair) as [string, string]));

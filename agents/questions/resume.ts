@@ -8,7 +8,6 @@ import { withAnswer } from "./elicitation.ts";
 import type { Passed } from "./judge.ts";
 import { type Answer, callerResults, type Ready, refused, said, STOPPED } from "./questions.ts";
 
-/** What an answer says. */
 export interface AnswerSays {
   /** The verdicts by the calls' step numbers. */
   known: ReadonlyMap<number, Ready>;
@@ -24,7 +23,6 @@ const isAllowed = ({ value }: Pick<Answer, "value">): boolean => value === "allo
 
 const quoted = (labels: readonly string[]): string => labels.map((label) => `"${label}"`).join(", ");
 
-/** The answer when nobody has answered a model's question. */
 function withoutAnswer({ options }: Pick<Question, "options">, labels: readonly string[], by: Answer["by"]): string {
   const nobody = by === "rule" ? "Nobody can be asked." : "Nobody answered in time.";
   const [first] = labels;
@@ -116,7 +114,6 @@ function whatAnswerSays({ answered, state }: Pick<ResumedTurn, "answered" | "sta
   return { known: new Map([[first.seq, said(answerForModel(answered.question, answered))]]) };
 }
 
-/** The calls of a resumed turn, with the answer's decision. */
 export interface ResumedCalls extends AnswerSays {
   calls: PendingCall[];
   /** Earlier calls no longer count as repeated. */

@@ -3,7 +3,6 @@ import { matchesPattern } from "../glob.ts";
 import type { SystemSkill } from "./load-skill-folders.ts";
 import type { Skill, SkillFiles } from "./skill.ts";
 
-/** The skills of tenants. */
 export interface SkillCatalog {
   /** The enabled skills that patterns name, by name. */
   list(tenantId: string, patterns: readonly string[]): Promise<Skill[]>;

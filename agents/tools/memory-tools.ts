@@ -16,7 +16,6 @@ export interface MemoryToolParts {
   saved: SavedMemoryStore;
   /** Null: core memory is off. */
   coreMemory: Pick<CoreMemoryStore, "putForAgent"> | null;
-  /** The writable sections. */
   sections: readonly string[];
 }
 

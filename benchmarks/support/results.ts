@@ -12,7 +12,6 @@ function verdictOf({ goal }: Figure): string {
 
 const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1));
 
-/** The lines of a table of figures, and the notes below it. */
 export function linesOfFigures(figures: readonly Figure[], notes: readonly string[] = []): string[] {
   const rows = figures.map((figure) => {
     const { name, unit, p50, p95, p99, spread, samples, reference = "" } = figure;

@@ -52,7 +52,6 @@ export interface MeasuredProcess {
   line: string;
   /** Milliseconds so far, from /proc in ticks of 10 ms: measure over many turns. */
   cpuMs(): number;
-  /** Resident memory in MiB. */
   residentMiB(): number;
   peakMiB(): number;
   stop(): Promise<void>;

@@ -16,7 +16,6 @@ export interface ToolRunnerParts extends SectionDraftsParts {
   search: ((query: string, limit: number, episodeType?: EpisodeType) => Promise<RecalledEpisode[]>) | null;
 }
 
-/** Whether a call was refused. */
 export const isRefusal = (said: string): boolean => said.startsWith("Refused: ");
 
 export type ToolRunner = ReturnType<typeof makeToolRunner>;
@@ -109,7 +108,6 @@ export function makeToolRunner({ conversationId, sections, allowed, leftOut, sea
       logRefused(call, outcome.refused, read);
       return `Refused: ${outcome.refused}`;
     },
-    /** Writes a section as the rules decided it for one message. */
     write(decided: DecidedSection, source: SourceMessage): void {
       const content = decided.lines.map(({ text }) => text).join("\n");
       const call = { name: "core_memory_update", arguments: { section: decided.section, content } };

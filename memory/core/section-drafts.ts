@@ -133,7 +133,6 @@ export function makeSectionDrafts({ conversationId, sections, leftOut }: Section
       return { said: content === "" ? `The section "${section}" is cleared.` : `The section "${section}" now has this content.` };
     },
 
-    /** Gives a section the lines that the rules decided for one message. */
     write({ section, lines }: DecidedSection, source: SourceMessage): void {
       const before = draftOf(section).lines;
       const content = withoutLeftOut(before, lines.map(({ text }) => text).join("\n"));

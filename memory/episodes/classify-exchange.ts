@@ -11,7 +11,6 @@ const SENTENCES = 12;
 const LONGEST_SENTENCE = 400;
 const QUESTION =
   /[?？]\s*$|(?:吗|呢|什么|多少|哪[里儿个位些]?)[。！ ]*$|^(?:what|when|where|who|whom|which|how|why|do|does|did|is|are|was|were|can|could|would|will|should|have|has)\b(?!.*[.!]$)/iu;
-/** Words of an assistant that has done something. */
 const ASSISTANT_DONE =
   /\b(?:i['’]ve|i have) (?:booked|reserved|ordered|cancel?led|scheduled|sent|created)\b|(?:已经?|帮您|为您)(?:预订|预定|预约|下单|取消|安排|发送)/iu;
 

@@ -9,7 +9,6 @@ import type { Queryable } from "../../stores/postgres/database/database.ts";
 /** A job's remaining work: nothing, more steps, more after a pause, or nothing because its subject was erased. */
 export type Remaining = "nothing" | "more" | "later" | "erased";
 
-/** How jobs of one kind are done. */
 export interface JobHandler<Kind extends Job = Job> {
   /** Does one bounded step and has saved it when it resolves. */
   step(job: Kind, signal: AbortSignal): Promise<void>;

@@ -18,7 +18,6 @@ export interface LearnedContexts {
 const LIFETIME_MS = 7 * 86_400_000;
 
 export interface LearnedContextsParts {
-  /** What is stored. */
   stored?: readonly LearnedContext[];
   save?: (learned: LearnedContext) => void;
   now?: () => Date;

@@ -8,7 +8,6 @@ interface Size {
 type Looked = Size & { detail: Picture["detail"] };
 type Count = (picture: Looked) => number;
 
-/** The assumed size of a picture at an address. */
 const ASSUMED: Size = { width: 1_536, height: 1_536 };
 
 const shrink = ({ width, height }: Size, factor: number): Size =>

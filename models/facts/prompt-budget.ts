@@ -28,7 +28,6 @@ export function budgetOf({ context_window: context, sources }: ModelFacts, room:
 /** A shorter answer would say nothing. */
 const LEAST_ANSWER = 64;
 
-/** The room for an answer after so many counted prompt tokens. */
 export function answerRoom(context: number, promptTokens: number): number {
   return Math.max(LEAST_ANSWER, context - Math.ceil(promptTokens / FILL_SHARE));
 }

@@ -118,7 +118,6 @@ const learnedFrom = (counted: CountedPrompts): Learned => ({ counted, factors: f
 export interface TokenCounts {
   /** Without a sample of the model: the estimate. */
   count(model: string, request: CountedRequest): number;
-  /** Learns from a server's count. */
   learn(model: string, request: CountedRequest, tokens: number): void;
   /** Whether it counts otherwise than the estimate. */
   knows(model: string): boolean;

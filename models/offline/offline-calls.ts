@@ -25,7 +25,6 @@ const LATIN_WORD = /[A-Za-z\d][\w./-]*/g;
 const FILE = /\.[a-z]{1,5}$/;
 /** An order, a ticket or a part: letters and digits in one word. */
 const IDENTIFIER = /^(?=.*\d)[A-Za-z\d-]+$/;
-/** Chinese words for words in names of tools. */
 const CHINESE: readonly [words: RegExp, english: string][] = [
   [/查|找|搜/u, "search find get look"],
   [/写|记下|建/u, "write create save add"],

@@ -164,6 +164,5 @@ export function readMessage(message: string): Change[] {
   return changes.every((change) => change !== null) ? changes.flat() : [];
 }
 
-/** Whether a message says that something has changed. */
 export const tellsChange = (message: string): boolean =>
   OTHERWISE.test(message) || readMessage(message).some((change) => !("fact" in change) || change.fact.isChange);

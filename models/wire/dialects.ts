@@ -27,7 +27,6 @@ export interface Dialects {
 const LIFETIME_MS = 7 * 86_400_000;
 
 export interface DialectsParts {
-  /** What is stored. */
   stored?: readonly Learned[];
   save?: (learned: Learned) => void;
   remove?: (learned: ServedModel & { what: Lesson }) => void;

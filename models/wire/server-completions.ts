@@ -31,7 +31,6 @@ export interface ServerOptions extends Gateway {
   apiKey: string | undefined;
   /** Default: lessons stay in this process. */
   dialects?: Dialects | undefined;
-  /** The operator's amendments. */
   amendments?: readonly Amendment[] | undefined;
 }
 

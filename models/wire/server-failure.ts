@@ -58,7 +58,6 @@ export function readRetryAfter(headers: unknown, now = Date.now()): number | und
   return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;
 }
 
-/** Reads an answer whose status is an error. */
 export async function readFailure({ status, headers, text }: PostAnswer): Promise<ServerFailure> {
   const words = await text();
   try {

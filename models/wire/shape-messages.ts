@@ -26,7 +26,6 @@ function joinContents(one: WireMessage["content"], other: WireMessage["content"]
   return typeof one === "string" && typeof other === "string" ? `${one}\n\n${other}` : [...partsOf(one), ...partsOf(other)];
 }
 
-/** Adds words to the user's last message. */
 export function withLastWords(messages: readonly WireMessage[], words: string): WireMessage[] {
   const last = messages.at(-1);
   if (last?.role !== "user") return [...messages, { role: "user", content: words }];
@@ -125,7 +124,6 @@ function oneByOne(messages: readonly WireMessage[]): WireMessage[] {
   });
 }
 
-/** System messages become one. */
 function takeSystem(messages: readonly WireMessage[]): { system: WireMessage["content"]; others: WireMessage[] } {
   const isSystem = ({ role }: WireMessage): boolean => role === "system" || role === "developer";
   const system = messages.filter(isSystem).reduce<WireMessage["content"]>((whole, { content }) => joinContents(whole, content), null);

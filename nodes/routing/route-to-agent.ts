@@ -3,7 +3,6 @@ import type { Agent } from "../../turn/agent.ts";
 import type { EmbeddingRoute } from "./route-by-embedding.ts";
 import { isCourtesy, matchKeywords } from "./route-by-words.ts";
 
-/** Agents as the routes of knowledge bases see them. */
 export const asBase = ({ name, description, keywords }: Agent): KnowledgeBase => ({ prefix: name, description, keywords });
 
 export interface AgentRoute {

@@ -13,7 +13,6 @@ function refuse(problem: string): AppError {
   return AppError.invalid([{ field: "messageId", problem }]);
 }
 
-/** Asks an unanswered question again. */
 function again(question: StoredMessage, next: StoredMessage | undefined): Asked {
   return next?.role === "assistant" ? { regenerate: next.id } : { message: question.content, edit_of: question.id };
 }

@@ -39,7 +39,6 @@ export function makeUiParts(turnId: string) {
   }
 
   return {
-    /** What opens the stream. */
     opening: (): UiPart[] => [{ type: "start", messageId: turnId }, { type: "start-step" }],
     of(event: TurnEvent): UiPart[] {
       switch (event.status) {

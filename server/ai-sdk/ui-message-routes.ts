@@ -70,7 +70,6 @@ async function sendUiMessages(response: Response, source: TurnSource, heartbeatM
   events.end();
 }
 
-/** The AI SDK's UI message streams, on turns. */
 export function uiMessageRoutes(parts: TurnParts & { stores: Stores; agents: Agents; heartbeatMs: number }): Router {
   const { config, stores, agents, turns, heartbeatMs } = parts;
   const findPlace = makeFindPlace(stores);

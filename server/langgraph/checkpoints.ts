@@ -22,7 +22,6 @@ export interface NextTurn {
   path: string | null;
 }
 
-/** A thread's conversation. */
 export type OwnedThread = OwnedConversation & { threadId: string };
 
 /** Before the first turn. */

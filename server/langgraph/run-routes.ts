@@ -129,7 +129,6 @@ export const runOperations = operationGroup({
 const isOfSession = (entry: RegisteredTurn | null, { userId, sessionId }: StoredThread): boolean =>
   entry?.owner.userId === userId && entry.owner.sessionId === sessionId;
 
-/** Runs of threads. */
 export function runRoutes(parts: LangGraphRouteParts, { threads, states, checkpoints, openRun }: LangGraphParts): Router {
   const { heartbeatMs, turns, memory } = parts;
   const runs = makeRuns(parts);

@@ -37,7 +37,6 @@ export const threadlessRunOperations = operationGroup({
   },
 });
 
-/** Runs without a thread. */
 export function threadlessRunRoutes(parts: LangGraphRouteParts, { threads, states, openRun }: LangGraphParts): Router {
   const { heartbeatMs, turns } = parts;
   const { readValues, sendOpened, answerOpened } = makeAnswerRun(parts, { threads, states });

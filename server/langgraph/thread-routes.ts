@@ -31,7 +31,6 @@ const ThreadFilter = z.looseObject({
 });
 /** The most of a thread's metadata as Postgres writes it. A single request brings less. */
 const MOST_METADATA_BYTES = 64 * 1024;
-/** The most threads of a list with values. */
 const MOST_WITH_VALUES = 100;
 /** The protocol's threads have a context; these have none. */
 const THREAD_FIELDS = [...Object.keys(Thread.shape), "context"];
@@ -124,7 +123,6 @@ export async function showThread(states: LangGraphParts["states"], response: Res
   return toThread(thread, { values, error: thread.status === "error" ? (tasks[0]?.error ?? null) : null });
 }
 
-/** Threads and their states. */
 export function threadRoutes({ memory }: { memory: Memory }, { threads, states }: LangGraphParts): Router {
   return makeRouter(threadOperations, {
     async createThread(request, response) {

@@ -103,7 +103,6 @@ interface AdmitParts {
   costs: CostQuota;
 }
 
-/** Admits and counts the turns, or the tasks, of users and tenants. */
 export function makeAdmit({ of: [one, several], perUser, perTenant, admission, quota, costs }: AdmitParts): {
   admit: Admit;
   count: CountSlots;

@@ -143,7 +143,6 @@ const tryPicture: Attempt = async (tried, { thinks }) => {
     : { ok: false, note: "It was sent a red square and did not name the colour. It may not see." };
 };
 
-/** In the order of trying. */
 export const ATTEMPTS = { call: tryCall, form: tryForm, picture: tryPicture } as const satisfies Record<string, Attempt>;
 
 /** Embeds two texts. Throws AppError, or the signal's reason. */

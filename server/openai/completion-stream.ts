@@ -25,7 +25,6 @@ type OpenCall = NonNullable<Question["calls"]>[number];
 export interface AskedEvents {
   /** The field that an error is about, which the turn does not know. */
   field: string;
-  /** The language of questions. */
   language: TalkLanguage;
 }
 
@@ -37,7 +36,6 @@ export async function* toCompletionEvents(
   const unrun = new Map<string, OpenCall>();
   let hasSaid = false;
 
-  /** The client's own calls, and the end. */
   function endWithCalls(calls: readonly OpenCall[], usage: Usage): CompletionEvent[] {
     const told = calls.map(({ call_id: id, name, arguments: given }, index): CompletionEvent => {
       return { kind: "tool_call", call: { id, name, arguments: typeof given === "string" ? given : JSON.stringify(given) }, index };

@@ -128,7 +128,6 @@ function follow(text: string, parts: readonly string[]): boolean {
   return true;
 }
 
-/** The task with this wording from beginning to end. */
 export function detectTaskByWording(text: string): FrontEndTask | null {
   const trimmed = text.replaceAll("\r\n", "\n").trim();
   const worded = trimmed.endsWith('"') ? trimmed.slice(0, -1) : trimmed;

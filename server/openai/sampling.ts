@@ -27,7 +27,6 @@ export const samplingFields = {
   top_logprobs: z.literal(0, "is not known here: answers come without the probabilities of their tokens").nullish(),
 };
 
-/** A client's JSON Schema. */
 const anySchema = z.record(z.string(), z.unknown(), "must be a JSON schema").refine((schema) => !isTooDeep(schema), TOO_DEEP);
 
 export const responseFormatField = z

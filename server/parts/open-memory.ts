@@ -36,7 +36,6 @@ async function openKnownEmbedder(config: Config, database: Database, dialects: D
   }
 }
 
-/** Receives an error and the work that failed. */
 type OnError = (error: unknown, work: string) => void;
 
 /** `onError`: an index could not be opened in advance. */
@@ -135,7 +134,6 @@ export async function openMemory(config: Config, database: Database, onError: On
     /** Configured ones last. */
     sections: [...new Set([...DEFAULT_SECTIONS, ...CORE_MEMORY_SECTIONS])] as readonly string[],
     layers,
-    /** The jobs of the layers that are on. */
     jobKinds,
     close: async (): Promise<void> => episodes?.close(),
   };

@@ -53,7 +53,6 @@ export function modelServer(config: Config, task: Task | "chat"): ModelServer | 
   return { url: baseUrl ?? OPENAI_URL, apiKey, ...(baseUrl === config.OPENAI_BASE_URL ? ownGateway(config) : {}) };
 }
 
-/** The servers of tasks that have one of their own. */
 function otherServers(config: Config): Partial<Record<Task, ModelServer>> {
   const chat = modelServer(config, "chat");
   const servers = TASKS.map((task) => [task, modelServer(config, task)] as const);
@@ -134,7 +133,6 @@ function serverOf(config: Config, listed: ListedModel | undefined): ModelServer 
   };
 }
 
-/** The models of MODELS by name, with their servers. */
 export function listedServers(config: Config, list: ModelList): Record<string, { model: string; server: ModelServer }> {
   const entries = Object.entries(list).map(([name, listed]) => {
     return [name, { model: listed.model ?? name, server: serverOf(config, listed) }] as const;

@@ -6,7 +6,6 @@ const SECRET = /KEY|SECRET|HEADERS|TOKEN$|^DATABASE_URL$|WEBHOOK_URL$/;
 /** Whether a setting may be secret. */
 export const isSecret = (name: string): boolean => SECRET.test(name);
 
-/** A setting in force. */
 export interface ShownSetting {
   name: string;
   group: string;

@@ -34,7 +34,6 @@ export function makeRecentTurns() {
       turns.push({ owner: { tenantId, userId }, turn });
       if (turns.length > MAX_TURNS) turns.shift();
     },
-    /** This caller's turns, oldest first. */
     list: (caller: Caller): readonly RecentTurn[] => turns.filter(({ owner }) => isShown(owner, caller)).map(({ turn }) => turn),
   };
 }

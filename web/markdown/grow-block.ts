@@ -25,7 +25,6 @@ function growText(holder: Node | null, old: string, text: string): boolean {
 
 const withoutEnd = ({ text }: Tokens.Code): string => text.replace(/\n$/, "");
 
-/** The number of equal first parts. */
 function countSame<Part>(old: readonly Part[], parts: readonly Part[], isSame: (one: Part, other: Part) => boolean): number {
   const differs = old.findIndex((part, index) => parts[index] === undefined || !isSame(part, parts[index]));
   return differs === -1 ? old.length : differs;

@@ -51,7 +51,6 @@ export function makeGrowingMarkdown(element: HTMLElement, finish: FinishBlock): 
     [settledLength, links, unsettled, waiting] = [0, noLinks(), [], []];
   }
 
-  /** Grows the unsettled blocks that can grow, and removes the others. */
   function growUnsettled(blocks: readonly Token[], canGrow: boolean): Unsettled[] {
     const grown: Unsettled[] = [];
     for (const [index, { block: old, element: shown }] of unsettled.entries()) {

@@ -10,7 +10,6 @@ export type Language = keyof typeof LANGUAGES;
 type ViewTexts = typeof enViews;
 type AllTexts = Texts & ViewTexts;
 
-/** Only the shown language is loaded. */
 const LOADERS: Record<Language, () => Promise<Texts>> = {
   en: () => import("./en.ts").then((script) => script.en),
   zh: () => import("./zh.ts").then((script) => script.zh),

@@ -52,7 +52,6 @@ export function makeAddItems({
     return KeptEcho.safeParse(turn && storedOutcome(turn)?.asked).success ? { strayed, items } : null;
   }
 
-  /** The messages that the items are. */
   return async function addItems(owned: OwnedConversation & { sessionId: string }, given: readonly GivenItem[]): Promise<StoredMessage[]> {
     const { tenantId, userId, sessionId } = owned;
     const { items: newest } = await messages.list(owned, { limit: MOST_KNOWN, after: null }, "newest_first");

@@ -131,7 +131,6 @@ export const ResponseObject = Echo.extend({
 });
 export type ResponseObject = z.infer<typeof ResponseObject>;
 
-/** How a response stands. */
 export interface ResponseState {
   status: ResponseObject["status"];
   output: OutputItem[];

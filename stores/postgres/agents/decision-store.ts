@@ -70,7 +70,6 @@ export function makeDecisionStore(database: Database): DecisionStore {
   };
 }
 
-/** All decisions of a user, or those of erased conversations or turns. */
 export type ErasedDecisions = { conversationIds?: readonly string[]; turnIds?: readonly string[] };
 
 const IS_ERASED =

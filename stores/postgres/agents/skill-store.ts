@@ -13,7 +13,6 @@ export interface SkillContent {
   updatedAt: Date;
 }
 
-/** The skills of tenants. */
 export interface SkillStore {
   list(tenantId: string): Promise<StoredSkill[]>;
   find(tenantId: string, name: string): Promise<SkillContent | null>;

@@ -28,7 +28,6 @@ export interface StoredConversation {
   updatedAt: Date;
 }
 
-/** A conversation in a list, with the beginnings of messages. */
 export interface ListedConversation extends StoredConversation {
   title: string | null;
   pinned: boolean;

@@ -13,7 +13,6 @@ export interface ExchangeMessage extends Cursor {
   importNumber: number | null;
 }
 
-/** A completed message. */
 export interface ReadMessage extends ExchangeMessage {
   role: Role;
   imported: boolean;
@@ -28,7 +27,6 @@ export interface ReadMessage extends ExchangeMessage {
 export type Exchange<Message> = { asked: Message; answer: Message | null } | { asked: null; answer: Message };
 
 export type ReadExchange = Exchange<ExchangeMessage> & {
-  /** Whoever has read this message has read the exchange. */
   anchor: ReadMessage;
 };
 

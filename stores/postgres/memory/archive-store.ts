@@ -11,12 +11,10 @@ export interface MemoryToArchive {
   importance: number;
 }
 
-/** An archived memory that an index lacks. */
 export interface UnindexedMemory extends Omit<MemoryToArchive, "triggerMessageIds"> {
   createdAt: Date;
 }
 
-/** A change of an archived memory. */
 export interface MemoryCorrection extends Omit<MemoryToArchive, "content"> {
   /** The text when the change was decided. */
   before: string;

@@ -18,7 +18,6 @@ export interface StoredThread {
   title: string | null;
   metadata: Record<string, unknown>;
   status: ThreadStatus;
-  /** What the turn of an interrupted thread waits for. */
   waitsFor: { turnId: string; question: Question } | null;
   createdAt: Date;
   updatedAt: Date;

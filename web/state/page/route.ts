@@ -27,7 +27,6 @@ export const chatAddress = (conversationId?: string | null, messageId?: string |
     .map(encodeURIComponent)
     .join("/")}`;
 
-/** The addresses of all views in order; the chat's has the open conversation. */
 export const viewAddresses = (conversationId: string | null): Record<View, string> => ({
   chat: chatAddress(conversationId),
   memory: "#/memory/core",

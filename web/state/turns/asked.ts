@@ -6,7 +6,6 @@ export type ClosedBy = "person" | "timeout" | "rule" | "elsewhere";
 /** What is kept of a closed question. */
 export type AskedQuestion = Pick<Question, "id" | "type" | "agent" | "question" | "sign_in"> & { tool?: { name: string } | undefined };
 
-/** A closed question and its result. */
 export interface ClosedQuestion {
   question: AskedQuestion;
   answer: AnswerValue;
@@ -50,7 +49,6 @@ function answerIn(output: string): AnswerValue {
   }
 }
 
-/** The closed questions among a turn's steps. */
 export function toClosedQuestions(steps: readonly TurnStep[]): ClosedQuestion[] {
   return steps.flatMap(({ kind, name, agent, arguments: given, output, ok }) => {
     if (kind !== "question" || output === null) return [];

@@ -88,7 +88,6 @@ export function Thread() {
   const turnCount = useRef(0);
   const messages = olderMessages.value;
   const turns = turnsHere.value;
-  /** It answers the last message anew. */
   const isAnsweredAnew = turns[0]?.body.regenerate !== undefined;
   const target = place.value.messageId;
 

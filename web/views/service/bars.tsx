@@ -10,7 +10,6 @@ export interface Bar {
 interface BarsProps {
   label: string;
   bars: readonly Bar[];
-  /** Names of the parts. */
   parts: readonly string[];
   show: (value: number) => string;
 }
