@@ -28,11 +28,11 @@ describe("the memory agent corrects and deletes what a search has found", () => 
     triggerMessageIds: ["source", "asked", "answered", TRIGGER.messageId],
   };
 
-  test("numbers the archived memories, and no exchange", async () => {
+  test("gives numbers to archived memories, and none to exchanges", async () => {
     expect((await searched()).said.match(/memory \d/g)).toEqual(["memory 1", "memory 2"]);
   });
 
-  test("a later call and a later search see the change, and one correction comes of several", async () => {
+  test("shows a change to later calls and searches, and makes one correction of several", async () => {
     const { memory } = await searched();
     await memory.do(correct({ memory: 1, content: "Likes coffee." }));
     expect(await memory.do(correct({ memory: 1, content: "Likes cocoa.", importance: 1 }))).toBe("Memory 1 now has this content.");
@@ -45,13 +45,13 @@ describe("the memory agent corrects and deletes what a search has found", () => 
     ]);
   });
 
-  test("rests on the turns that the model names, else on all that it was shown", async () => {
+  test("names the turns that a change rests on as the model does, else all that it was shown", async () => {
     const { memory } = await searched();
     await memory.do(correct({ memory: 1, content: "Likes coffee.", turns: [1] }));
     expect(memory.result().corrected[0]?.triggerMessageIds).toEqual([TRIGGER.messageId]);
   });
 
-  test("what is deleted is found no more", async () => {
+  test("finds a deleted memory no more", async () => {
     const { memory } = await searched();
     await memory.do(remove({ memory: 2, reason: "No rum." }));
     expect(await memory.do(search({ query: "drinks" }))).not.toMatch(/rum|memory 2/);
@@ -73,7 +73,7 @@ describe("the memory agent corrects and deletes what a search has found", () => 
     expect(memory.result().corrected).toEqual([]);
   });
 
-  test("takes a correction that changes nothing as no change", async () => {
+  test("counts a correction that changes nothing as no change", async () => {
     const { memory } = await searched();
     expect(await memory.do(correct({ memory: 1, content: "Likes tea." }))).toMatch(/Nothing changed/);
     expect(memory.result().operations.map(({ operation }) => operation)).toEqual(["archival_search"]);

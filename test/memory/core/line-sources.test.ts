@@ -15,7 +15,7 @@ describe("the sources of lines that are rewritten", () => {
   const rex = () => draft("Has a dog called Rex.", "rex");
   const tea = () => draft("Likes tea.", "tea");
 
-  test("a line that says most of what a removed line said rests on what that rested on; a line beside it does not", () => {
+  test("pass from a removed line to a line that says most of it, and not to a line beside it", () => {
     expect(follow([porto(), tea()], ["Lives in Porto, Portugal.", "Likes tea.", "Has a dog called Rex."])).toEqual({
       "Lives in Porto, Portugal.": ["porto"],
       "Likes tea.": ["tea"],
@@ -23,7 +23,7 @@ describe("the sources of lines that are rewritten", () => {
     });
   });
 
-  test("a line in the place of a removed line rests on what that rested on, in whatever words and language", () => {
+  test("pass to the line in the place of a removed one, in whatever words and language", () => {
     expect(follow([tea(), porto(), rex()], ["Likes tea.", "住在波尔图", "Has a dog called Rex.", "Sails."])).toEqual({
       "Likes tea.": ["tea"],
       住在波尔图: ["porto"],
@@ -32,7 +32,7 @@ describe("the sources of lines that are rewritten", () => {
     });
   });
 
-  test("a line that two were merged into rests on what both rested on", () => {
+  test("pass from two lines to the line that merges them", () => {
     expect(follow([porto(), rex()], ["住在波尔图，有一只狗"])).toEqual({ "住在波尔图，有一只狗": ["porto", "rex"] });
     expect(follow([porto(), tea(), rex()], ["Likes tea.", "Lives in Porto with a dog called Rex."])).toEqual({
       "Likes tea.": ["tea"],
@@ -40,22 +40,22 @@ describe("the sources of lines that are rewritten", () => {
     });
   });
 
-  test("each half of a line that was split rests on what it rested on", () => {
+  test("pass from a split line to each half", () => {
     expect(follow([draft("Lives in Porto and hates dill.", "both")], ["Lives in Porto.", "Hates dill."])).toEqual({
       "Lives in Porto.": ["both"],
       "Hates dill.": ["both"],
     });
   });
 
-  test("a line of another section that is written here too rests here on the same", () => {
+  test("pass from a line to the same one in another section", () => {
     expect(follow([], ["Lives in Porto."], [porto()])).toEqual({ "Lives in Porto.": ["porto"] });
   });
 
-  test("what was left out and cannot be found again may be in any line that is new", () => {
+  test("pass from a removed line to every new line when it cannot be found again", () => {
     expect(follow([porto(), tea(), rex()], ["Likes tea.", "Has a dog called Rex.", "波尔图"])).toMatchObject({ 波尔图: ["porto"] });
   });
 
-  test("a line left out by one call is followed into the line that a later call adds to another section", () => {
+  test("pass from a line that one call removes to a line that a later call adds in another section", () => {
     const before = [porto()];
     const passOnSources = makePassOnSources(before);
     passOnSources(diffLines(before, ""));
@@ -64,7 +64,7 @@ describe("the sources of lines that are rewritten", () => {
     expect([...(later.added[0]?.sources ?? [])]).toEqual(["porto"]);
   });
 
-  test("a line that is left out is followed into the line that an earlier call added to another section", () => {
+  test("pass from a removed line to a line that an earlier call added in another section", () => {
     const [before, earlier] = [[porto()], diffLines([], "住在波尔图")];
     const passOnSources = makePassOnSources(before);
     passOnSources(earlier);

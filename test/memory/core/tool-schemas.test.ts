@@ -24,7 +24,7 @@ describe("the memory agent's tools", () => {
     expect([...names, ...others].filter(isToolName)).toEqual(names);
   });
 
-  test("take the ends of every range, and a search without a limit as one for five", () => {
+  test("take the ends of every range, and five results for a search without a limit", () => {
     const { core_memory_update, archival_insert, archival_search } = TOOL_ARGUMENTS;
     expect(core_memory_update.safeParse({ section: "profile", content: "😀".repeat(2_000) }).success).toBe(true);
     for (const importance of [0, 1])
@@ -65,7 +65,7 @@ describe("the turns that a model names for lines", () => {
     ["more lists than lines", [[1], [2], [3]], [true, true], /has 3 lists, and the content 2 lines. Give one list/],
   ])("may not be %s", (_name, given, areNew, expected) => expect(read(given, areNew)).toMatch(expected));
 
-  test("are all told, also for a text that has no line", () => {
+  test("are all named for a text without lines, too", () => {
     expect(parseTurnNumbers([[3], [1, 3]], { lines: [], count: 5 })).toEqual({ turns: [], named: [3, 1] });
   });
 });

@@ -25,7 +25,7 @@ async function doJobs(database: Database, episodicMemory: EpisodicMemory): Promi
   await jobs.stop();
 }
 
-describe("what is derived, after a restore", () => {
+describe("a restore", () => {
   let folder: ExportFolder;
   let source: Database;
   let restored: Database;
@@ -47,7 +47,7 @@ describe("what is derived, after a restore", () => {
   });
   afterAll(() => Promise.all([source.close(), restored.close(), folder.remove()]));
 
-  test("episodes and archived memories are found again", async () => {
+  test("brings episodes and archived memories back", async () => {
     const { episodes } = await memory.recall({ ...ADA, question: "Question about plums", limit: 10 });
     const texts = episodes.map(({ userMessage }) => userMessage).toSorted();
     expect(texts).toEqual(["Memory of plums", "Question about plums", "Question about plums"]);
@@ -56,11 +56,11 @@ describe("what is derived, after a restore", () => {
   test.each([
     ["had answered", "hills trams", "Trams"],
     ["had not been read", "Tagus ferries", "Ferries"],
-  ])("documents that %s answer", async (_name, question, title) => {
+  ])("brings documents back that %s", async (_name, question, title) => {
     expect(await memory.findPassages({ ...TRAVEL, question, by: "hybrid", limit: 1 })).toMatchObject({ passages: [{ title }] });
   });
 
-  test("nothing of the truth has changed, but for the document that was read", async () => {
+  test("changes nothing of the truth, but for the document that was read", async () => {
     const without = (lines: string[]) => lines.filter((line) => !/Ferries|Tagus/.test(line));
     expect(without(await rowLines(await folder.save(restored)))).toEqual(without(await rowLines(file)));
   });
