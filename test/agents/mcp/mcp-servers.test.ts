@@ -9,7 +9,7 @@ import { list, odd, open, opened, openOdd, run, SECRET } from "./open-mcp-server
 const deadPort = await freePort();
 const LONGER_THAN_THE_TEST_MS = 3_600_000;
 
-describe("a server that behaves oddly, as a process", () => {
+describe("a server that is an odd process", () => {
   test("describes its tools with at most 1,024 characters and callable names, without its secret", async () => {
     const { tools, names } = await list(open({ odd }));
     expect(tools.find(({ name }) => name === "mcp__odd__refuse")?.tool.description).toHaveLength(1_024);
@@ -32,7 +32,7 @@ describe("a server that behaves oddly, as a process", () => {
   });
 
   test.each(["die", "flood"])(
-    "and ends in the middle of the call %s fails all its calls, and the next call starts it again",
+    "fails all its calls when it ends in the middle of the call %s, and the next call starts it again",
     async (name) => {
       const servers = open({ odd });
       const { tools } = await list(servers);
@@ -43,14 +43,14 @@ describe("a server that behaves oddly, as a process", () => {
     },
   );
 
-  test("and hangs has its call ended at the deadline, while others go on", async () => {
+  test("has its call ended at the deadline when it hangs, while others go on", async () => {
     const { tools } = await list(open({ odd }));
     const hanging = run(tools, "mcp__odd__hang", {}, { timeoutMs: 1_500 });
     expect((await run(tools, "mcp__odd__echo", { text: "meanwhile" })).output).toBe("meanwhile");
     expect(await hanging).toMatchObject({ ok: false, output: expect.stringContaining("tool_timeout") as unknown });
   });
 
-  test("and changes its tools is asked for them again", async () => {
+  test("is asked for its tools again when it changes them", async () => {
     const servers = open({ odd });
     const before = await list(servers);
     expect(before.names).not.toContain("mcp__odd__grown");
@@ -146,7 +146,7 @@ describe("a server over HTTP", () => {
       /MCP server "odd" /,
     ],
     ["an address where nothing listens", HttpSpec.parse({ url: `http://127.0.0.1:${deadPort}/mcp` }), /ECONNREFUSED/],
-  ])("or a program that cannot be used is named, with why: %s", async (_what, spec, says) => {
+  ])("that cannot be used, or such a program, is named, with why: %s", async (_what, spec, says) => {
     const { missing, tools } = await list(open({ odd: spec }, { answerMs: 5_000 }));
     expect(tools).toEqual([]);
     expect(missing).toEqual([expect.stringMatching(says) as unknown]);

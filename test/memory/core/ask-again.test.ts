@@ -58,7 +58,7 @@ describe("a model that keeps nothing of a plain fact", () => {
     ["writes into another section", [DONE, said("core_memory_update", "preferences", "A German Shepherd")]],
     ["names a section that there is not", [DONE, said("core_memory_update", "town", "Lives in Porto.")]],
     ["writes no JSON", [DONE, { tokens: ["Sterbe, hmm"] }]],
-  ])("and insists %s has its way: nothing is written, and that is reported", async (_what, scripts) => {
+  ])("has its way when it insists and %s: nothing is written, and that is reported", async (_what, scripts) => {
     server.answerInTurn(DONE, ...scripts);
     const { read, told } = decider();
     expect(await read("I moved to Porto.")).toBe(PROFILE.content);
@@ -222,7 +222,7 @@ describe("a model whose calls keep a plain fact wrongly", () => {
     ["in another section", ["I hate dill."], home, [update("constraints", "Avoids dill")]],
     ["of two turns the last", ["I hate dill.", "Actually, I love dill now."], home, [update("preferences", "Loves dill now")]],
     ["用自己的话", ["我搬到杭州了。"], storedSection({ content: "住在上海。" }), [update("profile", "已搬到杭州")]],
-  ])("or keeps it %s is left alone", async (_what, messages, known, calls) => {
+  ])("is left alone when it keeps it %s", async (_what, messages, known, calls) => {
     const { contents, told } = await read(messages, calls, known);
     expect(contents).toEqual(after(known, ...calls));
     expect(told).toEqual([]);

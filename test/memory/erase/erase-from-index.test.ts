@@ -22,13 +22,13 @@ describe("erasing one exchange out of the index", () => {
 
   const erase = () => makeErase(makeEraseStore(memory.database), memory.index).episode(owner, exchange.messageId);
 
-  test("takes its episode, and no word of it is left", async () => {
+  test("removes its episode and all its words", async () => {
     expect(Object.keys(await tablesHolding(memory.database, word))).toContain(`search.${await memory.index.name()}`);
     expect(await erase()).toMatchObject({ messages: 2, episodes: 1, isPending: false });
     expect(await tablesHolding(memory.database, word)).toEqual({});
   });
 
-  test("by a process without an index is pending as long as there is one, which a process that has it clears", async () => {
+  test("stays pending in a process without an index, until a process with one clears it", async () => {
     const withoutIndex = makeErase(makeEraseStore(memory.database), null);
     expect(await withoutIndex.episode(owner, exchange.messageId)).toMatchObject({ messages: 2, episodes: 0, isPending: true });
     expect(Object.keys(await tablesHolding(memory.database, word))).toEqual([`search.${await memory.index.name()}`]);
