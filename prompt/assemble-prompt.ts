@@ -69,7 +69,7 @@ export function receiptPassages(passages: readonly Passage[]): Receipt["passages
   return passages.map(({ id, documentId, title, heading, score }) => ({ id, document_id: documentId, title, heading, score }));
 }
 
-/** With the blank line beside the part; 0 when it is empty. */
+/** Counts the blank line beside the part; 0 when it is empty. */
 function partTokens(text: string): number {
   return text === "" ? 0 : estimateTokens(text) + 1;
 }

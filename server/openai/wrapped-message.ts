@@ -76,7 +76,7 @@ function readContext(text: string): Attachment[] {
   return from >= 0 && until > from ? readSources(text.slice(from + CONTEXT[0].length, until)) : [];
 }
 
-/** With RAG_SYSTEM_CONTEXT Open WebUI adds `<context>` to the system message with each request, as it does `<memory_context>`. */
+/** Open WebUI with RAG_SYSTEM_CONTEXT adds `<context>` to the system message with each request, as it does `<memory_context>`. */
 export function systemAttachments(messages: readonly Pick<CompletionMessage, "role" | "text">[]): Attachment[] {
   return messages.filter(isSystem).flatMap(({ text }) => {
     const { rest, memory } = splitMemory(text);

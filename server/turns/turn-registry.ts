@@ -119,7 +119,7 @@ export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS) {
       const entry = turns.get(turnId);
       if (entry) entry.redirectedTo = to;
     },
-    /** With `cancels`, the turn stops when the last reader leaves. */
+    /** `cancels`: the turn stops when the last reader leaves. */
     attach(turnId: string, response: ServerResponse, { cancels }: { cancels: boolean }): void {
       const entry = turns.get(turnId);
       if (!entry) return;

@@ -54,7 +54,7 @@ function filterValues({ ownerKey, groupId, from, until, types }: SearchFilter): 
   ];
 }
 
-/** With vectors in a Postgres column of the given level, or in the given index. */
+/** Its vectors are in a Postgres column of the given level, or in the given index. */
 export function makePostgresSearchIndex(database: Database, definition: IndexDefinition, vectors: VectorLevel | VectorIndex): SearchIndex {
   const { dimensions } = definition;
   const [level, elsewhere] = typeof vectors === "string" ? ([vectors, null] as const) : (["milvus", vectors] as const);
