@@ -12,7 +12,6 @@ import type { StepKind } from "../turn/state.ts";
 import { NO_CONTEXT } from "../turn/usage.ts";
 import type { ToolHooks } from "./run-tool-call.ts";
 
-/** What all agents of one turn share. */
 export interface AgentTurn extends AskingTurn {
   held: HeldTurn;
   messageId: string;
@@ -21,26 +20,25 @@ export interface AgentTurn extends AskingTurn {
   permissions: Pick<PermissionStore, "ofAgent">;
   hooks: ToolHooks;
   toolTimeoutMs: number;
-  /** Of earlier attempts at this message, and of this turn before its question. */
+  /** The steps of earlier attempts at this message, and of this turn before its question. */
   earlier: readonly StepOfMessage[];
   progress: AgentProgress;
-  /** Somebody can be asked. A subagent asks nobody: its turn cannot wait in the middle of a call. */
+  /** Somebody can answer. A subagent asks nobody: its turn cannot wait during a call. */
   interactive: boolean;
-  /** Of a turn that is stepped through; null: before all. */
+  /** Where a stepping turn stops; null: before all. */
   stopsBefore: readonly StepKind[] | null;
-  /** What the turn needs to go on, but for what it has done. */
+  /** What the turn needs to go on, without its steps. */
   toResume: (agent: Agent) => Pick<WaitingState, "given" | "routeDecision" | "leg">;
 }
 
-/** Whether somebody is asked before a step of this kind. */
 export const isStoppedBefore = (
   { progress, interactive, stopsBefore }: Pick<AgentTurn, "progress" | "interactive" | "stopsBefore">,
   kind: StepKind,
 ): boolean => progress.isStepping === true && interactive && (stopsBefore?.includes(kind) ?? true);
 
-/** What a turn has done so far. `elapsedMs`: before its last question. */
+/** A turn's progress. `elapsedMs`: before its last question. */
 export interface AgentProgress extends Omit<TurnSoFar, "models"> {
-  /** The names of the models that answered; the last one last. */
+  /** The models that answered, in order. */
   models: Set<string>;
   askedAt: number;
 }
@@ -51,7 +49,7 @@ export function startProgress(resumed: ResumedTurn | undefined, isStepping: bool
   return { ...soFar, called: [...soFar.called], models: new Set(soFar.models), askedAt: performance.now() };
 }
 
-/** Counts what an answer took. `usage_ratio` is that of the last prompt. */
+/** Counts an answer. `usage_ratio` is the last prompt's. */
 export function noteAnswer(progress: AgentProgress, { answer, prompt: asked, limit, answeredBy }: AskedModel<FittingPrompt>): void {
   progress.models.delete(answeredBy);
   progress.models.add(answeredBy);

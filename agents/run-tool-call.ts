@@ -16,11 +16,11 @@ import type { Picture } from "../turn/picture.ts";
 import { cutOutput, readResult } from "./tool-output.ts";
 import type { AgentTool, ToolTurn } from "./tool.ts";
 
-/** Functions of the caller's own around every call of a tool. */
+/** The caller's own functions around every call of a tool. */
 export interface ToolHooks {
   /** Throws to refuse the call: the model reads the message. */
   before?: (call: { name: string; arguments: unknown }, turn: ToolTurn) => Promise<void> | void;
-  /** Returns what the model reads instead of the output. Other words take the place of pictures, too. */
+  /** Returns the model's version of the output. Other words also replace pictures. */
   after?: (call: { name: string; arguments: unknown; output: string }, turn: ToolTurn) => Promise<string> | string;
 }
 
@@ -29,10 +29,9 @@ export interface ToolCallParts {
   permissionOf: (tool: AgentTool) => PermissionAction;
   turn: ToolTurn;
   hooks: ToolHooks;
-  /** Milliseconds that a call may take. */
   timeoutMs: number;
   signal: AbortSignal;
-  /** Answers what the server of the tool asks in the middle of the call. Without it nobody can be asked. */
+  /** Answers the tool's server during the call. Without it nobody can be asked. */
   elicit?: Elicit | undefined;
   /** Called with a failure whose own words are not for the model. */
   onBroken?: (error: AppError) => void;
@@ -58,19 +57,18 @@ export class ToolError extends Error {
   }
 }
 
-/** Of what a failure says: it may quote what the model sent. */
+/** A failure's words may quote the model. */
 const MOST_WORDS = 2_000;
 const shorten = (text: string): string => (text.length > MOST_WORDS ? `${text.slice(0, MOST_WORDS)}…` : text);
 
 const words = ({ code, message, fix }: ToolError): string =>
   JSON.stringify({ error: code, message: shorten(message), what_to_do: shorten(fix) });
 
-/** The outcome of a call that is not run. */
 export function notRun(error: ToolError): ToolOutcome {
   return { ok: false, output: storableText(words(error)), isCut: false, ms: 0 };
 }
 
-/** A model mends no more at once. */
+/** A model fixes no more at once. */
 const MOST_PROBLEMS = 20;
 
 interface Problem {
@@ -84,7 +82,7 @@ function firstProblem(schema: JSONSchema, given: object): Problem[] {
   return last ? [{ path: last.instanceLocation.split("/").slice(1), message: last.error.replace(/\.$/, "") }] : [];
 }
 
-/** What is wrong with the arguments of a call, each problem with its field; null when they fit the tool's schema. */
+/** The problems with a call's arguments by field; null when they fit the tool's schema. */
 export async function findWrongArguments({ schema }: Pick<StructuredToolInterface, "schema">, given: object): Promise<string | null> {
   const problems = isInteropZodSchema(schema)
     ? ((await interopSafeParseAsync(schema, given)).error?.issues ?? [])
@@ -122,7 +120,7 @@ function toToolError(thrown: unknown, onBroken: ToolCallParts["onBroken"]): Tool
 }
 
 /**
- * Runs one call: name, permission, arguments, hook, tool with a deadline, hook, cut. What fails is an outcome that the model reads. Throws
+ * Runs one call: name, permission, arguments, hook, tool with a deadline, hook, cut. A failure is an outcome that the model reads. Throws
  * only the reason of `signal`.
  */
 export async function runToolCall(call: AskedCall, parts: ToolCallParts): Promise<ToolOutcome> {

@@ -1,13 +1,13 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { type Picture, pictureMark, readPicture } from "../turn/picture.ts";
 
-/** What a tool gave: `text` has a mark for each picture. */
+/** A tool's output: `text` has a mark for each picture. */
 export interface ToolResult {
   text: string;
   pictures: Picture[];
 }
 
-/** The address of a picture among LangChain's content blocks; undefined for another block. */
+/** The address of a picture among LangChain's content blocks. */
 function addressOf(part: object): string | undefined {
   const { type, url, image_url, data, mimeType, mime_type = mimeType } = part as Record<string, unknown>;
   if (type === "image_url") {
@@ -28,7 +28,7 @@ function readPart(part: unknown): ToolResult {
   return { text: pictureMark(1), pictures: [picture] };
 }
 
-/** Reads what a tool of LangChain returned: a text, content blocks, or anything else, which becomes JSON. */
+/** Reads what a LangChain tool returned: a text, content blocks, or anything else as JSON. */
 export function readResult(result: unknown): ToolResult {
   if (result instanceof ToolMessage) return readResult(result.content);
   if (typeof result === "string") return { text: result, pictures: [] };
@@ -37,9 +37,8 @@ export function readResult(result: unknown): ToolResult {
   return { text: parts.map(({ text }) => text).join("\n"), pictures: parts.flatMap(({ pictures }) => pictures) };
 }
 
-/** The most of an output that a model reads and a step keeps, in bytes of UTF-8. */
+/** The most bytes of an output that a model reads and a step keeps. */
 export const MAX_OUTPUT_BYTES = 50 * 1024;
-/** The most characters of a line. */
 const MAX_LINE_CHARACTERS = 2_000;
 
 export interface CutOutput {
@@ -47,7 +46,7 @@ export interface CutOutput {
   isCut: boolean;
 }
 
-/** The beginning of a text that fits, which ends at a whole character. */
+/** The beginning of a text that fits, without a cut character. */
 function firstBytes(text: string, most: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= most) return text;
@@ -66,8 +65,8 @@ function cutLine(line: string): string {
 }
 
 /**
- * Cuts long lines, then the end. The last line says how much is left. `offset`: from which character of what was shown, of a tool that can
- * read on; null for one that cannot.
+ * Cuts long lines, then the end. The last line says how much is left. `offset`: where the shown text begins, for a tool that can read on;
+ * else null.
  */
 export function cutOutput(whole: string, offset: number | null): CutOutput {
   const shown = whole.split("\n").map(cutLine).join("\n");

@@ -9,19 +9,16 @@ import type { NewQuestion } from "../turn/question.ts";
 
 const MCP = "mcp__";
 
-/** The server and the tool of `mcp__SERVER__TOOL`; a server's name neither begins nor ends with `_`, nor holds `__`. */
+/** The server and tool of `mcp__SERVER__TOOL`; a server's name neither begins nor ends with `_`, nor holds `__`. */
 function partsOf(name: string): [server: string, tool: string] | null {
   const at = name.startsWith(MCP) ? name.indexOf("__", MCP.length + 1) : -1;
   return at < 0 ? null : [name.slice(MCP.length, at), name.slice(at + 2)];
 }
 
-/** The part of a pattern that names MCP servers; undefined when it has none. */
+/** The part of a pattern that names MCP servers. */
 export const serverPartOf = (pattern: string): string | undefined => partsOf(pattern)?.[0];
 
-/**
- * Whether a name matches a pattern in which `*` stands for any characters. A pattern `mcp__SERVER__TOOL` matches by parts: its server's never
- * reaches into the name of a tool, nor the other way round.
- */
+/** Whether a name matches a pattern in which `*` stands for any characters. The server and tool of `mcp__SERVER__TOOL` match separately. */
 export function matchesPattern(pattern: string, name: string): boolean {
   const parts = partsOf(pattern);
   if (!parts) return matchesText(pattern, name);
@@ -29,7 +26,7 @@ export function matchesPattern(pattern: string, name: string): boolean {
   return named !== null && matchesText(parts[0], named[0]) && matchesText(parts[1], named[1]);
 }
 
-/** Linear: each part is looked for once, from left to right. */
+/** Linear: searches each part once, from left to right. */
 function matchesText(pattern: string, text: string): boolean {
   const parts = pattern.split("*");
   const [first = "", ...rest] = parts;
@@ -45,19 +42,17 @@ function matchesText(pattern: string, text: string): boolean {
   return text.length >= at + last.length && text.endsWith(last);
 }
 
-/** The turn that a tool runs in: `config.configurable.turn` of the tool's function. */
+/** A tool's turn: `config.configurable.turn` of its function. */
 export interface ToolTurn extends Owner {
   turnId: string;
   conversationId: string;
   /** The user's message. */
   messageId: string;
-  /** The agent that calls. */
   agent: string;
   /** Shows the plan to whoever follows the turn. */
   showPlan(items: PlanItem[]): void;
 }
 
-/** The turn of a call, in a tool's function. */
 export function turnOf({ configurable }: RunnableConfig): ToolTurn {
   const turn = configurable?.["turn"] as ToolTurn | undefined;
   if (!turn) throw new Error("this tool runs in the turn of an agent only");
@@ -69,38 +64,37 @@ export interface AgentTool {
   name: string;
   /** It only reads, or writes the memory of the turn's user. Without a rule it is allowed. */
   isHarmless: boolean;
-  /** A call that was cut off by a crash may run again unasked. */
+  /** A call cut off by a crash may run again unasked. */
   onlyReads: boolean;
-  /** The caller runs it: the turn waits for the result. Its `tool` is only described to the model, never invoked. */
+  /** The caller runs it: the turn waits for the result. `tool` only describes it to the model. */
   runsAtCaller?: boolean;
-  /** Of such a tool: what the model sees, as the caller wrote it. */
+  /** The caller's own description for the model. */
   asSent?: CallerTool;
-  /** Its calls are not run but asked: the answer is the result. Throws ToolError for wrong arguments. Its `tool` is only described to the model. */
+  /** Its calls are questions; the answer is the result. Throws ToolError for wrong arguments. `tool` only describes it to the model. */
   asks?: (given: Record<string, unknown>) => NewQuestion;
-  /** It has an argument `offset`, from which character of its output to read on. */
+  /** Its argument `offset` says from which character to read on. */
   readsOn?: boolean;
-  /** Milliseconds that a call may take. Default: those of the service. */
+  /** Milliseconds for a call. Default: the service's. */
   timeoutMs?: number;
   /** LangChain's: checks arguments by its schema and runs. */
   tool: StructuredToolInterface;
 }
 
-/** The tools that the agent's patterns name. */
 export function toolsOf({ tools: patterns }: Agent, available: readonly AgentTool[]): AgentTool[] {
   return available.filter(({ name }) => patterns.some((pattern) => matchesPattern(pattern, name)));
 }
 
 /** What a turn wants of a source of tools. */
 export interface WantedTools {
-  /** The tools that the turn's agents may have: no MCP server is asked that has none of them. */
+  /** The turn's tools: MCP servers without any of them are not asked. */
   patterns: readonly string[];
-  /** Hears of tools that are missing because their server is down. */
+  /** Called when tools are missing because their server is down. */
   onMissing: (problem: string) => void;
-  /** Aborts when the turn is over, or the time of its agent: nobody waits for the tools any longer. */
+  /** Aborts at the end of the turn or of its agent's time. */
   signal?: AbortSignal | undefined;
 }
 
-/** The tools that there are for a user's turn: built in, registered by code, of MCP servers. */
+/** The tools for a user's turn: built in, registered by code, of MCP servers. */
 export type ToolSource = (owner: Owner, wanted: WantedTools) => Promise<readonly AgentTool[]> | readonly AgentTool[];
 
 /** A LangChain tool of the caller's own. `onlyReads` defaults to false: then its calls ask first, unless a rule allows them. */
@@ -109,8 +103,8 @@ export function fromLangChainTool(tool: StructuredToolInterface, { onlyReads = f
 }
 
 /**
- * Of texts and lists. llama.cpp makes grammars of schemas, and refuses the whole request for a text of 2,000 characters. A call is checked
- * by the whole schema before it runs.
+ * Limits of texts and lists are left out: llama.cpp refuses a whole request for a text of 2,000 characters. The whole schema checks each
+ * call before it runs.
  */
 const LENGTHS = new Set(["minLength", "maxLength", "minItems", "maxItems"]);
 
@@ -124,7 +118,7 @@ function withoutLengths(schema: unknown): unknown {
 /** Most tools are the same in every turn. */
 const offered = new WeakMap<AgentTool["tool"], CallerTool>();
 
-/** A tool as a model's server is told of it; one of the caller's as the caller wrote it. */
+/** A tool's description for a model's server; a caller's tool unchanged. */
 export function offeredTool({ tool, asSent }: AgentTool): CallerTool {
   const known = asSent ?? offered.get(tool);
   if (known) return known;

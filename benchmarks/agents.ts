@@ -12,17 +12,17 @@ import type { Measured } from "./support/results.ts";
 import { allJobsDone } from "./support/service/memory-users.ts";
 import { startModel, startService } from "./support/start-process.ts";
 
-/** The agent calls so many tools in a turn, one after another, each in an answer of its own. */
+/** The agent calls so many tools in a turn, each in its own answer. */
 const CALLS = 3;
 const TURNS_PER_ROUND = 20;
 const TURNS_PER_CONVERSATION = 5;
 const STREAMS = 10;
-/** The goal of a call: CPU of the service's process, with the model's answer that asks for it. */
+/** The goal for a call: CPU of the service's process, with the model's answer that asks for it. */
 const MOST_CPU_MS = 6;
 
 const SKILLS = 50;
 
-/** Tokens of a prompt with fifty skills, and with all their instructions in it instead. */
+/** Tokens of a prompt that lists fifty skills, and of one with all their instructions. */
 async function measureSkills(): Promise<{ listed: number; whole: number }> {
   const examples = await loadSkillFolders("examples/skills");
   const skills = Array.from({ length: SKILLS }, (_, index) => {
@@ -59,7 +59,6 @@ async function run({ rounds, "warm-up": warmUp }: Record<"rounds" | "warm-up", n
     const message = `Turn ${turns}: call ${CALLS} tools and answer with forty words.`;
     return readStream(`${service.line}/api/v1/chat/stream`, { user_id: session, session_id: session, message, agent, on_busy: "enqueue" });
   };
-  /** Milliseconds of CPU of a turn. */
   async function measureCpu(agent: string, times: number[]): Promise<number> {
     const before = service.cpuMs();
     for (let turn = 0; turn < TURNS_PER_ROUND; turn++) times.push((await ask(agent)).totalMs);

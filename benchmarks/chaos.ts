@@ -8,7 +8,7 @@ import { killServiceProcesses } from "../test/servers/service-process.ts";
 import { figureOf, type Goal } from "./support/figures.ts";
 import type { Progress } from "./support/progress.ts";
 
-/** On a server of its own, so that nothing of the one measures the other. */
+/** On its own server, so that neither measurement disturbs the other. */
 async function measureTools(rounds: number, seed: number, progress: Progress) {
   progress.step(`killing in ${rounds} turns with a tool`);
   const postgres = await startPostgresServer();

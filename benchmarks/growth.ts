@@ -22,7 +22,7 @@ const [HISTORY_WINDOW, TOKEN_BUDGET] = [6, 8_192];
 
 type Memory = "summary" | "no summary";
 
-/** Conversations of one size. Rounds take turns among them, so that the measured turns hardly lengthen a short one. */
+/** Conversations of one size. Rounds alternate among them, so that turns hardly lengthen a short one. */
 interface Size extends ConversationsToLoad {
   memory: Memory;
 }
@@ -61,7 +61,6 @@ interface Parts {
   model: ScriptedChatModel;
   overview: JobOverview;
   sample: Exchange[];
-  /** Milliseconds of the jobs that ran since the last call. */
   takeJobTimes: () => number[];
 }
 
@@ -88,7 +87,7 @@ async function runRound({ memory, user, count, messages }: Size, round: number, 
   }
 }
 
-/** Measures all sizes round by round, forwards and backwards, after a warm-up that is not counted. */
+/** Measures all sizes round by round, forwards and backwards, after an uncounted warm-up. */
 async function measure(parts: Parts, { rounds: count, "warm-up": warmUp }: Numbers, progress: Progress): Promise<MeasuredSize[]> {
   const measured = SIZES.map((of) => ({ of, rounds: [] as Samples[] }));
   for (let round = 0; round < warmUp + count; round++) {
@@ -103,7 +102,7 @@ async function measure(parts: Parts, { rounds: count, "warm-up": warmUp }: Numbe
   return measured;
 }
 
-/** Goal: how many times as long a turn may take with the most messages as with the fewest. */
+/** Goal: the time of a turn with the most messages over that with the fewest. */
 const MOST_GROWTH = 1.3;
 
 function figuresOf(measured: readonly MeasuredSize[]): Figure[] {

@@ -12,7 +12,7 @@ import { makeSamples, type Samples } from "./support/figures.ts";
 import { startModel } from "./support/start-process.ts";
 import { rawFetch } from "./support/turn/contenders.ts";
 
-/** Inserts texts into a table that has a key and nothing else; returns the milliseconds it took. */
+/** Inserts texts into a table that has only a key; returns the milliseconds. */
 type PlainInsert = (texts: readonly string[]) => Promise<number>;
 
 const BATCH = 500;
@@ -45,11 +45,11 @@ const PLAIN = "plain insert into one table";
 interface Watched {
   service: MemoryService;
   jobsDone: (asked: AskedTurn, user: string) => Promise<void>;
-  /** Seconds since the oldest job that waits was added, 0 when none does; null where asking would disturb the service. */
+  /** Age of the oldest waiting job, 0 without one; null where asking would disturb the service. */
   oldestSeconds: (() => Promise<number>) | null;
 }
 
-/** Reads the queue's table every 5 ms over a connection of its own, which the service does not notice. */
+/** Reads the queue's table every 5 ms over its own connection, which the service does not notice. */
 async function watchedOnPostgres(service: MemoryService, databaseUrl: string, opened: AsyncDisposableStack): Promise<Watched> {
   const database = await openPostgres(databaseUrl);
   opened.defer(() => database.close());
@@ -63,7 +63,7 @@ async function watchedOnPostgres(service: MemoryService, databaseUrl: string, op
   };
 }
 
-/** Asks the service through `settle`, the one request that background jobs do not give way to. */
+/** Asks the service through `settle`, for which jobs do not wait. */
 function watchedThroughApi(service: MemoryService): Watched {
   return {
     service,
@@ -80,7 +80,6 @@ const oldestOf = (name: string): string => `oldest job that waits, under ${STREA
 const AT_REST = "at rest";
 const UNDER_LOAD = `under ${STREAMS} streams`;
 
-/** Milliseconds from the event `done` until the turn's jobs are done. */
 async function lagOfTurn({ service, jobsDone }: Watched, user: number, turn: number): Promise<number> {
   const question = questionOf(PREFIX, user, turn);
   const asked = await service.ask(question);

@@ -21,7 +21,6 @@ interface LoadContender {
   turn(stream: number, turn: number): Promise<StreamTimes>;
   services: readonly MemoryService[];
   layers: LayersAtWork;
-  /** Waits until its jobs are done. */
   settle(): Promise<void>;
 }
 
@@ -58,8 +57,8 @@ function serviceContender(name: string, services: readonly MemoryService[]): Loa
 }
 
 /**
- * The raw model call, and this service as one process on PGlite, as one on a real Postgres, and as two that share another; each with
- * `streams` users who have a history.
+ * The raw model call, this service on PGlite and on a real Postgres, and two processes that share another; each with `streams` users who
+ * have a history.
  */
 async function openLoadContenders(
   modelUrl: string,
@@ -96,7 +95,7 @@ async function openLoadContenders(
 }
 
 const LEVELS = [1, 2, 5, 10, 20, 50, 100, 200, 500];
-/** From this level on a turn takes seconds, and two rounds are enough. */
+/** From here a turn takes seconds, and two rounds are enough. */
 const MANY_STREAMS = 100;
 const ROUNDS_OF_MANY = 2;
 const CELL_MS = 1_200;
@@ -106,7 +105,6 @@ const times = (what: "first token" | "turn", streams: number, name: string): str
 const throughput = (streams: number, name: string): string => `turns a second, ${streamsOf(streams)}, ${name}`;
 const failures = (streams: number, name: string): string => `turns without an answer, ${streamsOf(streams)}, ${name}`;
 
-/** Runs streams that each have one turn after another, until the time is over. */
 async function runCell(contender: LoadContender, streams: number, round: number, samples: Samples): Promise<void> {
   const { name } = contender;
   const began = performance.now();

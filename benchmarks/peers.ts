@@ -24,7 +24,7 @@ interface PeerMeasurements {
   conflicts: ConflictFigures[];
 }
 
-/** Goal: so many times the turns a second of a Mastra agent. */
+/** Goal: a multiple of a Mastra agent's turns a second. */
 const TIMES_MASTRA = 5;
 
 const RAW = "raw fetch";
@@ -33,7 +33,6 @@ interface SpeedLine {
   line: string;
   unit: string;
   of: (round: Round) => number[];
-  /** Whether the raw call of the model is measured, too. */
   raw: boolean;
 }
 
@@ -106,7 +105,7 @@ function peerFigures({ speed, ...counted }: PeerMeasurements): Figure[] {
   return [...speedFigures(speed), ...timesMastra(speed), ...countedFigures(counted)];
 }
 
-/** Uncounted, of 10 conversations of 20 turns: 400 turns of each contender. */
+/** Uncounted: 10 conversations of 20 turns each. */
 const MOST_WARM_UP_ROUNDS = 2;
 
 async function versions(): Promise<unknown> {
@@ -116,7 +115,7 @@ async function versions(): Promise<unknown> {
   return dependencies;
 }
 
-/** One Postgres for all, with a database for each contender; its CPU is that of all its processes. */
+/** One Postgres for all, with a database for each contender; its CPU includes all its processes. */
 async function openGround(serverUrl: string, modelUrl: string, folder: string): Promise<Ground & { close(): Promise<void> }> {
   const admin = new pg.Client({ connectionString: serverUrl });
   await admin.connect();

@@ -33,13 +33,13 @@ const SEARCHES = 100;
 const QUESTIONS_OF_HISTORY = 3;
 const HISTORIES_ASKED = 5;
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** One in English and one in Chinese: places other than the first are compared on these. */
+/** One English and one Chinese set, for comparing places. */
 const COMPARED = ["LoCoMo", "MADial zh"];
 /** Their questions name days without a year. */
 const ASKED_LATER = ["MemoryBank zh", "MemoryBank en"];
 const LATER_MS = 3 * 365 * DAY_MS;
 
-/** Of each set, spread over it; all when `most` is 0. */
+/** Questions of each set, spread over it; all when `most` is 0. */
 function chooseHistories(sets: RecallSet[], most: number): RecallSet[] {
   if (most === 0) return sets;
   return sets.map(({ name, histories }) => {
@@ -110,7 +110,7 @@ async function measure(set: RecallSet, embedder: Embedder, place: Place, tell: T
   return { set: name, questions, byLegs, later, ...last, unrelated: isFirst ? await askUnrelated(opened, set) : null };
 }
 
-/** How long one search takes among so many exchanges of one user, with the built-in embedder: the exchanges of all sets together. */
+/** The time of a search among so many exchanges of one user, all sets together, with the built-in embedder. */
 async function measureGrowth(sets: readonly RecallSet[], place: Place, largest: number, tell: Tell): Promise<Figure[]> {
   const sizes = OWN_EPISODES.filter((size) => size <= largest);
   const said = sets.flatMap(({ histories }) => histories.flatMap(({ messages }) => messages));

@@ -26,7 +26,7 @@ const afterTurns = (numbers: Numbers): string => `after ${numbers["warm-up"]} tu
 const turnOf = (name: string, conversations: number): string =>
   `turn, 8 at once, ${conversations.toLocaleString("en")} conversations, ${name}`;
 
-/** Has one turn in each of 60 conversations, spread over all and the same in every round, and as many raw calls. */
+/** Has one turn in each of 60 conversations, the same in every round, and as many raw calls. */
 async function use(service: MemoryService, modelUrl: string, conversations: number, round: number, samples: Samples): Promise<void> {
   const raw = rawFetch(modelUrl);
   await eightAtATime(TURNS, async () => samples.add(RAW, round, (await raw.turn("", "Please answer with forty words.")).totalMs));
@@ -37,7 +37,7 @@ async function use(service: MemoryService, modelUrl: string, conversations: numb
   });
 }
 
-/** Imports the conversations through the API, a tenth at a time. Returns the resident memory after each tenth, its jobs done. */
+/** Imports the conversations a tenth at a time. Returns the resident memory after each tenth, its jobs done. */
 async function fill(service: MemoryService, conversations: number, progress: (done: number) => void): Promise<number[]> {
   const resident: number[] = [];
   const step = Math.max(1, Math.round(conversations / 10));

@@ -29,13 +29,12 @@ const BENCHES: Benches = {
 
 const print = (lines: readonly string[]): void => void process.stdout.write(`${lines.join("\n")}\n`);
 
-/** Several benches start what is in `dist/`. */
 function build(): void {
   const { status } = spawnSync("npm", ["run", "--silent", "build"], { stdio: "inherit" });
   if (status !== 0) process.exit(status ?? 1);
 }
 
-/** Runs one bench after another; one that throws does not stop the others. Returns the names of those that threw. */
+/** Runs the benches; one that throws does not stop the others. Returns the names of those that threw. */
 async function runAll({ names, numbers: given, isLong }: Extract<Command, { kind: "run" }>): Promise<string[]> {
   const failed: string[] = [];
   for (const [index, name] of names.entries()) {

@@ -26,7 +26,7 @@ interface StoredSession {
   turns?: { role: string; text: string }[];
 }
 
-/** Between user and assistant, an exchange is a message with the answer right behind it; between two people, turns 1–2, 3–4, …. */
+/** With an assistant, an exchange is a message and its answer; between two people, turns 1–2, 3–4, …. */
 function exchangesOf({ exchanges, turns = [] }: StoredSession): Exchange[] {
   if (exchanges) return exchanges.map(({ user, assistant }) => ({ user, assistant }));
   const hasAssistant = turns.some(({ role }) => role === "assistant");
@@ -37,10 +37,7 @@ function exchangesOf({ exchanges, turns = [] }: StoredSession): Exchange[] {
   });
 }
 
-/**
- * Joins the sessions of conversation `first`, then, as long as there are fewer than `turns` exchanges, those of the conversations after
- * it, around the end of the list. A session that is in several conversations is taken once.
- */
+/** Joins the sessions of conversation `first` and of later ones until there are `turns` exchanges. A repeated session counts once. */
 function join(conversations: Exchange[][][], first: number, turns: number): Exchange[] {
   const joined: Exchange[] = [];
   const taken = new Set<string>();
@@ -53,7 +50,7 @@ function join(conversations: Exchange[][][], first: number, turns: number): Exch
   return joined.slice(0, turns);
 }
 
-/** Up to `count` dialogues of each data set in the folder, evenly spread over it, of `turns` exchanges or as many as there are. */
+/** Up to `count` dialogues of each data set, evenly spread, of `turns` exchanges or as many as there are. */
 async function readDialogues(folder: string, { count, turns }: { count: number; turns: number }): Promise<Dialogue[]> {
   const dialogues: Dialogue[] = [];
   for (const set of SETS) {
@@ -68,7 +65,6 @@ async function readDialogues(folder: string, { count, turns }: { count: number; 
   return dialogues;
 }
 
-/** Vocabularies with what uses them. */
 const VOCABULARIES = {
   "o200k_base, gpt-4o and later": o200k,
   "cl100k_base, gpt-4": cl100k,
@@ -84,7 +80,7 @@ const TOOL = {
 const TOOLS = Array.from({ length: 6 }, (_, number) => JSON.stringify({ ...TOOL, name: `${TOOL.name}_${number}` })).join("\n");
 
 const WINDOW = 8;
-/** Turns after which counts are compared; what came before is learned from. */
+/** Earlier turns are learned from. */
 const LEARNED_TURNS = 20;
 const TURNS = 120;
 /** Tokens of a prompt that fills a small context. */
@@ -95,7 +91,7 @@ function promptOf({ exchanges }: Dialogue, turn: number): BaseMessage[] {
   return [new SystemMessage(SYSTEM), ...window.flatMap(({ user, assistant }) => [new HumanMessage(user), new HumanMessage(assistant)])];
 }
 
-/** How far counts are off once they are learned, in per cent of the real count; every third prompt offers tools. */
+/** The error of learned counts, in per cent; every third prompt offers tools. */
 function errorsOf(dialogues: readonly Dialogue[], count: (text: string) => number): Map<string, number[]> {
   const counts = makeTokenCounts();
   const errors = new Map<string, number[]>();
@@ -131,7 +127,7 @@ function timesOf(dialogues: readonly Dialogue[]): number[] {
   });
 }
 
-/** Figures of how prompts are counted: the error by vocabulary and set, and the time that a full prompt takes. */
+/** The error of counts by vocabulary and set, and the time for a full prompt. */
 function countFigures(dialogues: readonly Dialogue[]): Figure[] {
   const errors = Object.entries(VOCABULARIES).flatMap(([vocabulary, count]) =>
     [...errorsOf(dialogues, count)].map(([set, off]) =>
@@ -147,7 +143,7 @@ const PERIOD = 3;
 
 type Numbers = Record<"dialogues" | "turns", number>;
 
-/** Generated dialogues, and with CONVERSATION_DATA those of people. The figures over all sets are then of people only. */
+/** Generated dialogues, and with CONVERSATION_DATA real ones. Figures over all sets are then of real ones only. */
 async function chooseDialogues({ dialogues: count, turns }: Numbers): Promise<{ dialogues: Dialogue[]; isReal: boolean }> {
   const folder = process.env["CONVERSATION_DATA"];
   const wanted = { count, turns: turns + PERIOD };

@@ -25,7 +25,6 @@ type TurnGoals = Record<"over" | "turn" | "cpu", Goal>;
 const POSTGRES_GOALS: TurnGoals = { over: { atMost: 5 }, turn: { atMost: 10 }, cpu: { atMost: 9 } };
 const EMBEDDED_GOALS: TurnGoals = { over: { atMost: 10 }, turn: { atMost: 15 }, cpu: { atMost: 18 } };
 
-/** `goals`: those of a contender, by its name. */
 function turnFigures(all: readonly MeasuredTurns[], reference: string, goals: Record<string, TurnGoals>): Figure[] {
   return all.flatMap(({ name, streams, rounds }) => {
     const label = (what: string, of = name): string => `${what}, ${streams} ${streams === 1 ? "stream" : "streams"}, ${of}`;
@@ -48,15 +47,14 @@ function turnFigures(all: readonly MeasuredTurns[], reference: string, goals: Re
   });
 }
 
-/** Turns of one contender in a round: few, so that a noisy moment of the machine hits all contenders. */
+/** Few, so that a noisy moment of the machine hits all contenders. */
 const TURNS_PER_ROUND = 20;
 const WARM_UP_ROUNDS_OF_TEN = 1;
-/** Turns of a conversation: so many that its window is full most of the time. */
+/** Enough to keep its window mostly full. */
 const TURNS_PER_CONVERSATION = 20;
 
 let nextSession = 0;
 
-/** Has `count` turns, one after another, in conversations of their own, and adds their times to the round. */
 async function runTurns(contender: Contender, count: number, round: TurnRound): Promise<void> {
   let session = "";
   for (let turn = 0; turn < count; turn++) {
@@ -77,7 +75,7 @@ async function runRound(contender: Contender, streams: number): Promise<TurnRoun
   return { ...round, cpuMsPerTurn: (contender.cpuMs() - before) / round.turnMs.length };
 }
 
-/** Measures all contenders round by round, after a warm-up that is not counted. */
+/** Measures all contenders round by round, after an uncounted warm-up. */
 async function compare(
   contenders: Contender[],
   { streams, warmUp, rounds: count }: { streams: number; warmUp: number; rounds: number },
@@ -95,7 +93,7 @@ async function compare(
   return measured.map(({ contender, rounds }) => ({ name: contender.name, streams, rounds }));
 }
 
-/** Milliseconds from the first token to the end of the answer, of 100 streams at 20 tokens a second that begin within 2 seconds. */
+/** Milliseconds from the first token to the end, of 100 streams at 20 tokens a second that begin within 2 seconds. */
 async function measureManyStreams(contenders: Contender[], progress: Progress): Promise<{ name: string; streamingMs: number[] }[]> {
   const results = [];
   for (const contender of contenders) {
@@ -113,7 +111,7 @@ async function measureManyStreams(contenders: Contender[], progress: Progress): 
 
 const MEMORY_STEP = 200;
 
-/** Resident memory after every 200 of so many turns, one round each, so that its growth is seen. */
+/** Resident memory after every 200 turns, so that its growth is seen. */
 async function measureMemory(contender: Contender, turns: number, progress: Progress): Promise<Figure> {
   const resident: number[][] = [];
   for (let done = 0; done < turns; done += MEMORY_STEP) {
@@ -194,7 +192,7 @@ export const turn = defineBench({
   numbers: {
     rounds: { of: `rounds of ${TURNS_PER_ROUND} turns, one stream`, short: 4, long: 25 },
     "rounds-of-ten": { of: `rounds of ${TURNS_PER_ROUND / 2} turns, ten streams`, short: 1, long: 25 },
-    // 1,000 turns: until then V8 is still compiling, and a turn of the service costs up to twice as much.
+    // 1,000 turns: until then V8 is still compiling, and a turn costs up to twice as much.
     "warm-up": { of: "rounds before the first that counts", short: 5, long: 50 },
     "memory-turns": { of: "turns over which resident memory is read", short: 200, long: 2_000 },
     "paced-tokens": { of: "tokens of each of 100 streams at 20 tokens a second", short: 40, long: 200 },

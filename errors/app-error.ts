@@ -1,16 +1,15 @@
 import { ERROR_CODES, type ErrorCode } from "./error-codes.ts";
 
-/** The part of an error that clients see: no cause, no stack. */
+/** What clients see of an error. */
 export interface ErrorContent {
   code: ErrorCode;
   message: string;
-  /** The same request may succeed when it is sent again. */
   retryable: boolean;
-  /** Seconds until it may; only where they are known. */
+  /** Known for some errors only. */
   retry_after_seconds?: number | undefined;
 }
 
-/** A wrong field of a request or setting, and how to mend it. */
+/** A wrong field of a request or setting. */
 export interface Problem {
   field: string;
   problem: string;
@@ -27,10 +26,9 @@ export class AppError extends Error {
   /** One of ERROR_CODES. */
   readonly code: ErrorCode;
   readonly details: readonly Problem[] | undefined;
-  /** Seconds until the same request may succeed. */
   readonly retryAfterSeconds: number | undefined;
   readonly retryable: boolean;
-  /** What another server said about it, without keys and texts of users: for the log. */
+  /** What another server said, without keys and texts of users: for the log. */
   readonly serverWords: string | undefined;
 
   constructor(
@@ -58,7 +56,6 @@ export class AppError extends Error {
     return new AppError("invalid_request", [...named, ...more].join("; "), { details: problems });
   }
 
-  /** The error of a turn, to be thrown outside of it. */
   static fromContent({ code, message, retryable, retry_after_seconds: retryAfterSeconds }: ErrorContent): AppError {
     return new AppError(code, message, { retryable, retryAfterSeconds });
   }

@@ -1,7 +1,4 @@
-/**
- * The closed list of error codes; `server/http/http-status.ts` has their statuses. `retryable`: the same request may succeed when it is
- * sent again.
- */
+/** The closed list of error codes; `server/http/http-status.ts` has their statuses. `retryable`: the same request may succeed later. */
 export const ERROR_CODES = {
   // what the caller sent
   invalid_request: { retryable: false },

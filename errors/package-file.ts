@@ -1,13 +1,13 @@
 import module from "node:module";
 import { pathToFileURL } from "node:url";
 
-/** Why this Node cannot run the package; null: it can. What follows came with Node 22.14 and is the newest thing that is used. */
+/** Why this Node cannot run the package, or null. 22.14 brought the newest thing that is used. */
 export const nodeProblem =
   "findPackageJSON" in module
     ? null
     : `conversation-graph needs Node 22.14 or later, and this is Node ${process.versions.node} (${process.execPath}).`;
 
-/** The address of a file of this package by its path from the package's root: the same from the sources and from the bundle. */
+/** The address of a file of this package by its path from the root, in the sources and in the bundle. */
 export function packageFile(path: string): URL {
   if (nodeProblem !== null) throw new Error(nodeProblem);
   const manifest = module.findPackageJSON(import.meta.url);

@@ -15,29 +15,28 @@ export interface Nodes {
   generate: Node;
   generateKb: Node;
   generateAgent: Node;
-  /** Whether the knowledge base has a handler of its own. */
   hasHandler: (kbPrefix: string) => boolean;
   persist: Node;
 }
 
-/** The node that answers; `hasHandler`: whether the knowledge base has a handler of its own. */
+/** The node that answers. */
 export function chooseGenerator(
   state: ConversationState,
   hasHandler: (kbPrefix: string) => boolean,
 ): "generate_agent" | "generate_kb" | "generate" {
   const { agent, callerTools } = state;
   const isStepping = state.execution === "stepping";
-  if (state.callResults) return "generate_agent"; // what a turn did is in the prompt of agents alone
+  if (state.callResults) return "generate_agent"; // only agents' prompts have a turn's steps
   if (state.continued) return "generate"; // neither an agent nor a handler can go on with an answer
   if (agent && (hasTools(agent) || isStepping)) return "generate_agent";
   const isAnswerable = state.error === null && (state.retrievalResults.length > 0 || !looksOnly(state));
-  // A handler answers in its own words: it knows of no form, and calls no tools.
+  // A handler answers freely: it knows no form, and calls no tools.
   const isAsked = (state.modelOptions?.response_format ?? null) === null && !callerTools?.mustCall;
   if (!agent && isAnswerable && isAsked && hasHandler(state.kbPrefix)) return "generate_kb";
   return callerTools || isStepping ? "generate_agent" : "generate";
 }
 
-/** A turn that waits has stored its question, and nothing of its end. */
+/** A waiting turn has stored its question, and nothing of its end. */
 const isWaiting = ({ question }: ConversationState): "persist" | typeof END => (question ? END : "persist");
 
 function noteInto(notes: Record<string, unknown>, { context, writer, callbacks }: TurnRuntime): TurnRuntime {
@@ -82,7 +81,7 @@ export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
     .addEdge(["route", "history", "core_memory"], "retrieve")
     .addConditionalEdges(
       "retrieve",
-      // Only an agent has waited; what it did is not in the prompt of the others.
+      // Only an agent has waited; other prompts lack its steps.
       (state, { context }: TurnRuntime) => (context?.resumed ? "generate_agent" : chooseGenerator(state, hasHandler)),
       ["generate_agent", "generate_kb", "generate"],
     )

@@ -47,15 +47,15 @@ export interface ConversationGraphParts {
   /** Migrated: see `migrate`. */
   database: Database;
   chatModel: BaseChatModel;
-  /** The models that may answer a turn, first the one that is asked. Default: the chat model alone. */
+  /** The models that may answer, in order. Default: the chat model alone. */
   chooseModels?: ChooseModels | undefined;
-  /** What the model is told in every turn, behind the system prompt. Default: nothing. */
+  /** Text for the model in every turn, after the system prompt. Default: none. */
   instructions?: string | undefined;
   /** Default: none. */
   knowledge?: KnowledgeCatalog;
   /** Routes by meaning and by a model, besides by keywords. Default: neither. */
   routing?: Omit<RouteParts, "knowledge" | "agents">;
-  /** Least number of completed messages in the window. Default 6. */
+  /** The least completed messages in the window. Default 6. */
   historyWindow?: number;
   /** When `runMemoryJobs` summarises a conversation. Null: never. Default 10 and 5. */
   summary?: { minMessages: number; updateDelta: number } | null;
@@ -66,17 +66,16 @@ export interface ConversationGraphParts {
     topK?: number;
     /** Default `user`. */
     scope?: "user" | "conversation";
-    /** Milliseconds to search, and as many again to load what was found. Default 800. */
+    /** Milliseconds to search, and again to load. Default 800. */
     timeoutMs?: number;
   } | null;
   /**
-   * Finds passages of documents: see `openEpisodicMemory`. `topK` of them, default 5, go into a prompt. Null: a turn that needs documents
-   * is degraded.
+   * Finds passages of documents: see `openEpisodicMemory`. A prompt gets `topK`, default 5. Null: a turn that needs documents is degraded.
    */
   documents?: { find: FindPassages; topK?: number } | null;
-  /** Writes a question anew that points at something which rules do not find, within `timeoutMs`, default 800. Default: none. */
+  /** Rewrites a question that points at something the rules do not find, within `timeoutMs`, default 800. Default: none. */
   questionModel?: { model: BaseChatModel; timeoutMs?: number } | null;
-  /** A job `tell_question` is added with each question of a turn. Default false. */
+  /** Adds a job `tell_question` with each question of a turn. Default false. */
   tellsQuestions?: boolean;
   /** Handlers that answer for their knowledge bases. Default: none. */
   handlers?: KnowledgeHandlers;
@@ -86,23 +85,23 @@ export interface ConversationGraphParts {
   coreMemory?: { timeoutMs?: number } | null;
   /** `runMemoryJobs` has a model name conversations. Default false. */
   titles?: boolean;
-  /** Tokens of a prompt, asked anew for each turn when it is a function. Default: 90 % of what the model takes. */
+  /** Tokens of a prompt; a function is asked for each turn. Default: 90 % of the model's context. */
   contextTokenBudget?: number | (() => number) | undefined;
-  /** The same for each model by its name, learning from prompts that are refused. Default: as `contextTokenBudget` says. */
+  /** The limit of each model by name, learning from refusals. Default: `contextTokenBudget`. */
   promptLimits?: PromptLimits | undefined;
-  /** How a prompt is divided, in percent. Default: 10 for instructions, 50 for history, 25 for recent messages, 15 for the answer. */
+  /** Percent of a prompt's parts. Default: 10 for instructions, 50 for history, 25 for recent messages, 15 for the answer. */
   contextShares?: ContextShares | undefined;
-  /** Summarises the messages before the window at once, when a prompt has no room for them. Default: only jobs summarise. */
+  /** Summarises older messages at once when a prompt has no room for them. Default: only jobs summarise. */
   compact?: CompactConversation | undefined;
-  /** Which models see pictures. Default: nobody knows, so each is tried. */
+  /** Which models see pictures. Default: unknown, so each is tried. */
   sight?: Sight | undefined;
-  /** Prices of a model by its name, for the `cost` of a turn. Default: unknown. */
+  /** Prices of a model by its name, for a turn's `cost`. Default: unknown. */
   prices?: (model: string) => ModelPrices | null;
   /** Deadlines of an answer. Default 30 seconds each. */
   timeouts?: AnswerTimeouts;
   /** Milliseconds until the conversation of a dead process is free. Default 15,000. */
   leaseMs?: number;
-  /** Milliseconds that a turn waits until its answer is stored, before it ends without. Default 30,000. */
+  /** Milliseconds that a turn waits for its answer to be stored. Default 30,000. */
   storeMs?: number;
   /** Watches nodes and model calls. Give it to `watchedDatabase` too, for statements. Default: nobody. */
   observer?: Observer;
@@ -115,11 +114,11 @@ export interface AgentParts {
   /** Default: none. */
   skills?: SkillCatalog;
   hooks?: ToolHooks;
-  /** Milliseconds that a call of a tool may take. Default 60,000. */
+  /** Milliseconds for a call of a tool. Default 60,000. */
   toolTimeoutMs?: number;
 }
 
-/** What is learned from refusals is kept in this process. */
+/** Lessons from refusals stay in this process. */
 function limitsFor({ contextTokenBudget: given, chatModel }: ConversationGraphParts): PromptLimits {
   const budget = given ?? contextTokenBudget(chatModel);
   const known = typeof budget === "number" ? () => budget : budget;
@@ -134,7 +133,7 @@ export const promptSettings = ({
   ...{ instructions, shares, sight },
 });
 
-/** What only reads: the nodes before the model, what `history` loads, and how long a prompt may be. */
+/** The reading parts: the nodes before the model, what `history` loads, and the limit of a prompt. */
 export function makeReading(parts: ConversationGraphParts) {
   const { database, chatModel, agents, observer = NOOP_OBSERVER } = parts;
   const { historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;

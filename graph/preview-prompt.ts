@@ -26,7 +26,7 @@ export interface PreviewRequest extends OwnedConversation {
   requestedKbPrefix?: string | null;
 }
 
-/** What has no place in a prompt. `ids`: of what is known by name; `count` is null when nobody has counted. */
+/** What a prompt has no room for. `ids`: of named things; `count` is null when uncounted. */
 export interface LeftOut {
   part: "instructions" | "core_memory" | "summary" | "window" | "episodes" | "passages";
   why: "no_room" | "summarised" | "switched_off" | "unavailable";
@@ -34,25 +34,22 @@ export interface LeftOut {
   count: number | null;
 }
 
-/** A prompt that is asked of no model. */
+/** A prompt that no model is asked. */
 export interface PromptPreview {
   routeDecision: RouteDecision;
   agent: string;
-  /** The most tokens of a prompt. */
   limit: number;
   degraded: Layer[];
   leftOut: LeftOut[];
-  /** Null when the handler of a knowledge base would answer: it makes its own. */
+  /** Null when a knowledge base's handler would answer: it makes its own. */
   prompt: {
     /** Estimated, with `toolTokens` and `stepTokens`. */
     tokens: number;
-    /** Of an agent: its tools, and what earlier turns did with them. */
+    /** An agent's tools, and the steps of earlier turns. */
     toolTokens: number;
     stepTokens: number;
     receipt: Receipt;
-    /** Messages in the window. */
     messageIds: string[];
-    /** Messages that are shortened. */
     shortened: number;
     notices: Notice[];
   } | null;
@@ -66,7 +63,6 @@ const LAYERS = { summary: "summary", core_memory: "core_memory", episodic: "epis
 >;
 const SWITCHES = ["summary", "core_memory", "episodic"] as const;
 
-/** What a turn with this state knows of and its prompt does not have. */
 export function findLeftOut(state: ConversationState, { receipt, leftOut, instructions }: AssembledPrompt): LeftOut[] {
   const whole = (part: LeftOut["part"], why: LeftOut["why"], count: number | null = null): LeftOut => ({ part, why, ids: [], count });
   const named = (part: LeftOut["part"], ids: string[]): LeftOut => ({ part, why: "no_room", ids, count: ids.length });
@@ -101,8 +97,8 @@ export function findLeftOut(state: ConversationState, { receipt, leftOut, instru
 }
 
 /**
- * Makes the prompt that the next message of a conversation would have, with the nodes and functions of a turn. It asks no model, so a route
- * or a question that only a model makes clear is left as rules and meaning have it; nothing is stored and the conversation is not taken.
+ * Makes the prompt of a conversation's next message, with a turn's nodes and functions. It asks no model, so rules and meaning alone decide
+ * the route and the question. It stores nothing and does not take the conversation.
  */
 export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt {
   const { agents, database, handlers = makeKnowledgeHandlers() } = parts;

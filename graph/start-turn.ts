@@ -27,33 +27,31 @@ export interface TurnOptions {
   watch?: GraphWatch | undefined;
   /** Receives every failure with its cause: for a log, not for clients. */
   onError?: (error: AppError) => void;
-  /** Receives the token counts of the whole turn before it ends or waits, also of a failed answer. */
+  /** Receives the whole turn's token counts before it ends or waits, also after a failure. */
   onUsage?: (usage: Usage) => void;
 }
 
 /** The event that ends every turn, or the part before a question. */
 export type LastEvent = Extract<TurnEvent, { status: (typeof LAST_STATUS)[number] }>;
 
-/** What was sent of a turn before its last question. */
 export interface SentBefore {
   characters: number;
   legs: number;
 }
 
-/** A turn under way. It ends also when nobody reads its events. */
+/** A turn under way. It ends even if nobody reads its events. */
 export interface RunningTurn {
   turnId: string;
   /** Resolves when the message is stored; rejects with an AppError when the turn is refused. */
   accepted: Promise<{ conversationId: string; messageId: string }>;
   /** All events from the first, for any number of readers. The last comes when everything is stored. */
   events(): AsyncGenerator<TurnEvent, void>;
-  /** Of a turn that goes on: how many characters were sent before its last question, and how often it has asked. */
+  /** For a resumed turn: the characters sent before its last question, and the number of its questions. */
   before?: SentBefore | undefined;
   /** The same events in batches. */
   eventBatches(): AsyncGenerator<TurnEvent[], void>;
-  /** Who sees the run of the graph. */
   watch?: GraphWatch | undefined;
-  /** Stops the model. What there is of the answer is stored as incomplete. */
+  /** Stops the model. The partial answer is stored as incomplete. */
   cancel(reason?: AppError): void;
   /** Resolves to the last event when everything is stored; never rejects. */
   ended: Promise<LastEvent>;

@@ -6,7 +6,7 @@ import type { ConversationGraph } from "./build-graph.ts";
 /** Modes of LangGraph's own stream; `events` are those of `streamEvents`. */
 export type GraphStreamMode = "values" | "updates" | "messages" | "tasks" | "checkpoints" | "debug" | "events";
 
-/** Sees a run of the graph: what LangGraph streams in these modes, and the events of the turn, as they come. */
+/** Sees a run of the graph: LangGraph's stream in these modes, and the turn's events. */
 export interface GraphWatch {
   modes: readonly GraphStreamMode[];
   /** Also what subgraphs stream. */
@@ -18,7 +18,7 @@ export interface GraphWatch {
 
 type Put = Parameters<BaseCheckpointSaver["put"]>;
 
-/** Keeps nothing: LangGraph tells of checkpoints only where there is somebody to take them. */
+/** Keeps nothing: LangGraph reports checkpoints only to a saver. */
 class PassingCheckpoints extends BaseCheckpointSaver {
   override getTuple(): Promise<undefined> {
     return Promise.resolve(undefined);

@@ -3,7 +3,6 @@ import { SATURATED } from "../models/facts/prompt-budget.ts";
 import { type ConversationState, isWholeAnswer, uncoveredMessages } from "../turn/state.ts";
 import { type Job, layerJob, type LayerJobKind } from "../stores/jobs/job.ts";
 
-/** The layers of memory that are switched on. */
 export interface MemoryLayers {
   summary: SummarySettings | null;
   episodes?: boolean;
@@ -13,8 +12,8 @@ export interface MemoryLayers {
 }
 
 /**
- * After a complete answer: a summary when it is due, its episode and the memory agent, after the first one the title. A turn that failed
- * leaves nothing to do.
+ * The jobs after a complete answer: a due summary, the episode and the memory agent, and after the first answer the title. A failed turn
+ * has none.
  */
 export function jobsAfterTurn(
   { summary: settings, episodes = false, coreMemory = false, titles = false }: MemoryLayers,
@@ -24,7 +23,7 @@ export function jobsAfterTurn(
   const { conversationSummary: summary } = state;
   const uncovered = uncoveredMessages(state.recentMessages, summary).length + 2;
   const kinds: LayerJobKind[] = [];
-  // A window that is not whole has more uncovered messages than any setting.
+  // A partial window has more uncovered messages than any setting.
   const isNowSaturated = (state.usage?.usage_ratio ?? 0) >= SATURATED && state.lastUsageRatio < SATURATED;
   const isFull = settings !== null && isNowSaturated && uncovered > settings.historyWindow;
   const isDue = settings !== null && (!state.windowIsWhole || isSummaryDue(settings, { hasSummary: summary !== null, uncovered }));

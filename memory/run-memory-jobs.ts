@@ -40,7 +40,7 @@ import { summariseOffline } from "../models/offline/offline-summary.ts";
 import { ASKED_SUMMARY_TOKENS, makeSummariseWithModel } from "./summary/summarise-with-model.ts";
 import type { TellQuestionJob } from "../stores/jobs/job.ts";
 
-/** `historyWindow` and `summary` must be those of the graph whose turns it follows. */
+/** `historyWindow` and `summary` must be those of the graph. */
 export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" | "concurrency" | "pollMs" | "observer" | "within"> {
   /** Migrated. */
   database: Database;
@@ -50,19 +50,19 @@ export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" 
   historyWindow?: number;
   /** Null: no summaries. Default 10 and 5. */
   summary?: { minMessages: number; updateDelta: number } | null;
-  /** Null: turns are not indexed; ingest and sweep jobs wait for a process that has an index. */
+  /** Null: turns are not indexed; ingest and sweep jobs wait for a process with an index. */
   episodicMemory?: Pick<EpisodicMemory, "index" | "embedder" | "timeZone" | "recall"> | null;
   /** Names conversations after their first exchange. Null: the first words do. Default null. */
   titleModel?: BaseChatModel | null;
-  /** Null: rules for the clear cases decide what changes the core memory. */
+  /** Null: rules for the clear cases update core memory. */
   memoryModel?: BaseChatModel | null;
-  /** Null: nothing keeps core memory true. `sections`: those that may be written, default the five built-in ones. */
+  /** Null: nothing updates core memory. `sections` may be written; default: the five built-in ones. */
   coreMemory?: { sections?: readonly string[] } | null;
-  /** Conversations in which nothing has happened for so many days are erased, unless they are pinned. Null: none is. Default null. */
+  /** Erases unpinned conversations after so many days without activity. Null: none. Default null. */
   retentionDays?: number | null;
-  /** Decisions of so many days are kept in an erase, without their words. Default 0. */
+  /** An erase keeps decisions of so many days, without their words. Default 0. */
   keepDecisionsDays?: number;
-  /** Tells of a question. Null: nobody is told. Default null. */
+  /** Notifies of a question. Default null: nobody is told. */
   tellQuestion?: ((job: TellQuestionJob, signal: AbortSignal) => Promise<void>) | null;
   /** Milliseconds since the last request: an embedded database is vacuumed in quiet times. Default: for ever. */
   quietMs?: () => number;
@@ -70,13 +70,13 @@ export interface MemoryJobsParts extends Pick<RunJobsParts, "onRun" | "onError" 
   timeouts?: AnswerTimeouts;
 }
 
-/** Jobs that waited longer, in milliseconds, no longer yield to turns (embedded database). */
+/** Jobs that waited longer no longer yield to turns (embedded database). */
 const LATE_MS = 3_000;
 
-/** Tokens of messages that a summary of a few hundred words can still do justice to. */
+/** The most tokens of messages that a summary of a few hundred words can cover. */
 const MAX_STEP_TOKENS = 6_000;
 
-/** Jobs of a layer that is switched off end. When it is on again, the next job takes up what was missed. */
+/** Ends jobs of a layer that is off. When it is on again, the next job does what was missed. */
 const SWITCHED_OFF: JobHandler = { step: async () => undefined, remaining: async () => "nothing" };
 
 /** A third of the model's prompt. The earlier summary or the sections, the instructions and one overlong message share the rest. */
@@ -94,7 +94,6 @@ interface SummaryPartsOptions {
   observer: Observer;
 }
 
-/** What summarising a conversation needs, in a job and before an answer. */
 export function summaryParts({ database, settings, model, timeouts, observer }: SummaryPartsOptions): SummariseConversationParts {
   const stepTokens = stepTokensFor(model);
   return {
@@ -110,7 +109,7 @@ export function summaryParts({ database, settings, model, timeouts, observer }: 
 
 /**
  * Runs the background jobs of finished turns in this process. Several processes may share a database. Throws when the database is
- * unreachable at the beginning; later failures go to `onRun` and `onError`.
+ * unreachable at first; later failures go to `onRun` and `onError`.
  */
 export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs> {
   let waitedMs = 0;
@@ -123,7 +122,7 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
   const index = episodicMemory?.index ?? null;
   const sweepIndex = makeSweepIndex(index, database);
   const { retentionDays = null, keepDecisionsDays = 0 } = parts;
-  // A job that waits already keeps its time.
+  // A waiting job keeps its time.
   if (erasesByTime({ retentionDays, keepDecisionsDays }))
     await queue.transaction((_transaction, jobs) => jobs.add([{ kind: "erase_unused" }]));
   return runJobs({
@@ -132,7 +131,7 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
       ...queue,
       async claim(limit) {
         const claimed = await queue.claim(limit);
-        // A look that finds nothing says nothing of those that are at work.
+        // An empty look says nothing about jobs at work.
         if (claimed.length > 0) waitedMs = Math.max(...claimed.map(({ createdAt }) => Date.now() - createdAt.getTime()));
         return claimed;
       },

@@ -18,28 +18,27 @@ import type { WireMessage } from "./wire/wire-message.ts";
 
 export const ANTHROPIC_URL = "https://api.anthropic.com";
 
-/** A Claude model and its server. */
 export interface AnthropicOptions extends Gateway {
   model: string;
   baseUrl?: string | undefined;
   apiKey?: string | undefined;
-  /** The longest answer: Anthropic's protocol needs one. */
+  /** Anthropic's protocol needs a bound of the answer. */
   maxTokens: number;
   temperature?: number | undefined;
 }
 
 type CallOptions = BaseChatModelCallOptions & WithModelOptions & { tools?: BindToolsInput[] };
 
-/** The form of ids of calls there. */
+/** Anthropic's form for ids of calls. */
 const PLAIN_ID = /^[\w-]{1,64}$/;
 /** Newer models take no beginning of an answer. */
 const AMENDMENTS: readonly Amendment[] = ["user_last"];
 
-/** A model behind Anthropic's own protocol. LangChain's model of it is loaded with the first call. Thoughts go back as they were signed. */
+/** A model behind Anthropic's own protocol. The first call loads LangChain's model. Signed thoughts go back unchanged. */
 export class AnthropicChatModel extends BaseChatModel<CallOptions> {
   readonly model: string;
   readonly maxTokens: number;
-  /** From whom thoughts are, which nobody else gets back. */
+  /** The author of thoughts, who alone gets them back. */
   readonly served: ServedModel;
   readonly #options: AnthropicOptions;
 
@@ -106,7 +105,7 @@ export class AnthropicChatModel extends BaseChatModel<CallOptions> {
   }
 }
 
-/** Thoughts stand before the text, as their server has signed them. */
+/** Puts signed thoughts before the text. */
 function toLangChain({
   role,
   content,

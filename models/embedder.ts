@@ -6,16 +6,14 @@ import { abortable } from "../turn/deadlines.ts";
 export interface Embedder {
   /** Recorded with the index. */
   readonly name: string;
-  /** Numbers in a vector. */
   readonly dimensions: number;
   /** Weight of one standard deviation of cosine; one of BM25 has weight 1. */
   readonly vectorWeight: number;
-  /** Least cosine of a text that answers a question without sharing a word. Default 0.5. */
+  /** The least cosine of a text that answers a question without a common word. Default 0.5. */
   readonly minSimilarity?: number;
-  /** A learned model: a text in the question's script is nearer to it than the same text in another. */
+  /** A learned model: it puts texts in the question's script nearer. */
   readonly favoursScripts?: boolean;
   embedQuestion(text: string, signal?: AbortSignal): Promise<number[]>;
-  /** Any number, in their order. */
   embedPassages(texts: readonly string[], signal?: AbortSignal): Promise<number[][]>;
 }
 
@@ -35,7 +33,7 @@ export function observedEmbedder(
 /** Most cached questions. */
 const MAX_QUESTIONS = 200;
 
-/** A question that routing, episodes and documents of a turn want is embedded once. Those that waited for a failed call ask again. */
+/** Embeds a question once for routing, episodes and documents. Callers that waited for a failed call ask again. */
 export function cacheQuestionVectors(embedder: Embedder): Embedder {
   const cache = new Map<string, Promise<number[]>>();
 
@@ -61,12 +59,12 @@ export function cacheQuestionVectors(embedder: Embedder): Embedder {
   };
 }
 
-/** Long enough for jobs that were claimed together to have read what they embed, in milliseconds. */
+/** Long enough for jobs claimed together to read their texts, in milliseconds. */
 const GATHER_MS = 20;
 
 /**
- * Passages that several jobs ask for at a time are embedded in one call. If that fails each asks by itself, so that no text fails the
- * others. A caller that gives up does not end the call.
+ * Embeds passages of several jobs in one call. If it fails, each asks by itself, so that no text fails the others. A caller that gives up
+ * does not end the call.
  */
 export function gatherPassages(embedder: Embedder): Embedder {
   let gathered: { texts: string[]; vectors: Promise<number[][]> } | null = null;

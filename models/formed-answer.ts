@@ -8,7 +8,7 @@ function malformed(problems: readonly string[]): AppError {
   return new AppError("model_malformed", `${what} Try again, or use a model whose server enforces it.`);
 }
 
-/** Hands text on once it begins like JSON, since then its server probably knows of forms; until then it may still be put right. */
+/** Hands text on once it begins like JSON: then its server probably knows forms. Until then it may be corrected. */
 function holdUntilJson({ onToken }: Pick<AnswerRequest, "onToken">, mayShow: boolean) {
   let held = "";
   let isShown = false;
@@ -20,7 +20,7 @@ function holdUntilJson({ onToken }: Pick<AnswerRequest, "onToken">, mayShow: boo
       isShown = true;
       onToken(held);
     },
-    /** In place of what was held. */
+    /** Replaces the held text. */
     release: (text: string): void => {
       if (!isShown && text !== "") onToken(text);
       isShown = true;
@@ -39,7 +39,7 @@ function sum(one: UsageMetadata | undefined, other: UsageMetadata | undefined): 
   };
 }
 
-/** As `streamAnswer`. A call is no answer where no tools go with the prompt: nobody could run it. */
+/** A call is no answer where the prompt has no tools: nobody could run it. */
 async function answerTo(request: AnswerRequest): Promise<ModelAnswer> {
   const answer = await streamAnswer(request);
   const [call] = answer.toolCalls;
@@ -49,8 +49,8 @@ async function answerTo(request: AnswerRequest): Promise<ModelAnswer> {
 }
 
 /**
- * Streams a model's answer as `streamAnswer` does. An answer in a form is checked: one that is wrong, and of which nothing was shown, is
- * asked for once more with its schema. Fails with AppError `model_malformed`. An answer that was cut is as it is.
+ * Streams a model's answer as `streamAnswer` does, and checks its form. A wrong answer that nobody has seen is asked for once more with its
+ * schema. Fails with AppError `model_malformed`. A cut answer stays.
  */
 export async function formedAnswer(request: AnswerRequest): Promise<ModelAnswer> {
   const format = request.modelOptions?.response_format;

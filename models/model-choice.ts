@@ -4,33 +4,32 @@ import type { ErrorCode } from "../errors/error-codes.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { ModelAnswer } from "./stream-answer.ts";
 
-/** A model that may answer, by the name under which callers know it. */
+/** A model that may answer, by its name for callers. */
 export interface ModelChoice {
   name: string;
   model: BaseChatModel;
-  /** Of its server, which other models may share. Default: none, it is always asked. */
+  /** The circuit of its server, which other models may share. Default: none. */
   circuit?: ServerCircuit | undefined;
 }
 
-/** The model that a turn names, else that of its agent, and behind it those that answer while its server is away. Never empty. */
+/** The models of a turn in order: the turn's or its agent's, then its fallbacks. Never empty. */
 export type ChooseModels = (wanted: { model: string | null; agent: Agent | null }) => readonly ModelChoice[];
 
-/** The one that is asked first. */
 export function firstChoice([first]: readonly ModelChoice[]): ModelChoice {
   if (!first) throw new Error("there is no model to ask");
   return first;
 }
 
-/** A server that says one of these before its first word does not answer at the moment. */
+/** A server that fails with one of these before its first word is away. */
 const AWAY: ReadonlySet<ErrorCode> = new Set(["model_unavailable", "model_first_token_timeout", "model_rate_limited", "model_quota"]);
 
 const FAILURES_IN_A_ROW = 3;
-/** After it, one call tries whether the server is back. */
+/** Afterwards one call tries whether the server is back. */
 const PAUSE_MS = 10_000;
 
 export type ServerCircuit = ReturnType<typeof makeServerCircuit>;
 
-/** Leaves out a server that was away three times in a row, for ten seconds. */
+/** Skips a server for ten seconds after it was away three times in a row. */
 export function makeServerCircuit(now: () => number = () => performance.now()) {
   let failures = 0;
   let closedAgainAt = 0;
@@ -49,8 +48,8 @@ export function makeServerCircuit(now: () => number = () => performance.now()) {
 }
 
 /**
- * Asks one model after the other until one begins to answer, or can see the pictures of the message. Those whose server was away lately are left out while there is another.
- * `onAway` hears why each but the last did not answer. Adds the name of the one that counts.
+ * Asks one model after the other until one begins to answer, or can see the message's pictures. Skips servers that were away lately while
+ * there is another. `onAway` hears why each but the last did not answer. Adds the name of the one that counts.
  */
 export async function askInTurn<Asked extends { answer: ModelAnswer }>(
   choices: readonly ModelChoice[],

@@ -37,33 +37,32 @@ const SETTINGS: Partial<Record<ModelPurpose, ModelSettings>> = {
 
 const named = new WeakMap<BaseChatModel, ModelSettings>();
 
-/** This model is set elsewhere than the service's own. */
+/** Marks a model that other settings configure than the service's own. */
 export const nameSettings = (model: BaseChatModel, settings: ModelSettings): void => void named.set(model, settings);
 
 export const settingsOf = (purpose: ModelPurpose, model: BaseChatModel | undefined): ModelSettings =>
   (model && named.get(model)) ?? SETTINGS[purpose] ?? CHAT_SETTINGS;
 
-/** A call that failed. `streaming`: the answer had begun. */
+/** A failed call. `streaming`: the answer had begun. */
 export interface FailedCall {
   purpose: ModelPurpose;
   model?: BaseChatModel | undefined;
-  /** What the turn asked for. */
   modelOptions?: ModelOptions | undefined;
   streaming: boolean;
   /** What was sent, so that no word of it gets into the log. */
   prompt: readonly BaseMessage[];
 }
 
-/** What servers say of pictures for a model without eyes, whatever their status. */
+/** Servers' words about pictures for a blind model, whatever their status. */
 const BLIND =
   /image input|image_url|multi-?modal|(?:support|accept|process|handle)s? (?:for )?(?:images?|vision|pictures)|images? (?:inputs? )?(?:is|are) not supported|0 image\(s\)|no vision|content must be a string/i;
-/** And of a picture that they cannot read or get. */
+/** Servers' words about a picture that they cannot read or get. */
 const WRONG_PICTURE =
   /invalid[ _](?:image|base64)|unsupported image|(?:process|decode|load|open|read|parse) (?:the )?image|image (?:is )?too (?:large|small|big)|image_parse|image exceeds|(?:download|fetch|retriev)\w* .{0,80}(?:image|url|https)/i;
 
 const REFUSED_STATUS: ReadonlySet<number> = new Set([400, 404, 415, 422, 500, 501]);
 
-/** What a server has against the pictures of a prompt; null without any, and for another reason. */
+/** A server's complaint about the prompt's pictures; null for any other reason or without pictures. */
 function reasonOfPictures(answered: AnsweredError, prompt: readonly BaseMessage[]): "model_cannot_see" | "picture" | null {
   if (!hasPictures(prompt) || !REFUSED_STATUS.has(statusOf(answered))) return null;
   const said = bodyText(answered);
@@ -71,7 +70,7 @@ function reasonOfPictures(answered: AnsweredError, prompt: readonly BaseMessage[
   return BLIND.test(said) ? "model_cannot_see" : null;
 }
 
-/** The option of the turn that a server names in its refusal. */
+/** The turn's option that a server names in its refusal. */
 function refusedOption(answered: AnsweredError, options: ModelOptions | undefined): string | null {
   const status = statusOf(answered);
   if (options === undefined || (status !== 400 && status !== 422)) return null;
@@ -84,7 +83,7 @@ function refusedOption(answered: AnsweredError, options: ModelOptions | undefine
 
 const isPage = ({ error, message }: AnsweredError): boolean => error === undefined && /^\s*</.test(message);
 
-/** Only these are about what was sent. */
+/** Only these are about the sent content. */
 const QUOTED_STATUS = new Set([400, 413, 415, 422]);
 const saying = (said: string | undefined): string => (said ? ` and says "${said}"` : "");
 
@@ -114,7 +113,7 @@ function aboutFields(answered: AnsweredError): string {
   return named.length === 0 ? "" : `It may be about ${named.join(", ")}. `;
 }
 
-/** Of a server that said when it wants to be asked again. */
+/** The time that the server named for a retry. */
 function retryAfterOf(cause: unknown): { retryAfterSeconds: number } | undefined {
   const seconds = withCauses(cause)
     .map((one) => ("retryAfterSeconds" in one ? one.retryAfterSeconds : "headers" in one ? readRetryAfter(one.headers) : undefined))
@@ -122,7 +121,7 @@ function retryAfterOf(cause: unknown): { retryAfterSeconds: number } | undefined
   return seconds === undefined ? undefined : { retryAfterSeconds: seconds };
 }
 
-/** What failed and what to do, for people. The words of a server are quoted when nobody else can say what is wrong; the log has all. */
+/** What failed and what to do, for people. A server's words are quoted when nothing else tells what is wrong; the log has all. */
 export function toModelError(cause: unknown, { purpose, model, modelOptions, streaming, prompt }: FailedCall): AppError {
   if (cause instanceof AppError) return cause;
   const settings = settingsOf(purpose, model);

@@ -1,7 +1,6 @@
 import { type Script, scriptOf } from "../text/script-of.ts";
 import type { Embedder } from "./embedder.ts";
 
-/** A text's vector, and the script that it is compared within. */
 export interface ScriptVector {
   script: Script;
   vector: ArrayLike<number>;
@@ -17,14 +16,13 @@ const MIN_DEVIATION = 1e-3;
 
 export const meanOf = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / Math.max(1, values.length);
 
-/** The cosine of two vectors of length 1. */
 export function cosineOf(one: ArrayLike<number>, other: ArrayLike<number>): number {
   let sum = 0;
   for (let place = 0; place < one.length; place++) sum += (one[place] ?? 0) * (other[place] ?? 0);
   return sum;
 }
 
-/** An embedder puts texts in a vector's own script nearer to it, so each script has a mean of its own. */
+/** An embedder favours texts in a vector's own script, so each script has its own mean. */
 export function neutralScale(vector: ArrayLike<number>, neutral: readonly ScriptVector[]): NeutralScale {
   const near = neutral.map((sentence) => ({ script: sentence.script, cosine: cosineOf(vector, sentence.vector) }));
   const meanIn = (script: Script): number => meanOf(near.flatMap((one) => (one.script === script ? [one.cosine] : [])));
@@ -33,10 +31,7 @@ export function neutralScale(vector: ArrayLike<number>, neutral: readonly Script
   return { means, deviation: Math.max(MIN_DEVIATION, Math.sqrt(meanOf(squares))) };
 }
 
-/**
- * Sentences about nothing in particular, as many in English as in Chinese: the scale on which a learned embedder's cosines are counted, as
- * texts in the question's own script are nearer to it than others.
- */
+/** Sentences about nothing in particular, half English and half Chinese: the scale for a learned embedder's cosines. */
 export const NEUTRAL_SENTENCES: readonly string[] = `
 Hello, how are you today? Thank you very much, that helped. Tell me a funny story about a dog. Write a short poem about the sea.
 What is the largest city in the world? When did the Roman Empire end? Explain how photosynthesis works. Translate this sentence into German.
@@ -56,8 +51,8 @@ type PassageEmbedder = Pick<Embedder, "embedPassages">;
 const vectorsOf = new WeakMap<PassageEmbedder, Promise<ScriptVector[]>>();
 
 /**
- * The vectors of the neutral sentences, embedded once by each embedder for all that count with them. Nothing stops a call under way: a turn
- * that cannot wait leaves its vectors to the next. After a failure they are asked for again.
+ * The vectors of the neutral sentences, embedded once by each embedder. Nothing stops a running call: a turn that cannot wait leaves its
+ * vectors to the next. After a failure it asks again.
  */
 export function loadNeutralVectors(embedder: PassageEmbedder): Promise<ScriptVector[]> {
   const loading =

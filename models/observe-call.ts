@@ -5,7 +5,6 @@ import { estimateTokens, TOKENS_PER_MESSAGE } from "../text/tokens.ts";
 import { modelName } from "./model-name.ts";
 import { pictureTokensIn } from "./wire/pictured-message.ts";
 
-/** The observer of a model's calls, and their purpose. */
 export interface ModelCallObserver {
   observer: Observer;
   purpose: ModelPurpose;

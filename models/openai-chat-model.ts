@@ -14,10 +14,10 @@ export interface OpenAIChatModelOptions extends Gateway {
   apiKey?: string | undefined;
   /** Up to `/v1`. Default: OpenAI's server. */
   baseUrl?: string | undefined;
-  /** The longest answer. Default: what its server sets. */
+  /** The longest answer. Default: the server's. */
   maxTokens?: number | undefined;
   temperature?: number | undefined;
-  /** Where what its server teaches is kept. Default: in the model. */
+  /** Keeps what the server teaches. Default: the model does. */
   dialects?: Dialects | undefined;
   /** What its server is known to need. Default: nothing. */
   amendments?: readonly Amendment[] | undefined;
@@ -40,7 +40,7 @@ export function createOpenAIChatModel(options: OpenAIChatModelOptions): ChatOpen
   return new ServerChatModel(fields, { ...server, url: baseUrl, apiKey });
 }
 
-/** The most tokens of an answer; 0 when it is not bound. */
+/** The most tokens of an answer; 0: unbounded. */
 export function answerBound(model: BaseChatModel): number {
   return "maxTokens" in model && typeof model.maxTokens === "number" ? model.maxTokens : 0;
 }

@@ -10,7 +10,7 @@ import { isOverload } from "./wire/failure-reason.ts";
 import { type Gateway, serverHeaders, serverName, serverUrl, withV1 } from "./wire/server-address.ts";
 import { readFailure, ServerFailure } from "./wire/server-failure.ts";
 
-/** A wrong request, as opposed to a busy or failing server. llama.cpp answers 501 unless it was started with `--embeddings`. */
+/** A wrong request, not a busy or failing server. llama.cpp answers 501 unless started with `--embeddings`. */
 const isRefusal = (status: number): boolean => status >= 400 && !isOverload(status);
 
 function toEmbedderError(cause: unknown, sent: readonly string[]): AppError {
@@ -38,7 +38,7 @@ function normalised(vector: number[]): number[] {
   return vector.map((value) => value / length);
 }
 
-/** Numbers, or the base64 of 32-bit floats in little-endian order, which OpenAI sends when it is asked to, and others unasked. */
+/** Numbers, or base64 of little-endian 32-bit floats, which some servers send unasked. */
 const Vector = z.union([z.array(z.number()), z.string().transform(fromBase64)]).refine(({ length }) => length > 0);
 const Embeddings = z.object({ data: z.array(z.object({ index: z.unknown().optional(), embedding: Vector })) });
 
@@ -53,7 +53,7 @@ function readEmbeddings(answer: unknown, count: number): number[][] {
   if (!parsed.success) throw badAnswer("sent something that is not an answer to an embedding request");
   const { data } = parsed.data;
   if (data.length !== count) throw badAnswer(`sent ${data.length} vectors for ${count} texts`);
-  // Servers that leave the index out, or number all alike, answer in order.
+  // Servers without an index, or with one index for all, answer in order.
   const places = data.map(({ index }) => (typeof index === "string" && index !== "" ? Number(index) : (index ?? 0)));
   const inOrder = new Set(places).size === 1 ? data : data.map((_, place) => data[places.indexOf(place)]);
   return inOrder.map((one) => {
@@ -63,7 +63,7 @@ function readEmbeddings(answer: unknown, count: number): number[][] {
   });
 }
 
-/** What models of 512 tokens read. */
+/** For models with a context of 512 tokens. */
 const MAX_WORDS = 400;
 const MAX_CHARACTERS = 1_500;
 const ROOM = MAX_WORDS * MAX_CHARACTERS;
@@ -101,7 +101,7 @@ export interface OpenAIEmbedderOptions extends Gateway {
   knownDimensions?: number | undefined;
   /** The most texts of one request. Default: 64, and fewer when the server has refused so many. */
   batch?: number | undefined;
-  /** Where what the server teaches is kept. Default: in the embedder. */
+  /** Keeps what the server teaches. Default: the embedder does. */
   dialects?: Dialects | undefined;
   /** Milliseconds for one request. */
   timeoutMs: number;
@@ -118,7 +118,7 @@ const CHARACTERS_PER_REQUEST = 20_000;
 
 const VECTOR_WEIGHT = 0.75;
 const VECTOR_WEIGHT_OF_E5 = 0.625;
-/** E5's cosines lie between 0.7 and 0.95; 95 % of unrelated questions find nothing above this. */
+/** E5's cosines lie between 0.7 and 0.95. */
 const MIN_SIMILARITY_OF_E5 = 0.86;
 const IS_E5 = /(?:^|[^a-z0-9])e5(?:[^a-z0-9]|$)/i;
 
@@ -138,10 +138,7 @@ function inRequests(texts: readonly string[], most: number): string[][] {
   return requests;
 }
 
-/**
- * Opens an embedder behind a server of OpenAI's protocol. Throws AppError `embedder_unavailable`; an aborted call throws the signal's
- * reason.
- */
+/** Opens an embedder behind a server of OpenAI's protocol. Throws AppError `embedder_unavailable`, or the signal's reason. */
 export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promise<Embedder> {
   const { baseUrl = "https://api.openai.com/v1", apiKey, model, timeoutMs } = options;
   const { questionModel = model, questionPrefix = "", passagePrefix = "" } = options;
@@ -150,7 +147,7 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
   const served = { server: serverName(baseUrl), model };
   const most = (): number => Math.min(options.batch ?? Infinity, learnedBatch(dialects.of(served)) ?? options.batch ?? TEXTS_PER_REQUEST);
 
-  /** Asks once, as the server is known to want it. Throws ServerFailure, or what the connection throws. */
+  /** Asks once, as the server wants it. Throws ServerFailure, or the connection's error. */
   async function attempt(body: Record<string, unknown>, url: URL, signal: AbortSignal): Promise<unknown> {
     const headers = serverHeaders(url, apiKey, options);
     const answer = await postForEvents({ url, headers, body: JSON.stringify(body), signal });
@@ -163,7 +160,7 @@ export async function openOpenAIEmbedder(options: OpenAIEmbedderOptions): Promis
     }
   }
 
-  /** Amends a request that is refused, at most three times, and remembers what helped. A batch that is too large is divided. */
+  /** Amends a refused request, at most three times, and remembers what helped. Divides a batch that is too large. */
   async function ask(ofModel: string, input: readonly string[], signal: AbortSignal): Promise<number[][]> {
     const tried: { what: Lesson; words: string }[] = [];
     for (;;) {

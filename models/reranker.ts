@@ -3,7 +3,7 @@ import { startDeadline } from "../turn/deadlines.ts";
 import { truncateForEmbedding } from "./openai-embedder.ts";
 import { type PostAnswer, postForEvents } from "./wire/post-for-events.ts";
 
-/** Tells how well each text answers the question: higher is better. Throws when the server fails or is too slow. */
+/** Scores how well each text answers the question. Throws when the server fails or is too slow. */
 export type Rerank = (question: string, texts: readonly string[], signal?: AbortSignal) => Promise<number[]>;
 
 export interface RerankerOptions {
@@ -16,7 +16,7 @@ export interface RerankerOptions {
 }
 
 const TIMEOUT_MS = 300;
-/** Of a server that asks for other fields. */
+/** The answers of a server that wants other fields. */
 const REFUSALS = new Set([400, 422]);
 
 const Ranks = z.array(z.object({ index: z.int().nonnegative(), score: z.number().optional(), relevance_score: z.number().optional() }));
@@ -30,7 +30,7 @@ function readScores(answer: unknown, count: number): number[] {
   throw new Error(`The reranker gave no score to some of ${count} texts. Check RERANK_BASE_URL and RERANK_MODEL.`);
 }
 
-/** A cross-encoder behind the `/rerank` that vLLM, Jina and Cohere share, or TEI's, whose field has another name. */
+/** A cross-encoder behind the `/rerank` of vLLM, Jina and Cohere, or TEI's, whose field has another name. */
 export function makeReranker({ baseUrl, apiKey, model, timeoutMs = TIMEOUT_MS }: RerankerOptions): Rerank {
   const url = new URL(`${baseUrl.replace(/\/$/, "")}/rerank`);
   const headers = { "content-type": "application/json", ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }) };

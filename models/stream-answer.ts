@@ -16,7 +16,7 @@ import type { Echo } from "../turn/echo.ts";
 import { type AskedCall, makeCallCollector } from "./wire/collect-calls.ts";
 import { type Delta, type Finish, isKnownFinish } from "./wire/delta.ts";
 
-/** Only the finish reason tells a complete answer from a connection that closed early. A page at a wrong address has no chunk. */
+/** Only the finish reason tells a complete answer from a connection that closed early. A wrong address sends no chunk. */
 function incomplete(purpose: ModelPurpose, model: BaseChatModel, hasChunks: boolean): AppError {
   const what = hasChunks
     ? "model ended its answer without saying that it was complete. Try again."
@@ -24,7 +24,7 @@ function incomplete(purpose: ModelPurpose, model: BaseChatModel, hasChunks: bool
   return new AppError("model_incomplete", `The ${purpose} ${what}`);
 }
 
-/** A model may spend all of its bound on thoughts, which are not shown, or on a call that it does not finish. */
+/** A model may spend its bound on hidden thoughts, or on an unfinished call. */
 function empty(purpose: string, finish: Finish, hasThought: boolean, [unfinished]: readonly AskedCall[]): AppError {
   if (finish === "whole" && !hasThought) return new AppError("model_incomplete", `The ${purpose} model gave an empty answer. Try again.`);
   const where = unfinished ? `in the middle of its call of "${unfinished.name}"` : hasThought ? "in its thoughts" : "before its first word";
@@ -32,7 +32,7 @@ function empty(purpose: string, finish: Finish, hasThought: boolean, [unfinished
   return new AppError("model_out_of_tokens", `The ${purpose} model used up its tokens ${where}. ${fix}`);
 }
 
-/** How an answer ended that is not whole. */
+/** The error of an answer that is not whole. */
 function brokenOff(purpose: string, finish: Finish, word: string): AppError | null {
   if (finish === "filtered")
     return new AppError(
@@ -44,11 +44,11 @@ function brokenOff(purpose: string, finish: Finish, word: string): AppError | nu
     : null;
 }
 
-/** Pause before the one retry, in milliseconds, when the server does not say how long. */
+/** Pause before the one retry, in milliseconds, when the server does not name one. */
 const RETRY_DELAY_MS = 250;
-/** The longest pause that a server is granted. */
+/** The longest accepted pause. */
 const MOST_RETRY_DELAY_MS = 20_000;
-/** The same when another model can answer. */
+/** The longest pause when another model can answer. */
 const SHORT_RETRY_DELAY_MS = 1_000;
 /** For models that never stop: about 100 times a long answer. */
 const MAX_ANSWER_CHARACTERS = 1_000_000;
@@ -65,9 +65,9 @@ export interface AnswerRequest {
   watched?: ModelCallObserver | undefined;
   /** Tools that it may call. Default: none. */
   tools?: BindToolsInput[] | undefined;
-  /** What the turn asks of it. Default: as the model is made. */
+  /** The turn's options. Default: as the model is made. */
   modelOptions?: ModelOptions | undefined;
-  /** How long it is waited for a second try when its server fails at once. `short`: another model can answer. Default `long`. */
+  /** How long to wait before a second try when the server fails at once. `short`: another model can answer. Default `long`. */
   patience?: "none" | "short" | "long" | undefined;
   /** An answer may be empty. Default false. */
   mayBeEmpty?: boolean | undefined;
@@ -78,7 +78,7 @@ export interface AnswerRequest {
 /** A model's answer, partial when there is an error. */
 export interface ModelAnswer {
   text: string;
-  /** In the order in which it asked for them. */
+  /** In the model's order. */
   toolCalls: AskedCall[];
   /** Undefined when the server counted none. */
   usage: UsageMetadata | undefined;
@@ -89,7 +89,7 @@ export interface ModelAnswer {
   echo?: Echo | undefined;
 }
 
-/** Takes up the deltas of one answer. */
+/** Collects the deltas of one answer. */
 function makeAnswer({ onToken, onThought }: AnswerRequest, { purpose, observer }: ModelCallObserver, deadlines: AnswerDeadlines) {
   const answer: ModelAnswer = { text: "", toolCalls: [], usage: undefined, error: null, cut: null };
   const calls = makeCallCollector();
@@ -142,7 +142,7 @@ function makeAnswer({ onToken, onThought }: AnswerRequest, { purpose, observer }
   return {
     answer,
     take,
-    /** It is too long, or loops: nothing more is read. */
+    /** Too long, or looping: nothing more is read. */
     isEnough(): boolean {
       if (answer.text.length > MAX_ANSWER_CHARACTERS) return true;
       if (!loops(written)) return false;
@@ -155,7 +155,7 @@ function makeAnswer({ onToken, onThought }: AnswerRequest, { purpose, observer }
       if (!ended) return incomplete(purpose, model, hasDeltas);
       const { finish, word } = ended;
       if (finish === "cut") answer.cut = "length";
-      else if (finish === "whole") answer.toolCalls = calls.collected(); // a call that was cut off is none
+      else if (finish === "whole") answer.toolCalls = calls.collected(); // a cut-off call is none
       const isEmpty = answer.text === "" && answer.toolCalls.length === 0;
       const mayBe = !isEmpty || (mayBeEmpty && finish === "whole");
       return brokenOff(purpose, finish, word) ?? (mayBe ? null : empty(purpose, finish, hasThought, calls.collected()));
@@ -183,7 +183,7 @@ async function attemptAnswer(request: AnswerRequest, watched: ModelCallObserver)
     }
     made.answer.error = made.close(request, hasDeltas);
   } catch (error) {
-    // A model of somebody else reports an abort in words of its own.
+    // A foreign model reports an abort in its own words.
     const thrown: unknown = signal.aborted ? signal.reason : error;
     made.answer.error = toModelError(thrown, { purpose: watched.purpose, model, modelOptions, streaming: hasBegun, prompt });
   } finally {
@@ -212,10 +212,10 @@ function observedAttempt(request: AnswerRequest): Promise<ModelAnswer> {
   });
 }
 
-/** Failures after which the same request may succeed at once, or when its server says. */
+/** Failures after which the same request may soon succeed. */
 const TRIED_AGAIN: ReadonlySet<string> = new Set(["model_unavailable", "model_incomplete", "model_interrupted", "model_rate_limited"]);
 
-/** Milliseconds until the second try; null: there is none. */
+/** Milliseconds until the second try, or null. */
 function retryDelay({ patience = "long", timeouts }: AnswerRequest, { error, text, toolCalls, cut }: ModelAnswer): number | null {
   if (patience === "none" || text !== "" || toolCalls.length > 0 || cut !== null || !error || !TRIED_AGAIN.has(error.code)) return null;
   const { retryAfterSeconds: seconds } = error;
@@ -225,8 +225,8 @@ function retryDelay({ patience = "long", timeouts }: AnswerRequest, { error, tex
 }
 
 /**
- * Streams a model's answer to `onToken`. Never throws: a failure is in `error`. Tries once more when the server failed before the first
- * token, after the time that the server names, unless that is longer than the first token may take.
+ * Streams a model's answer to `onToken`. Never throws: a failure is in `error`. Tries again once when the server fails before the first
+ * token, after the server's pause, unless that is longer than the first token may take.
  */
 export async function streamAnswer(request: AnswerRequest): Promise<ModelAnswer> {
   let hasThought = false;
@@ -241,7 +241,7 @@ export async function streamAnswer(request: AnswerRequest): Promise<ModelAnswer>
   return observedAttempt(request);
 }
 
-/** One whole answer, which may be empty. One that loops is cut off. Throws AppError. */
+/** One whole answer, which may be empty. Cuts off a looping one. Throws AppError. */
 export async function wholeAnswer(request: Omit<AnswerRequest, "onToken" | "patience" | "mayBeEmpty">): Promise<ModelAnswer> {
   const answer = await streamAnswer({ ...request, onToken: () => undefined, patience: "none", mayBeEmpty: true });
   if (answer.error) throw answer.error;

@@ -13,7 +13,7 @@ import { makeTellCallsApart } from "./wire/tell-calls-apart.ts";
 
 export interface StreamDeltasOptions {
   signal: AbortSignal;
-  /** What the model may call. Default: nothing. */
+  /** Tools that it may call. Default: none. */
   tools?: BindToolsInput[] | undefined;
   /** Default: as the model is made. */
   modelOptions?: ModelOptions | undefined;
@@ -27,7 +27,7 @@ function hasHandlers(callbacks: Callbacks | undefined): boolean {
   return callbacks !== undefined && (Array.isArray(callbacks) ? callbacks : callbacks.handlers).length > 0;
 }
 
-/** The same model, whose chunks have this id before callbacks see them. */
+/** Gives chunks this id before callbacks see them. */
 function withMessageId(model: BaseChatModel, messageId: string): BaseChatModel {
   const streamResponseChunks: BaseChatModel["_streamResponseChunks"] = async function* (prompt, options, runManager) {
     for await (const chunk of model._streamResponseChunks(prompt, options)) {
@@ -41,8 +41,8 @@ function withMessageId(model: BaseChatModel, messageId: string): BaseChatModel {
 }
 
 /**
- * Streams the deltas of one model call, those that come at once together. A model of ours without tracers is read without LangChain's
- * `stream`, which also joins all chunks, and takes a third longer.
+ * Streams the deltas of one model call, those that come at once together. Models of ours without tracers bypass LangChain's `stream`, which
+ * joins all chunks and takes a third longer.
  */
 export async function* streamDeltas(
   model: BaseChatModel,
@@ -67,7 +67,7 @@ export async function* streamDeltas(
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Thoughts as ChatDeepSeek and others have them, or as parts of the content. */
+/** Thoughts as in ChatDeepSeek, or as parts of the content. */
 function thoughtOf({ additional_kwargs: { reasoning_content: beside }, content }: AIMessageChunk): string {
   if (typeof beside === "string") return beside;
   if (typeof content === "string") return "";
@@ -83,7 +83,7 @@ function finishWordOf({ response_metadata, additional_kwargs }: AIMessageChunk):
   return [all["finish_reason"], all["stop_reason"], all["finishReason"], all["done_reason"]].find((word) => readFinish(word) !== null);
 }
 
-/** Signed thoughts, which Anthropic wants back with the calls behind them. They come in pieces, by their place in the answer. */
+/** Collects signed thoughts, which Anthropic wants back with the following calls. They come in pieces, by their place. */
 function makeSignedThoughts() {
   const blocks = new Map<unknown, Record<string, unknown>>();
   return {
@@ -107,7 +107,7 @@ function sumUsage(one: UsageMetadata | undefined, other: UsageMetadata): UsageMe
   return one ? mergeUsageMetadata(one, other) : other;
 }
 
-/** Reads the chunks of any LangChain model into deltas. Their counts of tokens add up. */
+/** Reads any LangChain model's chunks into deltas. Their token counts add up. */
 function makeChunkReader(model: BaseChatModel) {
   const signed = makeSignedThoughts();
   let usage: UsageMetadata | undefined;

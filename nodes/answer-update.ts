@@ -12,12 +12,12 @@ function toMessage({ id, role, content }: WindowMessage): BaseMessage {
   return role === "user" ? new HumanMessage({ id, content }) : new AIMessage({ id, content });
 }
 
-/** The changes that make the thread's messages those of the store, also when the thread was edited or forked or has missed turns. */
+/** The changes that make the thread's messages equal the store's, even if the thread was edited, forked or missed turns. */
 function changeMessages({ messages: thread, recentMessages }: ConversationState, turn: BaseMessage[]): BaseMessage[] {
   if (thread.length === 0) return turn;
   const known = new Set(recentMessages.map(({ id }) => id));
   const shared = thread.findIndex(({ id }) => id !== undefined && known.has(id));
-  // Before the first shared message stands what is older than the window.
+  // Messages before the first shared one are older than the window.
   const older = thread.slice(0, Math.max(shared, 0));
   const window = recentMessages.slice(recentMessages.findIndex(({ id }) => id === thread[shared]?.id));
   const stored = [...older, ...(shared < 0 ? recentMessages : window).map(toMessage), ...turn];
@@ -32,7 +32,7 @@ function changeMessages({ messages: thread, recentMessages }: ConversationState,
   return [...unknown, ...missing];
 }
 
-/** The answer in a generator's update, under the id it is stored with. An empty answer is not stored. */
+/** A generator's answer under the id it is stored with. An empty answer is not stored. */
 export function answerUpdate(state: ConversationState, id: string, answer: string): ConversationUpdate {
   const asked = new HumanMessage({ id: state.currentMessageId, content: state.message });
   const whole = (state.continued?.text ?? "") + answer;
@@ -43,7 +43,7 @@ export function answerUpdate(state: ConversationState, id: string, answer: strin
   };
 }
 
-/** What the model's server has counted, else estimated. */
+/** The server's counts, else estimates. */
 export function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt, tokenBudget: number): TurnUsage {
   const prompt_tokens = usage?.input_tokens ?? prompt.tokens;
   const completion_tokens = usage?.output_tokens ?? estimateTokens(text);
@@ -58,7 +58,7 @@ export function toUsage({ usage, text }: ModelAnswer, prompt: AssembledPrompt, t
   };
 }
 
-/** Says once that the context is nearly full: not again until a prompt was below. */
+/** Says once that the context is nearly full, and again only after a smaller prompt. */
 export function tellNearLimit(
   runtime: TurnRuntime,
   { usage_ratio: ratio, context_limit: limit }: TurnUsage,

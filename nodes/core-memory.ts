@@ -15,7 +15,7 @@ export interface CoreMemoryParts {
 /** Overwrites what an earlier turn of the thread has loaded. */
 const NOTHING: ConversationUpdate = { coreMemory: [], coreMemoryErasure: null };
 
-/** Loads core memory. When that fails or is too slow, the turn goes on, and `degraded` names the layer. */
+/** Loads core memory. If that fails or is too slow, the turn goes on, and `degraded` names the layer. */
 export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node {
   return async function loadCoreMemory({ tenantId, userId }: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     if (!coreMemory) return NOTHING;
@@ -35,8 +35,8 @@ export function makeCoreMemory({ coreMemory, timeoutMs }: CoreMemoryParts): Node
 }
 
 /**
- * For a turn on a new branch, which `history` has to begin first: core memory without what rests only on messages that the branch took off the
- * path. The node itself, which runs beside `history`, does nothing then.
+ * For a turn on a new branch: `history` must begin it first. Then core memory loads without lines that rest only on messages off the path.
+ * The node itself, beside `history`, does nothing.
  */
 export function makeFollowingCoreMemory(load: Node, followPaths: FollowPaths): { coreMemory: Node; followedCoreMemory: Node } {
   return {

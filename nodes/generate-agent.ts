@@ -29,7 +29,7 @@ import { retryWhileUnreachable, withLease } from "../stores/postgres/turns/turn-
 
 type SharedParts = Pick<AgentTurn, "steps" | "questions" | "permissions" | "hooks" | "timeouts" | "toolTimeoutMs" | "observer" | "limits">;
 
-/** `toolTimeoutMs`: milliseconds that a call may take. */
+/** `toolTimeoutMs`: milliseconds for a call. */
 export interface GenerateAgentParts extends SharedParts, Omit<AgentPromptParts, "steps"> {
   turns: TurnStore;
   leaseMs: number;
@@ -50,7 +50,7 @@ function describeState(interaction: string, called: readonly string[]): string {
   );
 }
 
-/** What a turn that goes on has used up of its limits. */
+/** What a resumed turn has used of its limits. */
 function loopSoFar({ name }: Agent, steps: readonly StepOfMessage[], resumed: ResumedTurn | undefined): Omit<LoopSoFar, "end"> {
   const own = steps.filter(({ turnId, agent }) => resumed?.turnId === turnId && agent === name);
   const rounds = own.filter(({ kind }) => kind === "model").length;
@@ -95,8 +95,8 @@ interface Answered {
 const NO_ANSWER: Answered = { answer: null, question: null, calls: [] };
 
 /**
- * Answers with an agent that has tools: model and tools take turns until the model answers. Each call is stored before it runs. Ends
- * normally with `partialAnswer` and `error` when something fails, so that persist always runs.
+ * Answers with an agent: model and tools alternate until the model answers. Each call is stored before it runs. A failure sets
+ * `partialAnswer` and `error` instead of throwing, so that persist always runs.
  */
 export function makeGenerateAgent(parts: GenerateAgentParts): Node {
   const { turns, catalog, tools: toolSource, skills, leaseMs, settings, makeRoom, chooseModels, prices, ...shared } = parts;

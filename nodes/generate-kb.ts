@@ -33,11 +33,11 @@ export interface KnowledgeHandlerRequest {
 export interface KnowledgeHandlerAnswer {
   /** Streamed at the end. */
   rest?: string;
-  /** The passages behind the answer, for the receipt. Default: those of the turn. */
+  /** The passages behind the answer, for the receipt. Default: the turn's. */
   passages?: readonly Passage[];
 }
 
-/** Answers the turns that are routed to one knowledge base. The general generator answers when it throws. */
+/** Answers the turns of one knowledge base. The general generator answers when it throws. */
 export type KnowledgeHandler = (request: KnowledgeHandlerRequest) => Promise<KnowledgeHandlerAnswer | void>;
 
 /** The handlers by kb_prefix, for all tenants. */
@@ -60,11 +60,10 @@ export function makeKnowledgeHandlers(byPrefix: KnowledgeHandlersByPrefix = {}):
 
 export interface GenerateKbParts {
   handlers: KnowledgeHandlers;
-  /** Answers when a handler fails. */
   generate: Node;
   chooseModels: ChooseModels;
   findPassages: FindPassages | null;
-  /** Passages that a handler finds unless it says how many. */
+  /** The default number of passages that a handler finds. */
   passages: number;
   turns: TurnStore;
   leaseMs: number;
@@ -78,8 +77,8 @@ interface Handled {
 }
 
 /**
- * Has the handler of the turn's knowledge base answer. When it fails, a notice says so and the general generator continues behind what was
- * streamed. A cancelled turn ends as in generate.
+ * Has the handler of the turn's knowledge base answer. If it fails, a notice says so and the general generator continues what was streamed.
+ * A cancelled turn ends as in generate.
  */
 export function makeGenerateKb(parts: GenerateKbParts): Node {
   const { handlers, generate, chooseModels, findPassages, passages: most, turns, leaseMs, timeouts } = parts;
@@ -94,7 +93,7 @@ export function makeGenerateKb(parts: GenerateKbParts): Node {
     const { signal } = deadlines;
     const handled: Handled = { text: "", passages: state.retrievalResults, error: null };
     const stream = (token: string): void => {
-      if (token === "" || signal.aborted) return; // ignore a handler that goes on after its end
+      if (token === "" || signal.aborted) return; // ignores a handler that goes on after its end
       deadlines.tokenCame();
       const whole = token.replaceAll("\0", "\uFFFD");
       handled.text += whole;

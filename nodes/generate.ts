@@ -24,7 +24,7 @@ export interface GenerateParts extends Pick<AskingTurn, "limits" | "timeouts" | 
 
 /**
  * Assembles the prompt and streams the model's answer. A cancelled or failed call sets `partialAnswer` and `error` instead of throwing, so
- * that persist always runs. After an error of an earlier node the model is not asked.
+ * that persist always runs. After an earlier node's error the model is not asked.
  */
 export function makeGenerate(parts: GenerateParts): Node {
   const { chooseModels, turns, leaseMs, settings, makeRoom, prices, ...shared } = parts;

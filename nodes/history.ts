@@ -24,9 +24,9 @@ import { toConversationSummary } from "../prompt/make-room.ts";
 export interface LoadHistoryParts {
   windows: WindowStore;
   pictures: Pick<PictureStore, "ofMessages">;
-  /** Least number of completed messages in the window; those that no summary covers come on top. */
+  /** The least completed messages in the window; all that no summary covers are added. */
   historyWindow: number;
-  /** The most tokens of a prompt; null: of the service's own model. */
+  /** The most tokens of a prompt; null: the service's own model's. */
   tokenBudget: (model: string | null) => number;
   useSummary: boolean;
   /** Null: the layer is off. */
@@ -38,7 +38,7 @@ export interface LoadHistoryParts {
 }
 
 export interface LoadedHistory extends LoadedWindow {
-  /** By message: of the last turns in the window, and of the current one when they were not given. */
+  /** By message: of the window's last turns and, if not given, of the current one. */
   pictures: ReadonlyMap<string, Picture[]>;
   hasOtherEpisodes: boolean;
 }
@@ -48,10 +48,10 @@ function toWindowMessage({ id, role, content, tokenCount, createdAt }: PromptMes
   return { id, role, content, tokenCount, createdAt: createdAt.toISOString(), ...(shown ? { pictures: shown } : {}) };
 }
 
-/** Of the window: their pictures are sent again. */
+/** The turns of the window whose pictures are sent again. */
 const TURNS_WITH_PICTURES = 2;
 
-/** Of all pictures of a prompt together. Servers of models take little more in one request. */
+/** The most bytes of a prompt's pictures. Models' servers take little more in one request. */
 const MOST_BYTES = 20 * 1024 * 1024;
 
 /** Messages whose pictures the model sees again. */
@@ -64,7 +64,7 @@ function withPictures(messages: readonly PromptMessage[]): string[] {
 export function makeLoadHistory(parts: LoadHistoryParts) {
   const { windows, pictures, historyWindow: atLeast, tokenBudget, useSummary, episodes, scope, foresee } = parts;
   return {
-    /** Whether other conversations have episodes to recall. Runs beside the begin of the turn, so that the embedder starts early. */
+    /** Whether other conversations have episodes to recall. Runs beside the turn's begin, so that the embedder starts early. */
     async lookForEpisodes({ tenantId, userId, sessionId, message }: ConversationState, signal?: AbortSignal): Promise<boolean> {
       if (!episodes) return false;
       const look = await episodes.checkRecallable({ tenantId, userId }, sessionId);
@@ -73,9 +73,7 @@ export function makeLoadHistory(parts: LoadHistoryParts) {
       return elsewhere;
     },
 
-    /**
-     * `newest` is what is known of the window already. `isStored`: the current message was there before this turn, and so were its pictures.
-     */
+    /** `newest`: the already known window. `isStored`: the current message and its pictures were stored before this turn. */
     async load(
       {
         model,
@@ -94,7 +92,7 @@ export function makeLoadHistory(parts: LoadHistoryParts) {
   };
 }
 
-/** The fields of the state; the answer that is continued is not in the window, nor is one that says nothing. */
+/** The state's fields. The window lacks the continued answer and empty ones. */
 export function toHistory(
   { summary, messages, isWhole, lastErasure, hasOtherEpisodes, pictures }: LoadedHistory,
   usesEpisodes: boolean,
@@ -107,12 +105,12 @@ export function toHistory(
     windowIsWhole: isWhole,
     lastErasure,
     conversationSummary: summary && toConversationSummary(summary),
-    // Of this conversation only what is older than the window can be recalled.
+    // Only messages before the window can be recalled from this conversation.
     hasEpisodes: usesEpisodes && (hasOtherEpisodes || summary !== null || !isWhole),
   } satisfies ConversationUpdate;
 }
 
-/** What `history` gives, of the caller's `conversationId`, which it neither takes nor adds a message to. */
+/** Reads as `history` does, from the caller's `conversationId`, without taking the conversation or adding a message. */
 export function makeReadHistory(parts: LoadHistoryParts): Node {
   const loader = makeLoadHistory(parts);
   return async function readHistory(state: ConversationState, { context }): Promise<ConversationUpdate> {
@@ -128,7 +126,7 @@ export interface HistoryParts extends LoadHistoryParts {
   turns: TurnStore;
   records: Pick<TurnRecordStore, "interrupt">;
   questions: Pick<QuestionStore, "waitingIn" | "cancel">;
-  /** Core memory of a turn on a new branch. Undefined: there is none. */
+  /** Core memory of a turn on a new branch. */
   followedCoreMemory?: Node | undefined;
   leaseMs: number;
 }
@@ -139,9 +137,9 @@ function toContinued({ answerId, text, completed, citations }: StoredAnswer, isR
 }
 
 /**
- * Takes the conversation for this turn, stores the user's message unless an earlier attempt of the same key has, and loads the summary with
- * the window behind it. A turn that goes on with the last answer, or gives an answer again, stores no message. Throws AppError
- * `conversation_busy`, `invalid_request`, `not_found` or `storage_unavailable`; then nothing is stored or held.
+ * Takes the conversation, stores the user's message unless an earlier attempt has, and loads the summary with the window after it. A turn
+ * that continues or repeats an answer stores no message. Throws AppError `conversation_busy`, `invalid_request`, `not_found` or
+ * `storage_unavailable`; then nothing is stored or held.
  */
 export function makeHistory(parts: HistoryParts): Node {
   const { turns, records, questions, historyWindow, useSummary, episodes, followedCoreMemory, leaseMs } = parts;
@@ -158,7 +156,7 @@ export function makeHistory(parts: HistoryParts): Node {
     const toBegin = { ...state, turnId, leaseMs, tokenCount, key: context?.key };
     if (!state.store && isTakingBack(state)) throw AppError.invalid([{ field: "store", problem: "a turn on a new branch is stored" }]);
     const options = { onBusy: context?.onBusy ?? "refuse", signal: context?.signal, window: { atLeast: historyWindow, useSummary } };
-    // A turn that goes on has stored its message, and holds its conversation already.
+    // A resumed turn has stored its message, and holds its conversation.
     const begun = context?.resumed ?? (await beginTurn({ turns, records, questions, line }, toBegin, options));
     const { conversationId, messageId, newest, continued, question, lastPrompt }: BegunTurn = begun;
     const conversation = { tenantId, userId, conversationId };

@@ -19,7 +19,7 @@ function citedNumbers(answer: string): Set<number> {
   return new Set(numbers.map(Number));
 }
 
-/** The passages that the answer cites by number. When it cites none, all that it was given: it may rest on any of them. */
+/** The passages that the answer cites by number, or all it was given: it may rest on any. */
 export function citationsOf(answer: string, passages: Receipt["passages"]): Citation[] {
   const all = passages.map(({ id, document_id, title, heading }, place) => {
     return { number: place + 1, passage_id: id, document_id, title, heading };
@@ -29,13 +29,13 @@ export function citationsOf(answer: string, passages: Receipt["passages"]): Cita
   return cited.length > 0 ? cited : all;
 }
 
-/** The beginning of a continued answer keeps its sources, whose numbers may name other passages than those of the rest. */
+/** The beginning of a continued answer keeps its sources: its numbers may name other passages. */
 function withEarlier(earlier: readonly Citation[], later: readonly Citation[]): Citation[] {
   const isKnown = (one: Citation): boolean => earlier.some((other) => other.number === one.number && other.passage_id === one.passage_id);
   return [...earlier, ...later.filter((one) => !isKnown(one))];
 }
 
-/** What an answer keeps of its turn for as long as it is stored: ids, names, versions and counts, never remembered text. */
+/** What a stored answer keeps of its turn: ids, names, versions and counts, never remembered text. */
 export function answerMetadata(state: ConversationState): Record<string, unknown> {
   const { turnId, workerName, answeredBy, usage, cut, error, receipt, continued, answer } = state;
   return {
@@ -86,22 +86,21 @@ const notStored = (turnId: string): ErrorContent =>
 export interface PersistParts {
   turns: TurnStore;
   leaseMs: number;
-  /** How long the turn waits until it is stored. */
   storeMs: number;
   layers: MemoryLayers;
 }
 
 /**
- * Stores the answer, the outcome and the jobs of the turn and releases the conversation, all or nothing. While Postgres is unreachable it
- * tries again, and holds the conversation: behind `storeMs` the turn ends with `storage_unavailable`, and is stored when that is possible. Of
- * a turn that is not to be stored it deletes the message instead.
+ * Stores a turn's answer, outcome and jobs and releases the conversation, all or nothing. While Postgres is unreachable it tries again and
+ * holds the conversation. After `storeMs` the turn ends with `storage_unavailable`, and is stored once possible. For a turn that is not to
+ * be stored it deletes the message instead.
  */
 export function makePersist({ turns, leaseMs, storeMs, layers }: PersistParts): Node {
   return async function persist(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId } = state;
     const held = { tenantId, userId, conversationId, turnId };
 
-    /** Undefined: not in time, and it goes on. */
+    /** Undefined: it is late, and goes on. */
     async function inTime<Result>(work: () => Promise<Result>): Promise<Result | undefined> {
       using deadline = startDeadline(storeMs);
       try {

@@ -19,16 +19,15 @@ export interface RetrieveParts {
   findPassages: FindPassages | null;
   /** Asks a model what a question points at, where rules do not find it. */
   rewrite?: RewriteQuestion | null;
-  /** Most recalled episodes in the prompt, besides their neighbours. */
+  /** Recalled episodes in the prompt, besides their neighbours. */
   topK: number;
-  /** Most passages in the prompt. */
   passages: number;
-  /** Milliseconds to search, and as many again to read what was found. */
+  /** Milliseconds to search, and again to load. */
   timeoutMs: number;
   scope: "user" | "conversation";
 }
 
-/** The recalled ones, best first, then what stands beside them, with their scores. */
+/** The recalled exchanges, best first, then their neighbours. */
 function toExchanges(episodes: readonly RecalledEpisode[]): RecalledExchange[] {
   const besides = episodes.flatMap(({ neighbours, conversationId, score }) =>
     neighbours.map((neighbour) => ({ ...neighbour, conversationId, score, similarity: null })),
@@ -46,8 +45,8 @@ export function toPassage({ id, documentId, title, heading, text, score }: Passa
 }
 
 /**
- * Recalls earlier exchanges that are not in the window, and finds passages of the turn's knowledge base. When that fails or is too slow,
- * the turn goes on, and `degraded` names the layer.
+ * Recalls exchanges outside the window, and finds passages of the turn's knowledge base. If that fails or is too slow, the turn goes on,
+ * and `degraded` names the layer.
  */
 export function makeRetrieve({ recall, findPassages, rewrite, topK, passages, timeoutMs, scope }: RetrieveParts): Node {
   return async function retrieve(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {

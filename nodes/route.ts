@@ -13,7 +13,7 @@ import { type AgentRoute, routeToAgent } from "./routing/route-to-agent.ts";
 import { AMONG_AGENTS, AMONG_BASES, makeRouteByModel } from "./routing/route-by-model.ts";
 import { makeDecision, routeBySharedWords, routeByWords } from "./routing/route-by-words.ts";
 
-/** A route by meaning as sure as this needs no model. */
+/** A surer route by meaning needs no model. */
 const CLEAR = 0.8;
 
 export interface RouteParts {
@@ -29,7 +29,7 @@ export interface RouteParts {
   observer?: Observer;
 }
 
-/** An agent answers for itself: its name is that of the worker. */
+/** An agent is its own worker. */
 function toUpdate(decision: RouteDecision, { agent, reason }: AgentRoute, bases: readonly KnowledgeBase[], began: number) {
   const agentType = RetrievalMode.parse(decision.worker_name.slice(decision.kb_prefix.length + 1));
   const routeDecision = agent ? { ...decision, worker_name: `agent:${agent.name}`, reason: `${reason}; ${decision.reason}` } : decision;
@@ -46,13 +46,13 @@ function toUpdate(decision: RouteDecision, { agent, reason }: AgentRoute, bases:
   };
 }
 
-/** The base that the agent names and its tenant has not; null when there is none such. A file is the same for all tenants. */
+/** The knowledge base that the agent names but its tenant lacks, or null. A file is the same for all tenants. */
 function missingBase({ requestedKbPrefix }: ConversationState, agent: Agent | null, bases: readonly KnowledgeBase[]): string | null {
   const named = requestedKbPrefix === null ? (agent?.knowledge ?? null) : null;
   return bases.some(({ prefix }) => prefix === named) ? null : named;
 }
 
-/** The base that the caller names, else the agent; null: the turn is routed. A base that is gone is none for an agent, and for a turn that goes on. */
+/** The base that the caller, else the agent, names; null: the turn is routed. Agents and resumed turns ignore a deleted base. */
 function baseOf(
   { requestedKbPrefix }: ConversationState,
   agent: Agent | null,

@@ -21,17 +21,17 @@ interface BeginParts {
 interface BeginOptions {
   onBusy: OnBusy;
   signal: AbortSignal | undefined;
-  /** Of the window that is loaded next. */
+  /** For loading the window next. */
   window?: Parameters<TurnStore["begin"]>[1];
 }
 
-/** Pauses between two attempts at a busy conversation, each longer by half. */
+/** The first pause between two attempts at a busy conversation; each is longer by half. */
 const FIRST_PAUSE_MS = 20;
 const LONGEST_PAUSE_MS = 250;
 /** How long a client waits while a begin whose reply was lost is looked up. */
 const LOOKUP_MS = 5_000;
 
-/** Undoes a refused turn: removes its message, or stores the turn as failed when it has a key to try it again, or stored no message. */
+/** Undoes a refused turn: removes its message, or stores the turn as failed when its key can retry it, or it stored no message. */
 async function undo(turns: TurnStore, turn: BeginTurn, begun: BegunTurn | null, refusal: ReplyLost): Promise<void> {
   if (!begun) return;
   const { tenantId, userId, turnId } = turn;
@@ -58,7 +58,7 @@ async function begin(turns: TurnStore, turn: BeginTurn, window: BeginOptions["wi
   }
 }
 
-/** What to do about a question that keeps the conversation. Throws AppError `conversation_waiting` unless the caller ends its turn. */
+/** Handles a question that keeps the conversation. Throws AppError `conversation_waiting` unless the caller ends its turn. */
 async function passQuestion({ turns, questions }: BeginParts, turn: BeginTurn, onBusy: OnBusy): Promise<void> {
   const waiting = await questions.waitingIn(turn);
   if (!waiting) return;
@@ -97,9 +97,11 @@ async function beginWhenFree(
 }
 
 /**
- * Takes the conversation for this turn and stores the user's message. When another turn holds it, `enqueue` waits in line, `interrupt` stops
- * that turn, waits until what it said is stored, and goes before those in line, and `refuse` throws AppError `conversation_busy`. A turn
- * that waits for an answer is ended by `cancel_waiting` and `interrupt`; else AppError `conversation_waiting` is thrown. Throws
+ * Takes the conversation for this turn and stores the user's message. In a busy conversation:
+ * - `enqueue` waits in line;
+ * - `interrupt` stops the other turn, waits until its words are stored, and goes before those in line;
+ * - `refuse` throws AppError `conversation_busy`.
+ * `cancel_waiting` and `interrupt` end a turn that waits for an answer; else AppError `conversation_waiting` is thrown. Throws
  * `storage_unavailable` when Postgres is unreachable.
  */
 export async function beginTurn(parts: BeginParts & { line: KeyedQueue }, turn: BeginTurn, options: BeginOptions): Promise<BegunTurn> {
@@ -127,7 +129,7 @@ export function makeKeyedQueue() {
   const last = new Map<string, Promise<void>>();
   return {
     isTaken: (key: string): boolean => last.has(key),
-    /** Runs `attempt` when all earlier ones of the key have ended. Throws the signal's reason when it aborts before. */
+    /** Runs `attempt` after all earlier ones of the key. Throws the signal's reason when it aborts before. */
     async run<Result>(key: string, attempt: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
       const before = last.get(key);
       const { promise: ended, resolve: end } = Promise.withResolvers<void>();
@@ -136,7 +138,7 @@ export function makeKeyedQueue() {
         if (before) await abortable(() => before, signal);
         return await attempt();
       } finally {
-        // Behind an attempt that gave up, the next one still waits for all earlier ones.
+        // After an attempt that gave up, the next one still waits for all earlier ones.
         void Promise.resolve(before).then(() => {
           if (last.get(key) === ended) last.delete(key);
           end();

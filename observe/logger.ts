@@ -9,13 +9,12 @@ function standardOutput(): DestinationStream | undefined {
   return process.stdout.isTTY ? pretty({ sync: true, colorize: true, ignore: "pid,hostname" }) : undefined;
 }
 
-/** Logs JSON lines to standard output, readable ones to a terminal. Message text is never logged. */
+/** Logs JSON lines to standard output, readable ones to a terminal, never message text. */
 export function makeLogger(level: string, destination: DestinationStream | undefined = standardOutput()): Logger {
   const options = { level, base: null, timestamp: () => `,"time":"${new Date().toISOString()}"`, mixin: () => ({ ...current.getStore() }) };
   return destination ? pino(options, destination) : pino(options);
 }
 
-/** Ids that are safe in any log. */
 const SANE = /^[\w.-]{1,100}$/;
 
 interface RequestFacts {
@@ -25,12 +24,12 @@ interface RequestFacts {
 
 const current = new AsyncLocalStorage<RequestFacts | undefined>();
 
-/** The id that a client or proxy gave if it is safe, else a new one. */
+/** The given id if it is safe in a log, else a new one. */
 export function requestIdOf(given: string | undefined): string {
   return given !== undefined && SANE.test(given) ? given : uuidv7();
 }
 
-/** Log lines of `run` carry the facts. */
+/** Adds the facts to every log line of `run`. */
 export function withinRequest<Result>(facts: RequestFacts, run: () => Result): Result {
   return current.run(facts, run);
 }
@@ -48,9 +47,7 @@ export interface CauseFacts {
   status?: unknown;
 }
 
-/**
- * An error's causes, outermost first, without messages, which may quote a user. The first one has what another server said about the error.
- */
+/** An error's causes, outermost first, without messages, which may quote a user. */
 export function causeFacts(error: Error): CauseFacts[] {
   const said = error instanceof AppError ? error.serverWords : undefined;
   return withCauses(error.cause).map((cause, index) => ({
@@ -64,7 +61,7 @@ export function causeFacts(error: Error): CauseFacts[] {
 /** https://v8.dev/docs/stack-trace-api */
 const FRAME = /^ {4}at .*(?::\d+:\d+|<anonymous>|native)\)?$/;
 
-/** An unexpected error: its causes, and where the innermost was thrown, without messages. */
+/** The causes of an unexpected error and where the innermost was thrown, without messages. */
 export function errorFacts(error: AppError): { code: string; causes: CauseFacts[]; at: string[] } {
   const innermost = withCauses(error.cause).at(-1) ?? error;
   const at = (innermost.stack ?? "").split("\n").filter((line) => FRAME.test(line));

@@ -1,6 +1,5 @@
 import { AppError } from "../errors/app-error.ts";
 
-/** A label for what was thrown: the code of an AppError, `timeout`, `cancelled` or `internal_error`. */
 export function outcomeLabel(thrown: unknown): string {
   if (thrown instanceof AppError) return thrown.code;
   if (thrown instanceof Error && thrown.name === "TimeoutError") return "timeout";
@@ -19,13 +18,11 @@ export type Work =
   | { work: "search"; store: string; operation: string }
   | { work: "job"; kind: string };
 
-/** Facts of a piece of work besides its time and whether it threw. */
+/** What is known of a piece of work besides its time and whether it threw. */
 export interface WorkFacts {
-  /** Such as a code of errors/error-codes.ts. */
   outcome?: string;
   inputTokens?: number;
   outputTokens?: number;
-  /** The tokens of the input that the server had cached. */
   cachedTokens?: number;
   tokensAreEstimated?: boolean;
   firstTokenMs?: number;
@@ -35,20 +32,19 @@ export interface WorkFacts {
 export type Happening =
   | { happened: "circuit"; circuit: string; state: "closed" | "half_open" | "open" }
   | { happened: "memory_operation"; operation: string; refused: boolean }
-  /** The rules had no processor time left for them: the memory agent reads them in its next step. */
+  /** The rules had no time left: the memory agent reads these turns in its next step. */
   | { happened: "turns_put_off"; turns: number }
   /** By RETENTION_DAYS. */
   | { happened: "unused_erased"; conversations: number; messages: number }
-  /** A call of a tool failed inside the service. */
   | { happened: "tool_broke"; tool: string; error: AppError }
-  /** A model's server ended an answer in a word that nobody knows; it was taken for a whole one. */
+  /** The server ended an answer in an unknown word; it was taken for a whole one. */
   | { happened: "finish_unknown"; purpose: ModelPurpose }
-  /** A model's summary was not taken, or it did not keep a plain fact, also when asked again. */
+  /** A model's summary was refused, or it missed a plain fact even when asked again. */
   | { happened: "model_unfit"; purpose: "summary" | "memory"; problem: string };
 
-/** Watches how the parts work. It never changes what they do and never throws. */
+/** Watches how the parts work, changes nothing and never throws. */
 export interface Observer {
-  /** Returns or throws what `run` does; `learn` takes facts of it. */
+  /** Returns or throws what `run` does; `learn` takes facts. */
   watch<Result>(work: Work, run: (learn: (facts: WorkFacts) => void) => Promise<Result>): Promise<Result>;
   tell(happening: Happening): void;
 }

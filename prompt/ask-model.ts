@@ -12,7 +12,6 @@ import type { BaseMessage } from "@langchain/core/messages";
 import { type Refusal, refusalOf } from "../models/facts/refusal.ts";
 import { hasPictures, withoutPictures } from "../models/wire/pictured-message.ts";
 
-/** What all model calls of one turn share. */
 export interface AskingTurn {
   limits: PromptLimits;
   sight: Sight;
@@ -22,28 +21,26 @@ export interface AskingTurn {
   signal: AbortSignal;
 }
 
-/** A prompt and its tokens, with those of the tools that are offered. */
+/** A prompt and its tokens, with those of the offered tools. */
 export interface FittingPrompt {
   messages: BaseMessage[];
   tokens: number;
-  /** Nothing was left out or shortened for want of room. */
+  /** It fits without cuts. */
   isWhole: boolean;
 }
 
-/** One call of a model in a turn. */
 export interface ModelCall<Prompt> extends Pick<AnswerRequest, "tools" | "messageId" | "onToken"> {
   choices: readonly ModelChoice[];
   /** Makes the prompt for so many estimated tokens of a model, by its name. */
   assemble: (tokenBudget: number, model: string) => Prompt | Promise<Prompt>;
-  /** Estimated tokens of the tools that are offered. Default 0. */
+  /** Estimated tokens of the offered tools. Default 0. */
   toolTokens?: number;
-  /** How a prompt that was made anew is shorter. */
+  /** How a shorter second prompt is made. */
   strategy: ContextCompressed["strategy"];
-  /** The message itself has pictures: a model that cannot see is not asked. It may answer beside pictures of earlier turns, and reads their marks. */
+  /** The message itself has pictures: blind models are not asked. They may answer beside earlier pictures, and read marks for them. */
   mustSee: boolean;
-  /** What the turn asks of the model. */
   modelOptions: ModelOptions | null | undefined;
-  /** Hears of each prompt before it is sent. */
+  /** Called with each prompt before it is sent. */
   onPrompt?: (prompt: Prompt, tokenBudget: number) => void;
   /** Sends a prompt that fits. Default: `formedAnswer`. */
   send?: (request: AnswerRequest) => Promise<ModelAnswer>;
@@ -53,25 +50,25 @@ export interface ModelCall<Prompt> extends Pick<AnswerRequest, "tools" | "messag
 export interface AskedModel<Prompt> {
   prompt: Prompt;
   answer: ModelAnswer;
-  /** The most tokens of a prompt, as is known behind the answer. */
+  /** The most tokens of a prompt, as known after the answer. */
   limit: number;
   answeredBy: string;
 }
 
-/** The refusal of a prompt's length; null when something of an answer has come, or another thing failed. */
+/** The refusal of a prompt's length; null after any part of an answer, and for other failures. */
 function refusedLength({ text, error }: ModelAnswer): Refusal | null {
   return text === "" ? refusalOf(error) : null;
 }
 
 const ROUNDS = 4;
-/** A prompt that was cut is made anew when it takes less of its room. */
+/** A cut prompt that takes less of its room is made again. */
 const WELL_FILLED = 0.9;
 /** So that one more round is mostly enough. */
 const AIMED_AT = 0.98;
 
 /**
- * Makes a prompt of at most `budget` tokens as this model counts them. The estimate by which it is cut may be too high or too low, so it is
- * made anew until it fits and, when it was cut, is well filled.
+ * Makes a prompt of at most `budget` tokens as this model counts them. The estimate may be wrong, so it repeats until the prompt fits and,
+ * if cut, is well filled.
  */
 async function fitCounted<Prompt extends FittingPrompt>(
   { counts }: PromptLimits,
@@ -160,9 +157,9 @@ async function askWithinLimit<Prompt extends FittingPrompt>(
  * Asks a model in a turn. Never throws for the model: its failure is in the answer. The steps:
  * 1. choose: one model after the other, until one begins to answer;
  * 2. assemble a prompt for this model, which may make room by a summary (see `withRoom`);
- * 3. fit it to the model's limit, and once more when its server refuses the length;
+ * 3. fit it to the model's limit, and again when its server refuses the length;
  * 4. send it;
- * 5. form: an answer that is not in the form that was asked for is asked for again.
+ * 5. form: ask again for an answer in the wrong form.
  */
 export function askModel<Prompt extends FittingPrompt>(turn: AskingTurn, call: ModelCall<Prompt>): Promise<AskedModel<Prompt>> {
   const { timeouts, observer, runtime, signal } = turn;

@@ -29,7 +29,7 @@ const SUMMARY_HEADING = "Earlier messages of this conversation, summarised. This
 const SYSTEM_PROMPT_TOKENS = estimateTokens(SYSTEM_PROMPT);
 
 export interface PromptParts {
-  /** The ones before count more. */
+  /** Earlier ones count more. */
   instructions?: readonly Instructions[];
   coreMemory?: readonly CoreSection[];
   summary: ConversationSummary | null;
@@ -40,11 +40,11 @@ export interface PromptParts {
   documents?: SearchedDocuments | null;
   attachments?: readonly Attachment[];
   message: string;
-  /** Of the message. Those of the window stand with their messages. */
+  /** The message's pictures. The window's stand with their messages. */
   pictures?: readonly Picture[];
-  /** Their tokens. Default: what is safe for any model. */
+  /** Their tokens. Default: safe for any model. */
   countPictures?: (pictures: readonly Picture[]) => number;
-  /** The beginning of the answer, which the model goes on with. Default: none. */
+  /** The beginning of the answer, which the model continues. Default: none. */
   continued?: string;
   tokenBudget: number;
   shares?: ContextShares | undefined;
@@ -55,12 +55,12 @@ export interface AssembledPrompt {
   receipt: Receipt;
   /** Estimated. */
   tokens: number;
-  /** The number of window messages without room, and of those among them that no summary covers. */
+  /** The window messages without room, and those of them that no summary covers. */
   leftOut: { messages: number; uncovered: number };
-  /** The number of shortened messages, with the current one, and without it. */
+  /** The shortened messages, with and without the current one. */
   shortened: number;
   shortenedInWindow: number;
-  /** Nothing was left out or shortened for want of room. */
+  /** It fits without cuts. */
   isWhole: boolean;
   instructions: Pick<FittingInstructions, "cut">;
 }
@@ -69,12 +69,12 @@ export function receiptPassages(passages: readonly Passage[]): Receipt["passages
   return passages.map(({ id, documentId, title, heading, score }) => ({ id, document_id: documentId, title, heading, score }));
 }
 
-/** With the blank line beside the part; 0 when it is empty. */
+/** Counts the blank line beside the part; 0 when it is empty. */
 function partTokens(text: string): number {
   return text === "" ? 0 : estimateTokens(text) + 1;
 }
 
-/** The part whole when it has room, else made anew for `budget` tokens; empty when not even that fits. */
+/** The whole part if it fits, else a shorter one for `budget` tokens, or an empty one. */
 function fitPart<Part extends { text: string }>(whole: Part, budget: number, shorter: (maxTokens: number) => Part, none: Part): Part {
   if (partTokens(whole.text) <= budget) return whole;
   const part = shorter(budget - 1);
@@ -83,14 +83,14 @@ function fitPart<Part extends { text: string }>(whole: Part, budget: number, sho
 
 const NO_SUMMARY = { text: "" };
 
-/** The parts of a summary stand under its text, one labelled line each. */
+/** The parts of a summary follow its text, one labelled line each. */
 const summaryText = ({ text, parts }: ConversationSummary): string => (parts ? `${text}\n${partLines(parts)}`.trimEnd() : text);
 
 function summaryPart(text: string): { text: string } {
   return { text: `${SUMMARY_HEADING}\n${fence("conversation_summary", [{ text }])}` };
 }
 
-/** A piece of less would be little more than the mark of what is left out. */
+/** A shorter piece would be little more than the mark of what is left out. */
 const LEAST_SUMMARY_TOKENS = 20;
 const AROUND_SUMMARY = estimateTokens(summaryPart("").text);
 
@@ -106,12 +106,12 @@ const PARTS = [
   ...["attachments", "episodes", "passages", "window"],
 ] as (keyof PromptNeeds)[];
 
-/** Pictures of earlier turns are sent again while all together have no more of a prompt. */
+/** Earlier turns' pictures are sent again within this share of a prompt. */
 const MOST_FOR_PICTURES = 0.5;
-/** What words have room for beside the message's own pictures, however many these are. */
+/** The share for words beside the message's own pictures, however many. */
 const LEAST_FOR_WORDS = 0.25;
 
-/** The messages of the window whose pictures are sent again, from the newest on; the message's own are always sent. */
+/** The messages of the window whose pictures are sent again, newest first; the message's own are always sent. */
 function choosePictures({ window, pictures = [], countPictures, tokenBudget }: PromptParts) {
   const tokensOf = countPictures ?? ((some: readonly Picture[]) => some.reduce((sum, picture) => sum + pictureTokens("", picture), 0));
   const shown = new Set<string>();
@@ -126,12 +126,11 @@ function choosePictures({ window, pictures = [], countPictures, tokenBudget }: P
   return { shown, tokens, tokensOf };
 }
 
-/** Tokens of the messages around the texts: the system's and the current one. */
 const FIXED_TOKENS = SYSTEM_PROMPT_TOKENS + 2 * TOKENS_PER_MESSAGE;
 
 /**
- * Assembles the prompt of a turn within `tokenBudget`; how that is divided: `promptBudgets`. What changes least comes first, for the
- * provider's prompt cache. Users' text is joined, never expanded as a template.
+ * Assembles the prompt of a turn within `tokenBudget`, divided by `promptBudgets`. What changes least comes first, for the provider's
+ * prompt cache. Users' text is joined, never expanded as a template.
  */
 export function assemblePrompt(parts: PromptParts): AssembledPrompt {
   const {

@@ -1,19 +1,18 @@
 import { type ContextShares, DEFAULT_SHARES } from "../turn/context.ts";
 
-/** The most that the current message may have of what the system prompt leaves. Of a longer one the middle is left out. */
+/** The current message's share of what the system prompt leaves. A longer one loses its middle. */
 const MESSAGE_SHARE = 0.75;
 /** How the share of history is divided. */
 const OF_HISTORY = { core_memory: 0.3, summary: 0.3, episodes: 0.16, passages: 0.24 } as const;
 
-/** Tokens that the parts of a prompt would have as a whole. `system` is never cut. */
+/** Tokens of a prompt's whole parts. `system` is never cut. */
 export interface PromptNeeds {
   system: number;
   instructions: number;
   core_memory: number;
   summary: number;
-  /** The current message. */
   message: number;
-  /** The beginning of the answer that is continued. */
+  /** The beginning of a continued answer. */
   continued: number;
   attachments: number;
   episodes: number;
@@ -24,12 +23,11 @@ export interface PromptNeeds {
 /** What adding up loses of a whole number. */
 const ROUNDING = 1e-6;
 
-/** The most tokens of each. */
 export type PromptBudgets = PromptNeeds;
 
 /**
- * Shares `room` out: each part gets what it needs, up to its weight's share, and what it does not need goes to the others by their weights.
- * Together they never get more than `room`, and none gets less when `room` grows.
+ * Shares `room` out: each part gets what it needs, up to its weight's share; the others get the rest by their weights. The sum never
+ * exceeds `room`, and no part shrinks when `room` grows.
  */
 export function shareOut<Name extends string>(
   room: number,
@@ -49,9 +47,8 @@ export function shareOut<Name extends string>(
 }
 
 /**
- * How many tokens each part of a prompt of at most `limit` may have. When all fits, each has what it needs. What stays the same from turn to
- * turn has its place first, and depends on nothing else but a message of more than that leaves: so the beginning of the prompt stays the
- * same, too.
+ * The tokens of each part in a prompt of at most `limit`. If all fits, each has what it needs. Stable parts come first and depend only on
+ * what an overlong message leaves, so that the beginning of the prompt stays the same.
  */
 export function promptBudgets(limit: number, needs: PromptNeeds, shares: ContextShares = DEFAULT_SHARES): PromptBudgets {
   const ofPrompt = shares.system + shares.history + shares.recent;

@@ -24,7 +24,7 @@ export function fitWindow(window: WindowMessage[], maxTokens: number): { message
       number,
       number,
     ];
-    tokens += Math.max(given, Math.min(whole, quarter)); // the mark of what is left out may be longer than a quarter
+    tokens += Math.max(given, Math.min(whole, quarter)); // the mark may be longer than a quarter
     return tokens > quarter / LARGE_MESSAGE_SHARE;
   });
   const messages = shorter.slice(lastTooMany + 1);

@@ -3,13 +3,13 @@ import { estimateTokens, shortenText } from "../text/tokens.ts";
 import type { Notice } from "../turn/events.ts";
 import type { GivenInstructions } from "../turn/state.ts";
 
-/** What whoever runs, fills or calls the service tells the model. It is no memory. */
+/** Text for the model from the operator, a knowledge base or a caller. It is no memory. */
 export interface Instructions {
   from: GivenInstructions["from"];
   text: string;
 }
 
-/** Those of the service and of the agent need none: they stand right behind the system prompt. */
+/** The service's and the agent's need none: they follow the system prompt. */
 const HEADINGS: Readonly<Record<Instructions["from"], string>> = {
   service: "",
   agent: "",
@@ -27,14 +27,14 @@ const WHOSE: Readonly<Record<Instructions["from"], string>> = {
 /** A shorter piece would be little more than the mark of what is missing. */
 const LEAST_TOKENS = 30;
 
-/** `text` is empty when there are none; `cut` names those that are shortened or left out. */
+/** `text` is empty without instructions; `cut` names the shortened or left-out ones. */
 export interface FittingInstructions {
   text: string;
   given: GivenInstructions[];
   cut: Instructions["from"][];
 }
 
-/** Fits instructions into `maxTokens`, each shortened to what the ones before it leave; those without room are left out. */
+/** Fits instructions into `maxTokens`, each within what earlier ones leave; drops those without room. */
 export function fitInstructions(all: readonly Instructions[], maxTokens: number): FittingInstructions {
   const fitting: FittingInstructions = { text: "", given: [], cut: [] };
   const pieces: string[] = [];
@@ -53,7 +53,7 @@ export function fitInstructions(all: readonly Instructions[], maxTokens: number)
   return { ...fitting, text: pieces.join("\n\n") };
 }
 
-/** Null when all of them are in the prompt as they are. */
+/** Null when all of them are in the prompt unchanged. */
 export function instructionsNotice({ cut }: Pick<FittingInstructions, "cut">, tokenBudget: number): Notice | null {
   if (cut.length === 0) return null;
   const whose = cut.map((from) => WHOSE[from]).join(" and of ");

@@ -9,16 +9,15 @@ import type { StoredSummary } from "../stores/postgres/memory/summary-store.ts";
 
 export interface MakeRoomParts {
   compact: CompactConversation;
-  /** Least number of messages in the window. */
   historyWindow: number;
   /** Milliseconds that an answer waits for a summary. */
   deadlineMs: number;
 }
 
-/** A summary that failed or was late is not waited for again by the next turns of this process. */
+/** After a failed or late summary, this process's turns do not wait for it for so long. */
 const PAUSE_MS = 60_000;
 
-/** What a turn had, and has now that older messages are summarised. */
+/** A turn's fields that change when older messages are summarised. */
 type Compacted = Pick<ConversationState, "conversationSummary" | "recentMessages" | "windowIsWhole">;
 
 export type MakeRoom = (
@@ -34,8 +33,8 @@ export function toConversationSummary({ text, version, coveredMessageCount, cove
 }
 
 /**
- * Summarises the messages before the window when a prompt has no room for them, before the answer. Null: nothing is changed, because all
- * fits, there is nothing to summarise, or the summary is late.
+ * Summarises older messages before the answer when a prompt has no room for them. Null: nothing changes, because all fits, there is nothing
+ * to summarise, or the summary is late.
  */
 export function makeMakeRoom({ compact, historyWindow, deadlineMs }: MakeRoomParts): MakeRoom {
   let pausedUntil = 0;
@@ -72,7 +71,7 @@ interface WithRoomParts {
   signal: AbortSignal;
 }
 
-/** Assembles prompts of a turn. The first that has no room for older messages has them summarised, and is made anew. */
+/** Assembles a turn's prompts. The first without room for older messages has them summarised, and is made again. */
 export function withRoom<Prompt extends AssembledPrompt>(
   { makeRoom, state, runtime, signal }: WithRoomParts,
   assemble: (state: ConversationState, tokenBudget: number, model: string) => Prompt,

@@ -28,13 +28,13 @@ export interface FittingCoreMemory {
   text: string;
 }
 
-/** The passages that were found, best first; `isIncomplete` when not all documents could be searched. */
+/** The found passages, best first; `isIncomplete`: not all documents could be searched. */
 export interface SearchedDocuments {
   passages: readonly Passage[];
   isIncomplete: boolean;
 }
 
-/** Quotes the first items, as many as fit with heading and tags into `maxTokens`. */
+/** Quotes the first items that fit with heading and tags into `maxTokens`. */
 function fitItems<Item>(
   items: readonly Item[],
   { heading, tag, maxTokens }: { heading: string; tag: FenceTag; maxTokens: number },
@@ -54,7 +54,7 @@ function fitItems<Item>(
 const labelOf = (section: string): string => `[${section}]`;
 const isWish = ({ label }: FencedPiece): boolean => label === labelOf(WISHES);
 
-/** What is known, and behind it what the user wishes; `isEmpty`: headings and tags alone. */
+/** Facts, then the user's wishes; `isEmpty`: headings and tags alone. */
 function coreMemoryBlock(pieces: readonly FencedPiece[], isEmpty = false): string {
   const block = (heading: string, tag: FenceTag, inside: readonly FencedPiece[]): string[] =>
     inside.length === 0 ? [] : [`${heading}\n${fence(tag, isEmpty ? [] : inside)}`];
@@ -63,7 +63,7 @@ function coreMemoryBlock(pieces: readonly FencedPiece[], isEmpty = false): strin
   return [...block(CORE_MEMORY_HEADING, "core_memory", facts), ...block(WISHES_HEADING, "user_wishes", wishes)].join("\n\n");
 }
 
-/** Fits sections into `maxTokens`: shortened to equal shares, and without the last ones when the shares would be too small. */
+/** Fits sections into `maxTokens`: shortens them to equal shares, and drops the last ones if the shares would be too small. */
 export function fitCoreMemory(sections: readonly CoreSection[], maxTokens: number): FittingCoreMemory {
   const filled = sections.filter(({ content }) => content.trim() !== "");
   const pieces = filled.map(({ section, content }) => ({ label: labelOf(section), text: content }));
@@ -94,19 +94,19 @@ function exchangePieces({ id, userMessage, assistantMessage, messageIds, created
   return [{ label: isArchived ? `${day} Noted:` : `${day} User:`, text: asked }];
 }
 
-/** Fits the first exchanges into `maxTokens`; in the text they are by time. */
+/** Fits the first exchanges into `maxTokens`, sorted by time. */
 export function fitEpisodes(episodes: readonly RecalledExchange[], maxTokens: number): { episodes: RecalledExchange[]; text: string } {
   const [heading, tag] = [EPISODES_HEADING, "earlier_exchanges"] as const;
   const fitting = fitItems(episodes, { heading, tag, maxTokens }, (episode) => exchangePieces(episode).map(quotePiece).join("\n"));
   if (fitting.length === 0) return { episodes: [], text: "" };
-  // By time: the later one counts where they contradict each other, and what adjoined does so again.
+  // By time: the later one wins a contradiction, and neighbours stay together.
   const place = ({ item: { createdAt, id } }: (typeof fitting)[number]): string => `${createdAt} ${id}`;
   const inOrder = fitting.toSorted((one, other) => (place(one) < place(other) ? -1 : 1));
   const quotes = inOrder.map(({ quoted }) => quoted);
   return { episodes: fitting.map(({ item }) => item), text: `${heading}\n${fenceQuoted(tag, quotes)}` };
 }
 
-/** Fits attachments into `maxTokens`, each shortened to what the ones before it leave; those without room are left out. */
+/** Fits attachments into `maxTokens`, each within what earlier ones leave; drops those without room. */
 export function fitAttachments(attachments: readonly Attachment[], maxTokens: number): { attachments: Attachment[]; text: string } {
   const [heading, tag] = [ATTACHMENTS_HEADING, "attachments"] as const;
   const fitting: Attachment[] = [];

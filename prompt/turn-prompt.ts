@@ -9,7 +9,7 @@ function oldestMessages(count: number): string {
   return count === 1 ? "the oldest recent message is left out" : `the oldest ${count} recent messages are left out`;
 }
 
-/** Null when everything is in the prompt as it is. */
+/** Null when everything is in the prompt unchanged. */
 export function promptLimitNotice(
   { leftOut, shortened }: Pick<AssembledPrompt, "leftOut" | "shortened">,
   { windowIsWhole, tokenBudget }: { windowIsWhole: boolean; tokenBudget: number },
@@ -26,7 +26,7 @@ export function promptLimitNotice(
   };
 }
 
-/** What the prompt of a turn could not hold, to be told. */
+/** Tells what the prompt of a turn could not hold. */
 export function promptNotices(prompt: TurnPrompt, tokenBudget: number): Notice[] {
   const { windowIsWhole } = prompt;
   return [instructionsNotice(prompt.instructions, tokenBudget), promptLimitNotice(prompt, { windowIsWhole, tokenBudget })].filter(
@@ -34,7 +34,7 @@ export function promptNotices(prompt: TurnPrompt, tokenBudget: number): Notice[]
   );
 }
 
-/** Those of a knowledge base are for the turns that it answers. */
+/** A knowledge base's instructions are for the turns that it answers. */
 function instructionsOf(state: ConversationState, ofService: string, aboutSkills: string): Instructions[] {
   const hasBase = !looksOnly(state) || state.retrievalResults.length > 0;
   const all: Instructions[] = [
@@ -54,16 +54,17 @@ export interface TurnPrompt extends AssembledPrompt {
 /** Whether messages are neither in a prompt nor summarised. */
 export const isBlind = ({ leftOut, windowIsWhole }: TurnPrompt): boolean => leftOut.uncovered > 0 || !windowIsWhole;
 
-/** What every prompt of the service has in common. */
 export interface PromptSettings {
-  /** Of the service. */
+  /** The service's own. */
   instructions: string;
-  /** How the room is divided. Default: as `DEFAULT_SHARES`. */
+  /** How the room is divided. Default: `DEFAULT_SHARES`. */
   shares?: ContextShares | undefined;
   sight: Sight;
 }
 
-/** The prompt of a turn for a model, by its name. An agent's instructions stand in it, and layers of memory that it switches off do not. */
+/**
+ * The prompt of a turn for a model, by its name. It has the agent's instructions, without the layers of memory that the agent switches off.
+ */
 export function promptOf(
   state: ConversationState,
   { instructions, shares, sight }: PromptSettings,
@@ -90,7 +91,7 @@ export function promptOf(
   return { ...prompt, windowIsWhole: state.windowIsWhole };
 }
 
-/** The sections for the prompt; none when an erase happened between the reads of `history` and `core_memory`, which run in parallel. */
+/** The sections for the prompt; empty when an erase happened between the parallel reads of `history` and `core_memory`. */
 export function usableCoreMemory(state: Pick<ConversationState, "coreMemory" | "coreMemoryErasure" | "lastErasure">): CoreSection[] {
   return state.coreMemoryErasure === state.lastErasure ? state.coreMemory : [];
 }

@@ -12,7 +12,7 @@ Exit status: 0 nothing was found, 2 something was found, 1 a store could not be 
 
 const options = { user: { type: "string" }, tenant: { type: "string", default: "default" } } as const;
 
-/** Through the database, or the service that holds it. */
+/** Asks the database, or the service that holds it. */
 async function audit(owner: Owner): Promise<Audit> {
   const config = parseConfig(readEnvironment());
   const opened = await openDatabase(config).catch((error: unknown) => serviceBehind(error, config, owner.tenantId));

@@ -8,7 +8,7 @@ const tsc = (...options: string[]): string =>
     stdio: ["ignore", "pipe", "inherit"],
   });
 
-// The declarations that the package's own one reaches. tsc makes one of every source, and most need the types of packages inside the bundle.
+// The declarations that the package's own one reaches. The others need the types of packages inside the bundle.
 tsc("-p", "tsconfig.build.json");
 const reached = tsc("--listFilesOnly", "--module", "nodenext", "--target", "es2023", "dist/types/server/index.d.ts").split("\n");
 const kept = new Set(reached.map((file) => path.resolve(file)));

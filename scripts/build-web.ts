@@ -9,7 +9,7 @@ const TO = "dist/web";
 const compressBrotli = promisify(brotliCompress);
 const compressGzip = promisify(gzip);
 
-// The page's scripts and styles, each named after its content, and index.html, which names them. Every file also lies there compressed.
+// The page's scripts and styles, named after their content, and index.html. Every file also lies there compressed.
 await rm(TO, { recursive: true, force: true });
 const metafile = await bundlePage({ write: true });
 const written = Object.entries(metafile.outputs);

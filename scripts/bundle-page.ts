@@ -5,8 +5,8 @@ import { build, type Metafile, type Plugin } from "esbuild";
 const FROM = "web";
 
 /**
- * Puts what the first view needs into one script: esbuild makes one for each set of views that share a module. A view that is loaded later
- * imports the whole first view, so that there is one such set.
+ * Puts the first view into one script: esbuild makes one for each set of views that share a module. Later views import the whole first
+ * view, so that there is one such set.
  */
 const oneFirstView: Plugin = {
   name: "one-first-view",
@@ -23,7 +23,7 @@ const oneFirstView: Plugin = {
   },
 };
 
-/** The page's scripts and styles, each named after its content. Throws if a rule of a style is broken: the page would be without it. */
+/** The page's scripts and styles, named after their content. Throws for a broken rule of a style. */
 export async function bundlePage({ write }: { write: boolean }): Promise<Metafile> {
   const { metafile, warnings } = await build({
     entryPoints: { page: `${FROM}/main.tsx`, styles: `${FROM}/styles/index.css` },

@@ -1,8 +1,8 @@
 import { build, type BuildOptions, type Metafile } from "esbuild";
 
-/** PGlite loads its WebAssembly from its own folder. The others are optional: packages that try them work without. */
+/** PGlite loads its WebAssembly from its own folder. The others are optional. */
 const EXTERNAL = ["@electric-sql/*", "pg-native", "@napi-rs/canvas", "file-type", "tesseract.js", "puppeteer"];
-/** What the library's caller has too: messages, models, graphs and schemas are known by their classes. */
+/** The library's caller has them too: messages, models, graphs and schemas are known by their classes. */
 const OF_THE_CALLER = ["@langchain/core", "@langchain/langgraph", "@langchain/openai", "zod"];
 
 /** Its exports take the place of globals that Node 22 lacks. */
@@ -29,8 +29,8 @@ const shared: BuildOptions = {
 };
 
 /**
- * A chunk that is made of a CommonJS package exports `default` alone: whoever takes names from its `import()` gets undefined. A file of
- * ours that imports the package, and is loaded by `import()` itself, gets them.
+ * A chunk made of a CommonJS package exports `default` alone: names from its `import()` are undefined. A file of ours that imports the
+ * package, and is itself loaded by `import()`, gets them.
  */
 function refuseDynamicCommonJs({ inputs }: Metafile): void {
   for (const [file, { imports }] of Object.entries(inputs))
@@ -39,14 +39,12 @@ function refuseDynamicCommonJs({ inputs }: Metafile): void {
         throw new Error(`${file} loads ${path} by import(), which has no names in the bundle: import it in a file that is loaded so`);
 }
 
-/** Returns what went into it. */
 export async function bundle(options: BuildOptions): Promise<Metafile> {
   const { metafile } = await build({ ...shared, inject: [REPLACED_GLOBALS], ...options, metafile: true });
   refuseDynamicCommonJs(metafile);
   return metafile;
 }
 
-/** The service with its commands. */
 export function bundleService({ write }: { write: boolean }): Promise<Metafile> {
   const entryPoints = {
     "conversation-graph": "scripts/conversation-graph.ts",
@@ -56,7 +54,6 @@ export function bundleService({ write }: { write: boolean }): Promise<Metafile> 
   return bundle({ entryPoints, external: EXTERNAL, write });
 }
 
-/** The library of the package. */
 export function bundleLibrary({ write }: { write: boolean }): Promise<Metafile> {
   return bundle({ entryPoints: { index: "server/index.ts" }, external: [...EXTERNAL, ...OF_THE_CALLER], write });
 }

@@ -7,13 +7,11 @@ import { type Config, parseConfig, readEnvironment } from "../server/settings/co
 import { reachable, SERVICE_URL_FILE } from "../server/service/service-url.ts";
 import { isFolderInUse } from "../stores/postgres/database/data-folder-lock.ts";
 
-/** Where a running service is, and the key it wants. */
 export interface RunningService {
   url: string;
   key: string | undefined;
 }
 
-/** The options of commands that ask a running service. */
 export const SERVICE_OPTIONS = {
   url: { type: "string", default: `http://127.0.0.1:${process.env["PORT"] ?? "8000"}` },
   key: { type: "string" },
@@ -31,7 +29,7 @@ export async function callService({ url, key }: RunningService, address: string,
   throw new AppError("invalid_request", error ? `${error.code}: ${error.message}` : `${url} answers with status ${response.status}.`);
 }
 
-/** The strongest key of a tenant, of any without a name; undefined: there are no keys. Throws AppError `invalid_configuration`. */
+/** The strongest key of a tenant, or of any; undefined without keys. Throws AppError `invalid_configuration`. */
 export function keyOf({ API_KEYS }: Pick<Config, "API_KEYS">, url: string, tenantId?: string): string | undefined {
   const keys = API_KEYS?.filter((each) => tenantId === undefined || each.tenantId === tenantId);
   if (keys?.length === 0 || (keys === undefined && tenantId !== undefined && tenantId !== ANYBODY.tenantId)) {
@@ -41,10 +39,7 @@ export function keyOf({ API_KEYS }: Pick<Config, "API_KEYS">, url: string, tenan
   return keys?.toSorted((one, other) => SCOPES.indexOf(other.scope) - SCOPES.indexOf(one.scope))[0]?.key;
 }
 
-/**
- * The service that holds the embedded database, when that is why it cannot be opened, with a key of the tenant if one is named. Else
- * throws the error.
- */
+/** The service that holds the embedded database, if that is why it cannot be opened, with a key of the tenant. Else throws the error. */
 export async function serviceBehind(error: unknown, config: Config, tenantId?: string): Promise<RunningService> {
   const file = path.join(config.DATA_DIR, SERVICE_URL_FILE);
   const url = isFolderInUse(error) ? await readFile(file, "utf8").catch(() => null) : null;
@@ -52,7 +47,9 @@ export async function serviceBehind(error: unknown, config: Config, tenantId?: s
   return { url, key: keyOf(config, url, tenantId) };
 }
 
-/** The service at an address, with the key that goes with it; without one that of this environment, with its strongest key. Throws AppError `invalid_configuration`. */
+/**
+ * The service at an address, with its key; by default this environment's, with its strongest key. Throws AppError `invalid_configuration`.
+ */
 export async function findService({ url, key }: { url?: string | undefined; key?: string | undefined }): Promise<RunningService> {
   if (url !== undefined) return { url, key };
   const config = parseConfig(readEnvironment());

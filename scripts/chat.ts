@@ -28,14 +28,13 @@ function show(event: TurnEvent): void {
 interface Talk extends RunningService {
   user: string;
   session: string;
-  /** The conversation of the last turn. */
   conversationId?: string;
 }
 
 /** Milliseconds. */
 const WAIT_FOR_MEMORY = 3_000;
 
-/** Shows the events of a turn, to its end or to a question. */
+/** Shows a turn's events to its end or a question. */
 async function follow(talk: Talk, address: string, body: object, signal: AbortSignal): Promise<Waiting | null> {
   const headers = { "content-type": "application/json", accept: "text/event-stream" };
   const response = await callService(talk, address, { method: "POST", headers, body: JSON.stringify(body), signal });
@@ -53,7 +52,7 @@ async function follow(talk: Talk, address: string, body: object, signal: AbortSi
   return waiting[0] ?? null;
 }
 
-/** The next line that somebody types; null: there are no more, or the signal says that nobody answers. */
+/** The next typed line; null: no more come, or the signal says that nobody answers. */
 type NextLine = (signal: AbortSignal) => Promise<string | null>;
 
 interface Asking {
@@ -62,7 +61,7 @@ interface Asking {
   signal: AbortSignal;
 }
 
-/** Puts the question of a turn, and goes on with the reply. Without one the turn is ended, and where only its caller has the answer. */
+/** Puts a turn's question, and goes on with the reply. Ends the turn without one, or when only its caller can answer. */
 async function answer(talk: Talk, { turn_id: turnId, question }: Waiting, { nextLine, language, signal }: Asking): Promise<Waiting | null> {
   print(`${askInWords(question, language)}\n? `);
   const reply = question.type === "client_tool" ? null : await nextLine(signal);
@@ -76,7 +75,7 @@ async function answer(talk: Talk, { turn_id: turnId, question }: Waiting, { next
   return null;
 }
 
-/** One turn, shown token by token, and its questions. Throws when the service cannot be reached or the signal stops it. */
+/** One turn, token by token, with its questions. Throws when the service cannot be reached or the signal stops it. */
 async function ask(talk: Talk, message: string, nextLine: NextLine, signal: AbortSignal): Promise<void> {
   const { user, session } = talk;
   const language = languageOf(message);
@@ -84,7 +83,7 @@ async function ask(talk: Talk, message: string, nextLine: NextLine, signal: Abor
   while (waiting) waiting = await answer(talk, waiting, { nextLine, language, signal });
 }
 
-/** Memory is written behind the answer: waits until it knows what was said, for three seconds at most. */
+/** Memory is written after the answer: waits for it, three seconds at most. */
 async function settle({ conversationId, ...service }: Talk): Promise<void> {
   if (conversationId === undefined) return;
   await callService(service, `/api/v1/conversations/${conversationId}/settle?timeout_ms=${WAIT_FOR_MEMORY}`, { method: "POST" });
@@ -116,7 +115,7 @@ await runCommand({ usage: USAGE, options }, async ({ values: { url, key, user, s
   print(await remarkOf(talk));
   const terminal = createInterface({ input: process.stdin, output: process.stdout, prompt: "> " });
   let answering: AbortController | undefined;
-  let open = true; // input from a pipe ends while the lines before are still being answered
+  let open = true; // input from a pipe ends before its lines are answered
   terminal.on("SIGINT", () => (answering ? answering.abort() : terminal.close())).on("close", () => (open = false));
   const commands: Readonly<Record<string, () => Promise<void> | void>> = {
     "/help": () => print(`${HELP}\n`),

@@ -11,7 +11,7 @@ if (nodeProblem !== null) {
   process.exit(1);
 }
 
-/** What each word does; without one the service starts. Every module runs when it is loaded and reads the arguments behind the word. */
+/** Without a word the service starts. Every module runs when it is loaded and reads the arguments after the word. */
 const COMMANDS: Readonly<Record<string, { about: string; load: () => Promise<unknown> }>> = {
   migrate: { about: "brings the database up to date and ends; the service does it too when it starts", load: () => import("./migrate.ts") },
   reindex: {

@@ -48,7 +48,7 @@ function reportedCode(error: unknown): string {
   return typeof error === "object" && error !== null && "code" in error ? String(error.code) : "no reason given";
 }
 
-/** Writes a new file, or none. Returns how many rows it holds. */
+/** Writes a new file, or none. Returns its number of rows. */
 async function save(lines: AsyncIterable<string>, { file, ...scope }: Wanted, signal: AbortSignal): Promise<number> {
   // Everything that everybody has said: for nobody else to read.
   const handle = await open(file, "wx", 0o600).catch((cause: unknown) => {

@@ -18,7 +18,7 @@ interface ShownJobs {
   dead: { kind: string; conversation_id?: string; error: { message: string }; attempts: number; died_at: string }[];
 }
 
-/** Two ways to the same jobs: through the database, or the service that holds it. */
+/** Asks the database, or the service that holds it. */
 interface Jobs extends AsyncDisposable {
   list(): Promise<ShownJobs>;
   retry(kind: JobKind | undefined): Promise<number>;

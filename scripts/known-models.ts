@@ -8,10 +8,10 @@ import { format, resolveConfig } from "prettier";
 import { CAPABILITIES, type KnownModel } from "../models/facts/known-model.ts";
 import { canonicalModelName } from "../models/facts/find-known-model.ts";
 
-/** Writes what is known of models, when LangChain has new profiles: `node scripts/known-models.ts`. */
+/** Run it when LangChain has new profiles: `node scripts/known-models.ts`. */
 const TABLE = fileURLToPath(new URL("../models/facts/known-model-table.ts", import.meta.url));
 
-/** LangChain's packages and where their profiles are. The first that knows a model counts: its maker's own stand before a reseller's. */
+/** LangChain's packages and their profiles. The first that knows a model counts: its maker's before a reseller's. */
 const PACKAGES: readonly [name: string, file: string][] = [
   ["@langchain/openai@1.6.0", "dist/chat_models/profiles.js"],
   ["@langchain/anthropic@1.5.11", "dist/profiles.js"],
@@ -41,7 +41,7 @@ function toKnown({ maxInputTokens, maxOutputTokens, ...profile }: ModelProfile):
 /** They do not chat. */
 const OTHER_MODELS = /embedding|image|-tts|flux|seedream|riverflow|realtime|live|guard|native-audio/;
 
-/** The name itself before the same name with a day. */
+/** A name before the same name with a day. */
 const byName = ([one]: [string, unknown], [other]: [string, unknown]): number => one.length - other.length;
 
 const folder = mkdtempSync(join(tmpdir(), "known-models-"));

@@ -34,7 +34,7 @@ interface FoundService extends RunningService {
 const TRIES = 20;
 const BETWEEN_TRIES_MS = 500;
 
-/** The named service, the one that has the data, or one of this process alone. Standard output belongs to MCP, so logs go to the other. */
+/** The named service, the one that has the data, or one of this process. Standard output belongs to MCP, so logs go to the other. */
 async function findService({ url, key, tenant }: Asked): Promise<FoundService> {
   const close = async (): Promise<void> => undefined;
   if (url !== undefined) return { url: url.endsWith("/") ? url.slice(0, -1) : url, key, close };
@@ -46,7 +46,7 @@ async function findService({ url, key, tenant }: Asked): Promise<FoundService> {
     } catch (error) {
       const running = await serviceBehind(error, config, tenant).catch((problem: unknown) => {
         if (tries === TRIES || !isFolderInUse(problem)) throw problem;
-        return null; // it has just been started by somebody else
+        return null; // somebody else has just started it
       });
       if (running) return { ...running, key: key ?? running.key, close };
       await sleep(BETWEEN_TRIES_MS);
@@ -58,7 +58,7 @@ await runCommand({ usage: USAGE, options }, async ({ values: { user, url, key, t
   const find = () => findService({ url, key, tenant });
   let finding = find();
   await finding;
-  // A token says whose memory it is; without a key it is whoever talks to `chat`.
+  // A token names the user; without a key it is whoever talks to `chat`.
   const userId = user ?? (key === undefined ? (process.env["USER"] ?? "me") : undefined);
   const headers = {
     "content-type": "application/json",
@@ -72,7 +72,7 @@ await runCommand({ usage: USAGE, options }, async ({ values: { user, url, key, t
       return await (await callService(await asked, "/mcp", init)).text();
     } catch (error) {
       if (toAppError(error).code !== "storage_unavailable") throw error;
-      if (finding === asked) finding = find(); // another process had the data and is gone
+      if (finding === asked) finding = find(); // the process that had the data is gone
       return (await callService(await finding, "/mcp", init)).text();
     }
   }

@@ -15,10 +15,10 @@ const USAGE = `npm run reindex                  takes the thoughts of models out
                                  interrupted and run again
 npm run reindex -- --drop-old    only drops old indexes that are still there; for those in Milvus, set MILVUS_ADDRESS`;
 
-/** How long one statement may take, in milliseconds: some read every conversation, which takes longer than anything a turn waits for. */
+/** In milliseconds: some statements read every conversation. */
 const STATEMENT_MS = 600_000;
 
-/** Names the old indexes that are still there. They hold words and vectors of users, which no erase reaches. */
+/** Names remaining old indexes. They hold users' words and vectors, which no erase reaches. */
 function tellLeft(left: readonly RetiredIndex[]): void {
   for (const { name, places, why } of left) console.error(`The old index ${name} is still there: ${places}. ${why.message}`);
   if (left.length === 0) return;

@@ -8,7 +8,7 @@ type Given<Wanted extends Options> = ReturnType<typeof parseArgs<{ options: Want
 interface Command<Wanted extends Options> {
   usage: string;
   options?: Wanted;
-  /** The number of words besides options, at least and at most. */
+  /** The least and the most words besides options. */
   words?: readonly [number, number];
 }
 
@@ -23,10 +23,7 @@ function read<Wanted extends Options>({ options, words: [least, most] = [0, 0] }
   }
 }
 
-/**
- * Runs a command. `--help` shows its usage, and so does what it does not know, with status 1; whatever fails is one message without a
- * stack.
- */
+/** Runs a command. `--help`, or anything unknown (with status 1), shows its usage; a failure is one message without a stack. */
 export async function runCommand<Wanted extends Options>(
   command: Command<Wanted>,
   run: (given: Given<Wanted>, refuse: () => never) => Promise<void>,

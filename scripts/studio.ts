@@ -12,7 +12,7 @@ const STUDIO = "https://smith.langchain.com";
 
 const addressFor = (url: string): string => `${STUDIO}/studio/?baseUrl=${encodeURIComponent(`${url}/langgraph`)}`;
 
-/** Whether Studio's page may read what the service answers; null: nothing answers there. */
+/** Whether Studio's page may read the service's answers; null: nothing answers there. */
 async function letsStudioIn(url: string): Promise<boolean | null> {
   const headers = { origin: STUDIO, "access-control-request-method": "GET" };
   const answer = await fetch(`${url}/langgraph/ok`, { method: "OPTIONS", headers }).catch(() => null);

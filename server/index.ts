@@ -16,11 +16,11 @@ export interface ServiceExtras extends AgentExtras {
 export type Settings = Readonly<Record<string, string | number | boolean | undefined>>;
 
 /**
- * Opens the service in this process: every setting has a default, and none is read from the environment. It logs warnings to standard
+ * Opens the service in this process. Every setting has a default, and none is read from the environment. It logs warnings to standard
  * output unless LOG_LEVEL says otherwise. Throws AppError `invalid_configuration` that names every wrong setting.
  */
 export async function openService(settings: Settings = {}, { handlers, ...extras }: ServiceExtras = {}): Promise<Service> {
-  // Loaded when it is called: a caller of the graph alone needs no server.
+  // Loaded on call: a caller of the graph alone needs no server.
   const [{ CONFIG_VARIABLES, parseConfig }, { openApp }, { makeLogger }] = await Promise.all([
     import("./settings/config.ts"),
     import("./service/open-service.ts"),

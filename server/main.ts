@@ -5,7 +5,7 @@ if (nodeProblem !== null) {
   console.error(nodeProblem);
   process.exit(1);
 }
-// Before anything else is loaded: the compile cache saves a third of the start.
+// Before anything else is loaded: the compile cache shortens the start by a third.
 module.enableCompileCache();
 const { runService } = await import("./service/run-service.ts");
 await runService();

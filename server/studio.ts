@@ -13,7 +13,7 @@ interface OpenStudio extends Pick<OpenGraph, "graph" | "close"> {
   maxMessageChars: number;
 }
 
-/** One for the process, also when this module is loaded again. */
+/** One for the process, even if this module is loaded again. */
 const ofProcess = globalThis as typeof globalThis & { conversationGraphOfStudio?: Promise<OpenStudio> };
 
 type Stream = ConversationGraph["stream"];

@@ -1,13 +1,13 @@
 import { createHash } from "node:crypto";
 import { v5 as uuidv5 } from "uuid";
 
-/** The only form in which an index knows an owner, a hash: no text of a caller is ever part of a filter. */
+/** The hash by which an index knows an owner: no text of a caller is ever part of a filter. */
 export function ownerKey(tenantId: string, userId?: string): string {
   const parts = userId === undefined ? [tenantId] : [tenantId, userId];
   return createHash("sha256").update(JSON.stringify(parts)).digest("base64url");
 }
 
-/** The same for the chunks of a knowledge base; never equal to an owner's key. */
+/** The hash of a knowledge base, never equal to an owner's key. */
 export function knowledgeKey(tenantId: string, prefix: string): string {
   return createHash("sha256")
     .update(JSON.stringify(["knowledge", tenantId, prefix]))

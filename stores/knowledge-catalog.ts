@@ -2,17 +2,15 @@ import type { RetrievalMode } from "../turn/state.ts";
 
 /** A named set of documents that a turn can be routed to. */
 export interface KnowledgeBase {
-  /** The `kb_prefix` of requests. */
   prefix: string;
-  /** Empty: it is described by `titles`. */
+  /** Empty: `titles` describe it. */
   description: string;
   /** English ones match whole words, Chinese ones anywhere. */
   keywords: string[];
   /** The agent type of its turns, unless the caller chose one. Default `hybrid_agent`. */
   worker?: RetrievalMode;
-  /** What the model is told in its turns. */
   instructions?: string;
-  /** Of its newest documents, with their headings. */
+  /** The titles and headings of its newest documents. */
   titles?: readonly string[];
 }
 

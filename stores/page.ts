@@ -7,13 +7,13 @@ export interface Cursor {
   id: string;
 }
 
-/** Whether something comes after a place in such a list. */
+/** Whether it comes after a place in such a list. */
 export function isBehind({ createdAt, id }: Cursor, point: Cursor): boolean {
   const later = createdAt.getTime() - point.createdAt.getTime();
   return later > 0 || (later === 0 && id > point.id);
 }
 
-/** The part of a list that is asked for: at most `limit` items after the cursor, or from the start. */
+/** At most `limit` items after the cursor, or from the start. */
 export interface PageRequest {
   limit: number;
   after: Cursor | null;
@@ -26,12 +26,12 @@ export interface Page<Item> {
   next: string | null;
 }
 
-/** A cursor as opaque text for clients. */
+/** A cursor as opaque text. */
 export function encodeCursor({ createdAt, id }: Cursor): string {
   return Buffer.from(`${createdAt.toISOString()} ${id}`).toString("base64url");
 }
 
-/** The cursor behind a text from `encodeCursor`. Throws AppError `invalid_request` for any other text. */
+/** Throws AppError `invalid_request` for anything but a text from `encodeCursor`. */
 export function decodeCursor(text: string): Cursor {
   const [time = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
   const cursor = { createdAt: new Date(time), id };
@@ -43,7 +43,6 @@ export function decodeCursor(text: string): Cursor {
   return cursor;
 }
 
-/** Of the items of a list in one answer, as JSON. A list that has more goes on with the next page. */
 export const MOST_PAGE_BYTES = 4 * 1024 * 1024;
 
 export const jsonBytes = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
@@ -55,24 +54,24 @@ export function fittingPage<Item>(items: readonly Item[], bytesOf: (item: Item) 
   return end < 0 ? [...items] : items.slice(0, end);
 }
 
-/** Takes one row more than the limit. `nextOf`: how the list goes on behind a row. */
+/** Takes one row more than the limit. `nextOf` gives the cursor after a row. */
 export function cutPage<Item>(rows: readonly Item[], limit: number, nextOf: (last: Item) => string): Page<Item> {
   const items = fittingPage(rows.slice(0, limit));
   const last = items.at(-1);
   return { items, next: rows.length > items.length && last ? nextOf(last) : null };
 }
 
-/** The same, of a list ordered by `(created_at, id)`. */
+/** Cuts a page of a list ordered by `(created_at, id)`. */
 export function toPage<Item extends Cursor>(rows: readonly Item[], limit: number): Page<Item> {
   return cutPage(rows, limit, encodeCursor);
 }
 
-/** Of a list that is read whole, what comes behind the cursor and fits. */
+/** The items after the cursor that fit, from a list that is read whole. */
 export function pageBehind<Item extends Cursor>(all: readonly Item[], after: Cursor | null): Page<Item> {
   return toPage(after ? all.filter((item) => isBehind(item, after)) : all, Infinity);
 }
 
-/** The same by name, of a list in any order. */
+/** The items after a name, from a list in any order. */
 export function pageByName<Item>(all: readonly Item[], nameOf: (item: Item) => string, after = ""): Page<Item> {
   const behind = all.filter((item) => nameOf(item) > after);
   return cutPage(

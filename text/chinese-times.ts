@@ -7,7 +7,7 @@ const UNITS: Readonly<Record<string, string>> = { 天: "day", 日: "day", 周: "
 const WEEK = "(?:周|星期|礼拜)";
 const WHICH = "(上上个?|上个?|这个?|本)";
 
-/** Digits, or Chinese numerals below 100: "12", "十二", "二十", "两"; NaN for anything else. */
+/** The number in digits or in Chinese numerals below 100 ("十二"); else NaN. */
 export function chineseNumber(text: string): number {
   if (/^\d+$/.test(text)) return Number(text);
   const [, first = "", ten, last = ""] = /^([一二两三四五六七八九])?(十)?([零〇一二两三四五六七八九])?$/.exec(text) ?? [];
@@ -30,7 +30,6 @@ function monthBefore(today: CivilDay, count: number): string {
 
 type Rewriting = [pattern: RegExp, write: (...groups: string[]) => string];
 
-/** Numerals, and times counted from today, in digits. */
 const inDigits = (today: CivilDay, { year, month, day, weekday: now } = partsOfDay(today)): Rewriting[] => [
   [new RegExp(`(?:这个?|本)(?=${WEEK}末)`, "gu"), () => (now < 6 ? "下" : "")],
   [
@@ -46,7 +45,7 @@ const inDigits = (today: CivilDay, { year, month, day, weekday: now } = partsOfD
   [new RegExp(`${WHICH}月(?![饼亮球])`, "gu"), (_all, which) => monthBefore(today, back(which))],
 ];
 
-/** Times in English. What is more exact comes first. */
+/** Times in English, the more exact ones first. */
 const IN_ENGLISH: Rewriting[] = [
   [/(?<!\d)(\d{1,2})月份?的?(?=\d{1,2}[日号])/gu, (_all, number) => monthNamed(number)],
   [/(?<=\p{L} )(\d{1,2})[日号](?:[到至~-]|—+)(?:(?=[a-z ]*\d)(?!\d+ ))/gu, (_all, number) => `${number} to`],
@@ -79,7 +78,7 @@ const IN_ENGLISH: Rewriting[] = [
     ),
     (_all, name) => `on ${name === "末" ? "the weekend" : weekday(name)}`,
   ],
-  // "3号我做了什么", yet not a house, a line of the underground or a locker
+  // "3号我做了什么", but no house, underground line or locker
   [
     /(?<![\d第月])([12]?\d|3[01])[号日](?=我|那天|早|晚|上午|下午|中午|发生|聊|说|去|$|[？?，,])/gu,
     (_all, number) => `on the ${number}th?`,
@@ -89,7 +88,7 @@ const IN_ENGLISH: Rewriting[] = [
   [/(?<!\d)((?:19|20)\d\d)年/gu, (_all, named) => `in ${named}`],
 ];
 
-/** Puts the times of a Chinese question into English: chrono-node knows few of the words, and 去年五月 wrongly. */
+/** Puts the times of a Chinese question into English: chrono-node knows few of them. */
 export function chineseTimesInEnglish(question: string, today: CivilDay): string {
   const counted = inDigits(today).reduce((text, [pattern, write]) => text.replace(pattern, write), question);
   const english = IN_ENGLISH.reduce(

@@ -16,7 +16,7 @@ export function partsOfDay(civil: CivilDay): { year: number; month: number; day:
 
 const FIELDS = { year: "numeric", month: "numeric", day: "numeric", hour: "numeric", minute: "numeric", second: "numeric" } as const;
 
-/** Making a format takes a hundred times as long as using it, and a service has one time zone. */
+/** Making a format takes a hundred times as long as using it. */
 let clock = { timeZone: "", format: new Intl.DateTimeFormat() };
 
 function wallClock(date: Date, timeZone: string): number {
@@ -27,7 +27,7 @@ function wallClock(date: Date, timeZone: string): number {
   return Date.UTC(parts.year ?? 0, (parts.month ?? 1) - 1, parts.day, parts.hour, parts.minute, parts.second);
 }
 
-/** `timeZone` is an IANA name; wrong ones throw RangeError. */
+/** Throws RangeError for an unknown IANA name. */
 export function dayOfMoment(date: Date, timeZone: string): CivilDay {
   return Math.floor(wallClock(date, timeZone) / DAY_MS);
 }
@@ -44,9 +44,7 @@ export const CHINESE_WEEKDAYS = ["日", "一", "二", "三", "四", "五", "六"
 export const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
 export const MONTHS = "january february march april may june july august september october november december".split(" ");
 
-/**
- * The words by which English and Chinese questions name a day, to be added to a text before lexicalText. ISO dates would not help recall.
- */
+/** The words by which English and Chinese questions name a day, added to a text before `lexicalText`. */
 export function dayWords(date: Date, timeZone: string): string {
   const { year, month, day, weekday } = partsOfDay(dayOfMoment(date, timeZone));
   const chinese = CHINESE_WEEKDAYS[weekday % 7];
@@ -74,7 +72,7 @@ export function dayOfCalendar(year: number, month: number, day: number): Period 
   return partsOfDay(civil).month === month && day > 0 ? oneDay(civil) : null;
 }
 
-/** The period of "two months ago", with `day` exactly two months ago. "A few" widens it on both sides. */
+/** The period of "two months ago", `day` being exactly that. "A few" widens it on both sides. */
 export function aroundDay(day: CivilDay, unit: string, isVague: boolean): Period {
   const { year, month } = partsOfDay(day);
   const reach = isVague ? 1 : 0;

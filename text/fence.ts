@@ -1,12 +1,12 @@
 import { splitLines } from "./split-sentences.ts";
 
-/** Remembered text in a fence: a line of ours, if any, and below it the text, each line behind "> ". */
+/** Remembered text in a fence, below a line of ours if there is one. */
 export interface FencedPiece {
   label?: string;
   text: string;
 }
 
-/** The tags of all fences: no text within a fence can write one of them. */
+/** The tags of all fences. No text within a fence can write one. */
 export const FENCE_TAGS = [
   "core_memory",
   "conversation_summary",
@@ -26,11 +26,11 @@ export const FENCE_TAGS = [
 ] as const;
 export type FenceTag = (typeof FENCE_TAGS)[number];
 
-/** In angle brackets of chat templates: Llama, Mistral, Gemma, Qwen, GLM, Command, T5. ChatML and DeepSeek write bars. */
+/** Control tokens in angle brackets: Llama, Mistral, Gemma, Qwen, GLM, Command, T5. ChatML and DeepSeek write bars. */
 const ANGLE_TOKENS = `s sys bos eos pad unk sop eop image think bos_token eos_token start_of_turn end_of_turn start_of_image end_of_image
 end_of_utterance tool_call tool_calls tool_response function_calls`;
 
-/** In square brackets: Llama 2, Mistral, GLM. */
+/** Control tokens in square brackets: Llama 2, Mistral, GLM. */
 const SQUARE_TOKENS = `inst system_prompt available_tools tool_calls tool_results tool_content model_settings args call_id think img bos eos
 mask gmask smask`;
 
@@ -50,17 +50,17 @@ const BLANK_LINES = /\n{3,}/gu;
 const QUOTED = "> ";
 const NOTHING = "(none)";
 
-/** Replaces the first bracket of control tokens and of our tags by one that no template knows. */
+/** Replaces the first bracket of control tokens and of our tags. */
 function disarm(text: string): string {
   return text.replace(ANGLE, "‹").replace(SQUARE, "⟦");
 }
 
-/** For text in a line of ours, such as the title of a document. */
+/** Text for a line of ours, such as a document's title. */
 export function onOneLine(text: string): string {
   return disarm(splitLines(text).join(" "));
 }
 
-/** Disarmed text, each line behind "> ", with one of several blank lines. */
+/** Disarmed text, each line after "> ", with single blank lines. */
 export function quoteLines(text: string): string {
   return QUOTED + disarm(splitLines(text).join("\n").replace(BLANK_LINES, "\n\n")).replaceAll("\n", `\n${QUOTED}`);
 }
@@ -79,7 +79,7 @@ export function fenceQuoted(tag: FenceTag, quoted: readonly string[]): string {
   return `<${tag}>\n${quoted.length > 0 ? quoted.join("\n") : NOTHING}\n</${tag}>`;
 }
 
-/** Remembered text between tags, each line behind "> ". It cannot close the tag, open another or end the message. */
+/** Puts remembered text between tags, each line after "> ". It cannot close the tag or open another. */
 export function fence(tag: FenceTag, pieces: readonly FencedPiece[]): string {
   return fenceQuoted(tag, pieces.map(quotePiece));
 }
@@ -89,7 +89,7 @@ export interface ReadFence {
   pieces: FencedPiece[];
 }
 
-/** Reverses `fence`. `rest` is the text behind the last fence, trimmed. */
+/** Reverses `fence`. `rest` is the text after the last fence. */
 export function readFences(prompt: string): { fences: ReadFence[]; rest: string } {
   const fences: ReadFence[] = [];
   const lines = prompt.split("\n");

@@ -1,5 +1,4 @@
 const WORDS = new Intl.Segmenter(undefined, { granularity: "word" });
-/** Takes the room of two letters. */
 const WIDE = /[\u1100-\u115F\u2E80-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE4F\uFF00-\uFF60\uFFE0-\uFFE6\p{Emoji_Presentation}]/u;
 const TRAILING_MARKS = /(?<![\p{P}\s])[\p{P}\s]+$/u;
 
@@ -7,7 +6,7 @@ const MOST_LETTERS = 60;
 
 const widthOf = (text: string): number => [...text].reduce((width, letter) => width + (WIDE.test(letter) ? 2 : 1), 0);
 
-/** The beginning of a text as one line of at most 60 letters, a Chinese character counting twice, cut behind a word of its language. */
+/** One line of at most 60 letters from the start of a text. A Chinese character counts twice; no word is cut. */
 export function firstWords(text: string): string {
   const line = text.replace(/\s+/gu, " ").trim();
   if (widthOf(line) <= MOST_LETTERS) return line;

@@ -1,15 +1,14 @@
-/** English words have a boundary at both ends. Both stand for themselves, as in an expression without `*` and `+`. */
+/** English words have a boundary at both ends. */
 interface Words {
   english: readonly string[];
   chinese: readonly string[];
 }
 
 /**
- * The words that show what a sentence is for. `…` stands for up to two words, or up to six Chinese characters of the same clause; `<I>` for
- * "I", "we've" and the like, `<me>` for 我 and its brothers.
+ * The words that show what a sentence is for. `…`: up to two words, or six Chinese characters of the clause. `<I>`: "I", "we've" and the
+ * like. `<me>`: 我 and the like.
  */
 export const INTENT_WORDS = {
-  /** It is to be remembered. */
   remember: {
     english: [
       "(?<!\\b(?:do|did|still) you(?: still)? )remember(?: (?:that|this|to|my|i|we)\\b|: ?(?=\\w))",
@@ -24,7 +23,7 @@ export const INTENT_WORDS = {
       "从现在(?:起|开始)",
     ],
   },
-  /** A liking, a dislike, a habit, or how the user wants it. */
+  /** A liking, a dislike, a habit or a wish. */
   preference: {
     english: [
       "<I>… (?:like|love|hate|prefer|enjoy|dislike|adore|loathe|detest)(?:d|s)?\\b(?! to (?:know|ask|book|see if))",
@@ -68,7 +67,6 @@ export const INTENT_WORDS = {
       "(?:已经|刚)?(?:订|预订|预定|报名|签)(?:了|好)|约好(?:了|在|周|明|后|下)|取消(?:了|吧)|不(?:去|买|换)了",
     ],
   },
-  /** How something went, or how it was. */
   outcome: {
     english: [
       "(?:it|that|this|everything|the \\w{1,20}|my \\w{1,20}|your \\w{1,20}|we|i)… (?:worked|works now|failed|passed|succeeded|graduated|rejected|approved|finished|completed|fixed|solved|resolved|turned out|broke|crashed|won|lost)",
@@ -89,7 +87,7 @@ export const INTENT_WORDS = {
       "(?:[这那][部家本次个场首道顿趟款集]|《[^》]{1,20}》|昨天的|今天的)[^，。？！]{0,8}(?:很|太|真|真的|非常|特别|超级?|挺|还){1,2}(?:棒|赞|好[看吃听用玩]|精彩|糟|差|烂|失望|难[看吃听用]|无聊|不错|满意|成功|顺利)",
     ],
   },
-  /** An item of a list that was said: "the second one", 第二个. `number` or `end` tells which. */
+  /** An item of a list: "the second one", 第二个. `number` or `end` tells which. */
   item: {
     english: [
       "(?:the |that )?(?<number>first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|[1-9](?:st|nd|rd|th)) (?:ones?|option|choice|item|suggestion|point|idea|recommendation|step|thing you said|of (?:those|these|them))\\b(?! (?:i|we) )",
@@ -104,7 +102,7 @@ export const INTENT_WORDS = {
       "你(?<end>最后|最先|一开始)(?:说|提|讲|推荐)[到过的]{0,2}(?:那|这)?(?:[个条点项款家本部种位首道]|办法|方法|方案|建议|$)",
     ],
   },
-  /** A thing that somebody said: "the director you mentioned", 刚才说的那家餐厅. `word` names it. */
+  /** A thing somebody named: "the director you mentioned", 刚才说的那家餐厅. `word` names it. */
   said: {
     english: [
       "(?:that|the|those|this|these) (?<word>(?:[\\w'’-]{1,20} ){0,2}?[\\w'’-]{1,20}) (?:that |which |who |where )?(?:you|we) (?:just |earlier |already |have |had )?(?:mention(?:ed)?|said|suggest(?:ed)?|recommend(?:ed)?|list(?:ed)?|named?|described?|told me(?: about)?|wrote|gave me|proposed?|brought up|talked about|spoke of)",
@@ -113,7 +111,7 @@ export const INTENT_WORDS = {
       "(?:刚才|刚刚|方才|刚|之前|先前|一开始|上面|前面|上述|(?<![跟和对给向])你)(?:你|我们|我|咱们)?(?:刚才|刚刚|刚|之前|前面|上面|最先|一开始)?所?(?:提到|提及|提|说|讲|推荐|介绍|建议|列|聊)[过到起出]?(?:的[那这]?|[那这])几?(?:[个位家部本首款件种些条道座])?(?<word>\\p{Script=Han}{0,6}?)(?=$|[是叫在的有多几怎什哪谁吗呢吧贵好要需能可？?，,。！ ])",
     ],
   },
-  /** A thing that is pointed at: "that language", "the quieter one", 那家安静的. `word` names it; without it, the topic. */
+  /** A thing pointed at: "that language", 那家安静的. `word` names it; without it, the topic. */
   thing: {
     english: [
       "(?:^|[,;] |\\b(?:is|was|were|are|did|does|do|about|of|with|from|to|for|at|in|on|by|like|know|remember|and|buy|visit|read|watch|try|find|call|make|take|use|get) )(?:that|those|these|this) (?!(?:second|minute|hour|day|night|morning|evening|weekend|week|month|year|time|spring|summer|autumn|fall|winter|way|kind|sort|many|much|monday|tuesday|wednesday|thursday|friday|saturday|sunday)s?\\b)(?!(?:i|we|you|he|she|it|they|my|our|the|is|was|one|ones|things?)\\b|i['’])(?<word>[a-z'’-]{3,20})\\b(?! (?:i|we|you|he|she|they|my|our|in|on|at|from|last|when|who|which)\\b)",
@@ -128,7 +126,7 @@ export const INTENT_WORDS = {
       "(?<!的)[那这](?:[个位家部本首款件种座条只张间道份场门台辆趟段幅]|几[个位家部本])(?!月|周|星期|礼拜|季|年|时候|世界|问题|学期|暑假|寒假|国家|城市生活)(?<word>\\p{Script=Han}{0,6}?)(?=$|[是叫在的有多几怎什哪谁吗呢吧贵好要需开可能会和跟也还真该应适？?，,。！ ])",
     ],
   },
-  /** What was talked about last: "why?", "and him?", 那一月份呢. The mark at the end of the question is left out. */
+  /** The last topic: "why?", "and him?", 那一月份呢. The final question mark is left out. */
   topic: {
     english: [
       "^(?:and|or|but|so|ok(?:ay)?|then),? (?!what|when|where|who|how|which|why|do|does|did|is|are|was|were|can|could|will|would|i\\b)\\S{1,30}(?: (?!what|when|where|who|how|which|why|do|does|did|is|are|was|were|can|could|will|would|i\\b)\\S{1,30}){0,3}$|^(?:what|how) about \\S{1,30}(?: \\S{1,30}){0,4}$",

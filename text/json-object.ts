@@ -1,4 +1,4 @@
-/** Parses the JSON object in a model's answer, also within a fence, in a sentence or behind thoughts; null when there is none. */
+/** The JSON object in a model's answer, also in a fence, a sentence or after thoughts; or null. */
 export function parseJsonObject(text: string): Record<string, unknown> | null {
   try {
     const value: unknown = JSON.parse(text.slice(text.indexOf("{"), text.lastIndexOf("}") + 1));

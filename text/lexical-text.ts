@@ -10,7 +10,7 @@ const TAIL_WORDS = 2_000;
 /** A VarChar of Milvus holds 65,535 bytes. */
 const MAX_BYTES = 60_000;
 const DAY_OR_MONTH = /(?<!\d)\d+(?=[月日号])/gu;
-/** Historic scripts, emoji, radicals and newest ideographs: some versions of Postgres split words there. */
+/** Historic scripts, emoji, radicals and newest ideographs: some Postgres versions split words there. */
 const RARE = /[^\u{0}-\u{2E7F}\u{2FE0}-\u{FFFF}\u{20000}-\u{2FFFF}]/gu;
 
 function normalise(text: string): string {
@@ -31,8 +31,8 @@ function truncateWords(words: readonly string[]): string[] {
 }
 
 /**
- * The words of a text for keyword ranking, separated by spaces: English stems without stop words, identifiers also whole; Chinese, Japanese
- * and Korean characters and pairs; dates as one word. At most 7,000 words and 60,000 bytes.
+ * The words of a text for keyword ranking: English stems without stop words, identifiers also whole; Chinese, Japanese and Korean
+ * characters and pairs; dates as one word. At most 7,000 words and 60,000 bytes.
  */
 export function lexicalText(text: string): string {
   const normal = normalise(text);
@@ -40,15 +40,14 @@ export function lexicalText(text: string): string {
   return truncateWords([...latinWords(latin), ...measureWords(normal), ...unsegmentedWords(normal)]).join(" ");
 }
 
-/** The words of a lexical text, in their order. */
 export const lexicalWords = (text: string): string[] => lexicalText(text).split(" ").filter(Boolean);
 
-/** Pronouns and auxiliaries that the package lacks. "may", "will" and "march" are dates and names too. */
+/** Pronouns and auxiliaries that the package lacks. "may", "will" and "march" are also dates and names. */
 const MORE =
   "also does doing done else hers herself hi hello its itself just myself okay ok ours shall she so themselves theirs us when whom whose why yes your yours yourself let".split(
     " ",
   );
-/** In the package, yet with a meaning: "what does she like". */
+/** Stop words of the package that mean something: "what does she like". */
 const NOT_STOP_WORDS = new Set(["like", "may", "will"]);
 const STOP_WORDS = new Set([...eng, ...MORE].filter((word) => !NOT_STOP_WORDS.has(word)));
 
@@ -56,7 +55,7 @@ export function isStopWord(word: string): boolean {
   return STOP_WORDS.has(word);
 }
 
-/** With the marks inside identifiers, addresses and compounds: TK-4471, v2.3, a@b.com. */
+/** A word with the marks inside identifiers and addresses: TK-4471, v2.3, a@b.com. */
 const TOKEN = /[\p{L}\p{Nd}]+(?:[-._@:/+#][\p{L}\p{Nd}]+)*/gu;
 const PART = /[\p{L}\p{Nd}]+/gu;
 const ORDINAL = /^(\d+)(?:st|nd|rd|th)$/;
@@ -68,9 +67,9 @@ const NEGATED_VERB = /\b(?:ai|are|ca|could|did|do|does|had|has|have|is|might|mus
 const ENDING = /(?<=\p{L})['’](?:s|m|d|re|ve|ll|t)?(?![\p{L}\p{Nd}])/gu;
 const LONGEST = 40;
 
-/** A longer substring refers to the whole text in V8, so the cache would keep that in memory. */
+/** A longer substring keeps the whole text in V8's memory. */
 const LONGEST_COPIED = 12;
-/** A cache: stemming takes a hundred times as long. */
+/** Stemming takes a hundred times as long. */
 const stems = new Map<string, string>();
 const MOST_STEMS = 20_000;
 
@@ -90,7 +89,7 @@ function normaliseWord(word: string): string {
   return LIKE_A_FLOAT.test(cut) ? `x${cut}` : cut;
 }
 
-/** Porter2 stems without stop words. Compounds come in parts and joined: "tk-4471" gives tk, 4471, tk4471. */
+/** Porter2 stems without stop words. Compounds come in parts and joined: tk, 4471, tk4471. */
 function latinWords(text: string): string[] {
   const words: string[] = [];
   for (const [token] of text.replace(NEGATED_VERB, " ").replace(ENDING, " ").matchAll(TOKEN)) {
@@ -142,7 +141,7 @@ const QUESTION_WORDS =
   /还记不记得|还记得|记不记得|你记得|有没有|是不是|能不能|可不可以|什么时候|什么样|为什么|怎么样|是什么|告诉过?[你我]|跟[你我](?:说|讲|提)过?|和[你我](?:说|讲|提)过?|[你我](?:刚才|之前|以前|上次)?(?:说|提|讲)(?:到|过|起)过?|请问|请你?告诉我?|什么|怎么|怎样|如何|多少|几[个位次种只条]|哪[位个些里儿年天种家次]|哪|谁|吗|呢|吧|啊|呀|嘛|(?:我|你|您|他|她|它|咱)们?的?|这个|那个|这些|那些|(?<!目)的(?![士确])|(?<!为)了(?![解不])/gu;
 const SINGLE = /^(?![a-z\p{N}]).$/u;
 
-/** Words that `dayWords` writes for every date: 年, 月, 日, 星期, 周. */
+/** The words that `dayWords` writes for every date. */
 const OF_EVERY_DAY: ReadonlySet<string> = wordsOfEveryDay();
 
 function wordsOfEveryDay(): Set<string> {
@@ -155,7 +154,7 @@ function distinctWords(question: string): string[] {
   return words.length <= MAX_QUERY_WORDS ? words : [...words.slice(0, MAX_QUERY_WORDS / 2), ...words.slice(-MAX_QUERY_WORDS / 2)];
 }
 
-/** The words of which a text that is sought must have every one: without stop words, and without single characters of longer Chinese words. */
+/** The words that a sought text must have: no stop words, no single characters of longer Chinese words. */
 export function soughtWords(query: string): string[] {
   const words = distinctWords(query);
   const longer = words.filter((word) => !SINGLE.test(word));
@@ -163,8 +162,8 @@ export function soughtWords(query: string): string[] {
 }
 
 /**
- * The words of a question for `searchWords`: words and pairs four times, single characters once. Chinese question words count only when
- * there is nothing else. At most 200 distinct words; empty for stop words alone.
+ * The words of a question for `searchWords`: words and pairs four times, single characters once, at most 200. Chinese question words count
+ * only when nothing else is there. Empty for stop words alone.
  */
 export function lexicalQuery(text: string): string {
   const asked = distinctWords(text.replace(QUESTION_WORDS, " "));

@@ -7,13 +7,13 @@ const SHORT_FORMS: readonly [string, string][] = [
   ["<me>", "(?:我|我们|本人|咱们?)"],
 ];
 
-/** Node 22 has no two groups of one name in an expression: `(?<word>` becomes `(?<word_0>`, `(?<word_1>`, … */
+/** Makes group names unique, as Node 22 requires: `(?<word>` becomes `(?<word_0>`, `(?<word_1>`, … */
 function numberGroups(expression: string): string {
   let number = 0;
   return expression.replace(/\(\?<(\w+)>/g, (_whole, name: string) => `(?<${name}_${number++}>`);
 }
 
-/** The groups that took part, by their names without numbers. */
+/** The matched groups by their names without numbers. */
 function namedGroups(groups: Readonly<Record<string, string | undefined>>): Record<string, string | undefined> {
   const found = Object.entries(groups).filter(([, text]) => text !== undefined);
   return Object.fromEntries(found.map(([name, text]) => [name.replace(/_\d+$/, ""), text]));
@@ -33,7 +33,7 @@ const EXPRESSIONS = Object.fromEntries(
 
 const HAN = /\p{Script=Han}/u;
 
-/** The words of an intent that a sentence in English, Chinese or both has: their named groups, or null. */
+/** The named groups of an intent's words in an English or Chinese sentence, or null. */
 export function readIntent(intent: Intent, sentence: string): Readonly<Record<string, string | undefined>> | null {
   const { english, chinese } = EXPRESSIONS[intent];
   const found = english.exec(sentence) ?? (HAN.test(sentence) ? chinese.exec(sentence) : null);

@@ -2,13 +2,13 @@ import { sameWords } from "./same-words.ts";
 import { splitSentences } from "./split-sentences.ts";
 
 const WORD = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]|[\p{L}\p{N}]+/gu;
-/** Four words in a row that were said before are a repetition. */
+/** Four repeated words in a row are a repetition. */
 const ROW = 4;
-/** Shorter texts may repeat what they like. */
+/** Shorter texts may repeat themselves. */
 const LEAST_ROWS = 12;
 const LEAST_SENTENCES = 3;
 const LEAST_WORDS = 8;
-/** The rows at the end of a long text that are read by themselves: a model that loops does not stop any more. */
+/** Rows at the end that are read by themselves: a looping model does not stop. */
 const END_ROWS = 200;
 const LEAST_NEW = 0.4;
 const MOST_CHARACTERS = 40_000;
@@ -23,7 +23,7 @@ function loops(text: string): boolean {
   return isMostlyOld(rows) || isMostlyOld(rows.slice(-END_ROWS));
 }
 
-/** Whether a text says the same again and again, as models do that loop: its words, or half of its sentences. */
+/** Whether the words or half of the sentences of a text repeat, as in a looping model's answer. */
 export function repeatsItself(text: string): boolean {
   if (loops(text)) return true;
   const sentences = splitSentences(text).map(sameWords);
@@ -32,11 +32,11 @@ export function repeatsItself(text: string): boolean {
 }
 
 const LOOP_CHARACTERS = 2_000;
-/** The least letters of these rows. A model whose answer must be JSON may go on with blanks for ever. */
+/** The least letters of these rows: a model that must write JSON may go on with blanks. */
 const LEAST_LETTERS = 200;
 const LETTER = /[\p{L}\p{N}]/gu;
 
-/** Reads a text as it grows, and is true when it has begun to repeat itself: a model that loops goes on to its bound, for minutes. */
+/** Reads a growing text; true once it repeats itself. */
 export function makeLoopDetector(): (text: string) => boolean {
   let read = 0;
   return (text) => {

@@ -1,4 +1,3 @@
-/** A sentence of these words alone says nothing. */
 const ENGLISH = new Set(
   `a absolutely afternoon again ah all alright always am amazing and anytime are awesome be bye care catch cheers come congrats
 congratulations cool course day definitely do done enjoy evening exactly excellent fantastic fine for friend fun funny glad go good goodbye
@@ -13,7 +12,7 @@ const CHINESE =
 const LONGEST = 120;
 const HAN = /\p{Script=Han}/u;
 
-/** Only greeting, thanks, agreement or laughter: "Thanks a lot!", "好的，谢谢你". */
+/** Whether a sentence only greets, thanks, agrees or laughs: "Thanks a lot!", "好的，谢谢你". */
 export function isSmallTalk(sentence: string): boolean {
   if (sentence.length > LONGEST || /\d/.test(sentence)) return false;
   const words = sentence.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];

@@ -6,9 +6,8 @@ export const splitLines = (text: string): string[] => text.split(LINE_BREAK);
 /** A text may be a whole book. */
 const MAX_SENTENCES = 120;
 const CODE_BLOCK = /```[^]*?```/g;
-/** A mark that may end a sentence, with quotation marks, brackets and emoji. */
 const END = /[。！？]+[”’"'）)】」』]*|(?<![.!?])[.!?]+["'”’)\]*_]*(?:\p{Extended_Pictographic}\uFE0F?)*(?=\s|$|\p{Script=Han})/gu;
-/** A full stop behind it ends no sentence. */
+/** A full stop after it ends no sentence. */
 const ABBREVIATION = /(?:^|[\s("'“])(?:dr|mr|mrs|ms|prof|st|no|nr|vs|approx|e\.g|i\.e|cf|[b-hj-z])$/i;
 const ABBREVIATION_BEFORE_SMALL_LETTER = /(?:\.\p{L}|\b(?:etc|inc|ltd|co|jr|sr|am|pm))$/iu;
 const LIST_NUMBER = /^[\s*_>#-]*\d{1,3}$/;
@@ -41,7 +40,7 @@ function endsSentence(before: string, mark: string, after: string): boolean {
   return !(ABBREVIATION_BEFORE_SMALL_LETTER.test(tail) && /^\s*[\p{Ll}\d]/u.test(after));
 }
 
-/** The sentences of a line without loss, each with the blanks behind it. */
+/** The sentences of a line without loss, each with its trailing blanks. */
 export function cutIntoSentences(line: string): string[] {
   const pieces: string[] = [];
   let start = 0;
@@ -56,8 +55,8 @@ export function cutIntoSentences(line: string): string[] {
 }
 
 /**
- * At most 120 sentences of an English, Chinese or mixed text, each on one line. A line break ends a sentence unless the next line goes on
- * with it. Code blocks and lines without a word are left out; half surrogates become U+FFFD.
+ * At most 120 sentences of an English or Chinese text, each on one line. A line break ends a sentence unless the next line goes on. Code
+ * blocks and lines without a word are left out; half surrogates become U+FFFD.
  */
 export function splitSentences(text: string): string[] {
   const sentences: string[] = [];

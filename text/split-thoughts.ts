@@ -1,7 +1,7 @@
-/** A piece of an answer. `retract`: what was said so far was a thought, as its closing tag has come now. */
+/** A piece of an answer. `retract`: all text so far was a thought; its closing tag has now come. */
 export type SplitPiece = { type: "text"; text: string } | { type: "thought"; text: string } | { type: "retract" };
 
-/** Tags around thoughts at the beginning of an answer, as models write them. */
+/** Tags around thoughts at the beginning of an answer. */
 const TAGS: readonly (readonly [open: string, close: string])[] = [
   ["<think>", "</think>"],
   ["<thinking>", "</thinking>"],
@@ -12,12 +12,11 @@ const TAGS: readonly (readonly [open: string, close: string])[] = [
   ["<|channel>thought", "<channel|>"], // Gemma 4
 ];
 const LONGEST_OPENING = Math.max(...TAGS.map(([open]) => open.length));
-/** By expressions, as lower case may have another length than the text. */
+/** Lower case may have another length than the text, so expressions search. */
 const CLOSINGS = new Map(TAGS.map(([, close]) => [close, new RegExp(close.replace(/[[\]|]/g, "\\$&"), "i")]));
 const CLOSING = /<\/(?:think|thinking|thought|reasoning)>|\[\/think\]|◁\/think▷|<channel\|>/i;
-/** May become a closing tag with what comes next. */
+/** A possible beginning of a closing tag. */
 const CLOSING_BEGINS = /(?:<(?:\/[a-z]{0,9}|[a-z]{1,7}\|?)?|\[(?:\/[a-z]{0,5})?|◁(?:\/[a-z]{0,5})?)$/i;
-/** What no closing tag can do without. */
 const MAY_CLOSE = /[<[◁]/;
 /** Harmony, the format of gpt-oss: https://cookbook.openai.com/articles/openai-harmony */
 const HARMONY = ["<|channel|>", "<|start|>", "<|message|>"] as const;
@@ -25,7 +24,7 @@ const HARMONY_TOKEN = /<\|(start|channel|message|constrain|end|return|call)\|>/;
 const HARMONY_BEGINS = /<(?:\|[a-z]{0,9}\|?)?$/;
 const OPENINGS = [...TAGS.map(([open]) => open), ...HARMONY];
 
-/** Whether a closing tag behind this text has no opening tag before it, and is no code. */
+/** Whether a closing tag has no opening tag before it and is not in code. */
 function isAlone(before: string, closing: string): boolean {
   const opening = TAGS.find(([, close]) => close === closing.toLowerCase())?.[0] ?? "";
   const line = before.slice(before.lastIndexOf("\n") + 1);
@@ -34,27 +33,25 @@ function isAlone(before: string, closing: string): boolean {
 }
 
 export interface ThoughtSplitterOptions {
-  /** The model begins its answers with a thought that has no opening tag. Default false. */
+  /** The model's answers begin with a thought without an opening tag. Default false. */
   thinksFirst?: boolean;
 }
 
 type State =
-  /** Nothing but blanks has come, or a thought has just ended. */
+  /** Only blanks have come, or a thought has just ended. */
   | { at: "start" }
-  /** `close`: the tag that ends it. Null: any, as the thought had no opening tag. */
+  /** `close`: the tag that ends it; null: any. */
   | { at: "thought"; close: string | null }
   /** `channel`: null in a header. */
   | { at: "harmony"; channel: "final" | "thought" | null; header: string; hasChannel: boolean }
   | { at: "text" };
 
-/**
- * Splits thoughts from an answer as it streams. Only what may be a tag is held back. Tags behind the beginning and in code stay text.
- */
+/** Splits thoughts from a streamed answer. It holds back only what may be a tag. Tags after the beginning and in code stay text. */
 export function makeThoughtSplitter({ thinksFirst = false }: ThoughtSplitterOptions = {}) {
   let state: State = thinksFirst ? { at: "thought", close: null } : { at: "start" };
   let held = "";
   let said = ""; // text that was handed on
-  let assumed = ""; // thoughts that only `thinksFirst` makes thoughts
+  let assumed = ""; // thoughts only because of `thinksFirst`
   let hasThought = false;
   let isLone = false;
   let pieces: SplitPiece[] = [];
@@ -195,7 +192,7 @@ export function makeThoughtSplitter({ thinksFirst = false }: ThoughtSplitterOpti
       while (held !== "" && step());
       return take();
     },
-    /** `isWhole`: the answer was not cut off. What was only assumed to be a thought is then the answer. */
+    /** `isWhole`: the answer was not cut off. Text that was only assumed to be a thought is then the answer. */
     end(isWhole: boolean): SplitPiece[] {
       const rest = held;
       held = "";
@@ -205,19 +202,17 @@ export function makeThoughtSplitter({ thinksFirst = false }: ThoughtSplitterOpti
       else say(hasThought && state.at === "start" ? rest.trimStart() : rest);
       return take();
     },
-    /** A closing tag without an opening one ended a thought: the model begins so. */
     hasLoneClosing: (): boolean => isLone,
-    /** The model was said to begin with a thought, and did not. Known at the end. */
+    /** Whether a model said to begin with a thought did not. Known at the end. */
     thinksNotFirst: (): boolean => thinksFirst && assumed !== "" && state.at === "thought",
   };
 }
 
-/** Postgres understands this pattern and the next one, too. */
+/** Postgres also understands this pattern and the next. */
 export const BEGINS_AS_THOUGHT = /^\s*(?:<(?:think|thought|reasoning|\|)|\[think\]|◁think)/i;
-/** Matches every answer with thoughts in it, and some others. */
+/** Matches every answer with thoughts, and some others. */
 export const MAY_HAVE_THOUGHTS = new RegExp(`${BEGINS_AS_THOUGHT.source}|</(?:think|thought|reasoning)|\\[/think\\]|◁/think`, "i");
 
-/** An answer without the thoughts in it. Empty when all of it is a thought. */
 export function withoutThoughts(answer: string): string {
   if (!MAY_HAVE_THOUGHTS.test(answer)) return answer;
   const splitter = makeThoughtSplitter();

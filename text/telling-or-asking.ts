@@ -1,5 +1,5 @@
 const QUESTION = /[?？]["'”’)）\]】」』*_]*$/u;
-/** The beginning of a sentence that only asks. Other questions also tell something: "I move in May, any advice?" */
+/** The beginning of a sentence that only asks. Other questions also tell: "I move in May, any advice?" */
 const ONLY_ASKS =
   /^\W*(?:(?:and|but|so|ok|okay|well|also|oh|hey|hi|wow) ?,? )?(?:who|whom|whose|what|when|where|wh(?:ere|at)['’]s|which|why|how|do|does|did|is|are|was|were|am|can|could|will|would|should|shall|may|have|has|any|got)\b/i;
 const REQUEST = /^\W*(?:please )?(?:tell|show|give|remind|explain|recommend|suggest|list|find|help)\b|^(?:请|帮|告诉|给我|说说|推荐)/i;
@@ -11,10 +11,9 @@ const WANTS = /\b(?:wonder|question|want to know|like to know|need to know|looki
 
 export const isQuestion = (sentence: string): boolean => QUESTION.test(sentence);
 
-/** Whether a sentence begins as one that only asks. */
 export const onlyAsks = (sentence: string): boolean => ONLY_ASKS.test(sentence);
 
-/** Whether a sentence asks or requests, with or without a question mark. */
+/** Whether a sentence asks or requests. */
 export function asks(sentence: string): boolean {
   return /[?？]/u.test(sentence) || onlyAsks(sentence) || REQUEST.test(sentence) || CHINESE_QUESTION.test(sentence);
 }

@@ -6,13 +6,13 @@ import { partsOfDay, type Period, span, startOfDay, weekOf } from "./days.ts";
 /** Characters searched: a question names its time early. */
 const LONGEST = 1_000;
 const DAY_MS = 86_400_000;
-/** First months on the northern half of the world. A winter belongs to the year in which it begins. */
+/** First months on the northern half. A winter belongs to the year in which it begins. */
 const SEASONS: Readonly<Record<string, number>> = { spring: 3, summer: 6, autumn: 9, fall: 9, winter: 12 };
 const SEASON =
   /\b(?:(?<which>last|this|that|in|during|since|in the|during the|over the|early|late|mid|last year['’]s|\d{4}['’]s)[ -])?(?<name>spring|summer|autumn|fall|winter)\b(?<year> (?:of |in )?(?:\d{4}|last year))?/gi;
 const YEAR =
   /\b(?<before>in|since|during|from|until|year|my|our|early|mid|late|(?:start|end) of)[ -](?:in )?(?<year>(?:19|20)\d\d)\b(?!\s*(?:[-./:]\d|%|dollars|euros|pounds|yuan|people|km|kilo|miles|meters|steps|words|times|different))/i;
-/** April and June are people, "may" and "march" verbs: a month needs one of these before it, or a year behind it. */
+/** April and June are people, "may" and "march" verbs: a month needs one of these before it, or a year after it. */
 const BEFORE_A_MONTH = /\b(?:in|last|this|during|since|early|late|mid|around|(?:end|beginning|start|middle|month) of)[ -]$/i;
 const VERB_AFTER = /\b(?:i|you|he|she|it|we|they|that|this|what|which|who|there|people) $/i;
 const EACH_OR_NEXT = /\b(?:every|each|next|coming|for|by|until|till|black|good|easter|ash) $/i;
@@ -25,11 +25,10 @@ const CLOCK = /\d ?[ap]\.?m|:\d\d|noon/i;
 export interface QuestionTime {
   from: Date;
   until: Date;
-  /** A calendar day of the time zone, or anything longer. */
   kind: "day" | "span";
 }
 
-/** In the year that the question names, else in the latest in which it has begun. */
+/** The period in the question's year, else the latest that has begun. */
 function inItsYear(question: string, today: CivilDay, ofYear: (year: number) => Period | null): Period | null {
   const { year } = partsOfDay(today);
   const named = /\b(?:this year|last year|(?:two|2) years ago|(?:19|20)\d\d)\b/i.exec(question)?.[0].toLowerCase();
@@ -45,7 +44,7 @@ function partOf(period: Period | null, before: string): Period | null {
   return span(/^m/i.test(word) ? period.from + third : period.until - third, period.until - (/^m/i.test(word) ? third : 0));
 }
 
-/** Weeks, weekends, seasons and days of this month, which chrono-node misreads. */
+/** Reads weeks, weekends, seasons and days of this month, which chrono-node misreads. */
 function readCalendar(question: string, today: CivilDay, found: ParsedResult[]): Period | null {
   const { year, month, day, weekday } = partsOfDay(today);
   if (/\bthe other (?:day|night|evening)\b/i.test(question)) return span(today - 7, today);
@@ -71,7 +70,7 @@ function readFound(question: string, today: CivilDay, { text, index, start, end 
   const { year, month, day, weekday } = partsOfDay(today);
   const exact = Math.floor(start.date().getTime() / DAY_MS);
   const [, unit, isPlural, ago] = /(day|week|month|year)(s?)( (?:ago|earlier|before))?$/i.exec(text.toLowerCase()) ?? [];
-  // A month before May 31 chrono-node gives May 1.
+  // chrono-node gives May 1 for a month before May 31.
   const then = unit === "month" && partsOfDay(exact).day < day ? exact - partsOfDay(exact).day : exact;
   if (unit && !ago && isPlural && /^(?:last|past) /i.test(text)) return span(then, today + 1);
   if (unit && (ago || /^(?:last|past) (?:month|year)$/i.test(text))) return aroundDay(then, unit, /few|couple|half/i.test(text));
@@ -100,10 +99,7 @@ function readFound(question: string, today: CivilDay, { text, index, start, end 
   );
 }
 
-/**
- * The past time that an English or Chinese question names: "January 11", "上周三", "last spring". Null for none, for today and the future.
- * `timeZone` is an IANA name.
- */
+/** The past time in an English or Chinese question: "January 11", "上周三", "last spring". Null for none, today and the future. */
 export function timeOfQuestion(text: string, now: Date, timeZone: string): QuestionTime | null {
   const today = dayOfMoment(now, timeZone);
   const asked = text.slice(0, LONGEST).normalize("NFKC").replace(/\s+/g, " ");
@@ -132,8 +128,8 @@ const NAMES_A_YEAR = /\d{4}|\byears?\b|年/i;
 const MONTH_DAYS = 31;
 
 /**
- * The same time in the years before it, the latest first, as long as they end after `earliest`: what "May 3" may mean where nothing was
- * said on the last one. None of a question that names a year, or a time by its distance from today: "last week".
+ * The same time in earlier years, latest first, ending after `earliest`: "May 3" may mean an older one. Empty when the question names a
+ * year or a distance from today.
  */
 export function timesInEarlierYears(
   { text, time, now, timeZone }: { text: string; time: QuestionTime; now: Date; timeZone: string },

@@ -1,14 +1,14 @@
 import { WIDE_CHARACTER } from "./tokens.ts";
 
-/** What a text has of each kind of character; tokenizers differ in how many tokens they make of each. */
+/** Counted kinds of characters; tokenizers differ in tokens for each. */
 export const TEXT_FEATURES = ["words", "letters", "digits", "marks", "wide", "others", "astral"] as const;
-/** Tokens of one of each, by the estimate of `tokenWeight`. "words" counts the space between two. */
+/** Estimated tokens for each feature. "words" counts the space between two. */
 export const ESTIMATED_TOKENS: readonly number[] = [1 / 4, 1 / 4, 1 / 2, 1 / 2, 1, 1 / 2, 2];
 
 const [WORDS, LETTERS, DIGITS, MARKS, WIDE, OTHERS, ASTRAL] = [0, 1, 2, 3, 4, 5, 6] as const;
 const KINDS = TEXT_FEATURES.length;
 
-/** By code: what an ASCII character is. */
+/** The kind of each ASCII character. */
 const ASCII = Uint8Array.from({ length: 0x80 }, (_, code) => {
   if (code <= 0x20 || code === 0x7f) return WORDS;
   if (code >= 0x30 && code <= 0x39) return DIGITS;
@@ -16,7 +16,6 @@ const ASCII = Uint8Array.from({ length: 0x80 }, (_, code) => {
   return lowerCase >= 0x61 && lowerCase <= 0x7a ? LETTERS : MARKS;
 });
 
-/** Adds the features of a text to `sums`. */
 export function addFeatures(sums: Float64Array, text: string): void {
   for (let index = 0; index < text.length; index++) {
     const code = text.charCodeAt(index);

@@ -1,18 +1,17 @@
 import { quoteLines } from "./fence.ts";
 
-/** Scripts with about one token for each character. */
+/** Scripts with about one token a character. */
 export const WIDE_CHARACTER = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}]/u;
 /** OpenAI's rule of thumb; prose has 4.3 to 4.8. */
 const LATIN_CHARACTERS_PER_TOKEN = 4;
 /** Role and separators: https://github.com/openai/openai-cookbook (How to count tokens). */
 export const TOKENS_PER_MESSAGE = 4;
 
-/** The tokens of messages as they stand in a prompt. */
 export function messageTokens(messages: readonly { tokenCount: number }[]): number {
   return messages.reduce((sum, { tokenCount }) => sum + tokenCount + TOKENS_PER_MESSAGE, 0);
 }
 
-/** In ASCII. Numbers are cut into threes, and marks are tokens of their own. */
+/** Numbers are cut into threes, and marks are tokens of their own. */
 function isDigitOrMark(code: number): boolean {
   const lowerCase = code | 0x20;
   return code > 0x20 && code < 0x80 && !(lowerCase >= 0x61 && lowerCase <= 0x7a);
@@ -31,23 +30,23 @@ export function tokenWeight(text: string): number {
   return tokens;
 }
 
-/** 0.8 to 1.8 times as many as o200k_base counts in prose and code of any script, 0.45 times in UUIDs and base64. */
+/** Estimates 0.8 to 1.8 times the tokens of o200k_base in prose and code, 0.45 times in UUIDs and base64. */
 export function estimateTokens(text: string): number {
   return Math.ceil(tokenWeight(text));
 }
 
-/** Share of the beginning in a shortened text. The rest is the end, where a question usually stands. */
+/** The beginning's share of a shortened text. A question usually stands at the end. */
 const HEAD = 0.6;
 const MARK_TOKENS = 12;
 
-/** How many of the first characters have at most `tokens` tokens. */
+/** How many of the first characters fit into `tokens`. */
 function take(characters: string[], tokens: number): number {
   let count = Math.min(characters.length, tokens * 4);
   while (count > 0 && estimateTokens(characters.slice(0, count).join("")) > tokens) count = Math.floor(count * 0.8);
   return count;
 }
 
-/** Shortens a text to `maxTokens`: its beginning, a mark of how much is left out, its end. */
+/** Shortens a text to its beginning, a mark of what is left out, and its end. */
 export function shortenText(text: string, maxTokens: number): string {
   if (estimateTokens(text) <= maxTokens) return text;
   const characters = [...text];
@@ -58,7 +57,7 @@ export function shortenText(text: string, maxTokens: number): string {
   return `${characters.slice(0, head).join("")} […${left} characters left out…] ${tail === 0 ? "" : characters.slice(-tail).join("")}`;
 }
 
-/** Shortens a text to `maxTokens` with the "> " that a fence puts before each line. */
+/** Shortens a text to `maxTokens` including the "> " of each fenced line. */
 export function shortenQuoted(text: string, maxTokens: number): string {
   for (let room = maxTokens; ;) {
     const shorter = shortenText(text, room);
@@ -70,7 +69,7 @@ export function shortenQuoted(text: string, maxTokens: number): string {
 
 const ELLIPSIS = "…";
 
-/** A sentence of more than `maxTokens` as whole words of its beginning and "…"; "" when not even that fits. */
+/** The first whole words of a long sentence and "…"; "" when not even that fits. */
 export function shortenSentence(sentence: string, maxTokens: number): string {
   const limit = Math.floor(maxTokens);
   if (estimateTokens(sentence.slice(0, 4 * limit + 1)) <= limit) return sentence;

@@ -1,6 +1,6 @@
 import { FENCE_TAGS } from "./fence.ts";
 
-/** Whole words of ours: `<passages>` and `<attachments>` may be somebody's XML. */
+/** Our own tags only: `<passages>` and `<attachments>` may be somebody's XML. */
 const NAMES = FENCE_TAGS.filter((tag) => tag.includes("_"));
 const OPENING = new RegExp(`^<(?:${NAMES.join("|")})>\\n?`, "u");
 const CLOSING = new RegExp(`^\\n?</(?:${NAMES.join("|")})>`, "u");
@@ -10,8 +10,7 @@ const mayBecomeTag = (text: string): boolean =>
   text.length < LONGEST && NAMES.some((name) => [`<${name}>`, `</${name}>`, `\n</${name}>`].some((tag) => tag.startsWith(text)));
 
 /**
- * Takes our tags out of an answer, and the "> " of the lines between them: models repeat what a prompt has between tags. The answer comes in
- * pieces; what may become a tag is held back until it is known.
+ * Takes our tags, and the "> " of lines between them, out of an answer that comes in pieces. A possible tag is held back until it is known.
  */
 export function makeFenceRemover() {
   let held = "";
@@ -47,7 +46,6 @@ export function makeFenceRemover() {
   }
 
   return {
-    /** What can be shown by now. */
     take(piece: string): string {
       held += piece;
       return read(false);

@@ -12,9 +12,9 @@ const text = (limit: number) =>
     .refine((value) => value.isWellFormed() && !value.includes("\0"), "holds a NUL character or half of a surrogate pair")
     .max(limit, `has more than ${limit} characters`);
 const agentName = z.string().regex(AGENT_NAME, "must have 1 to 64 small letters, digits and dashes");
-/** A name of a skill, in which `*` stands for any characters. */
+/** The name of a skill; `*` stands for any characters. */
 const skillPattern = z.string().regex(/^[a-z0-9*-]{1,64}$/, "must be the name of a skill; * stands for any characters");
-/** A name of a tool, in which `*` stands for any characters. */
+/** The name of a tool; `*` stands for any characters. */
 const toolPattern = z.string().regex(/^[\w*-]{1,200}$/, "must be the name of a tool; * stands for any characters");
 const list = <Item extends z.ZodType>(item: Item, most: number) =>
   z.array(item, "must be an array").max(most, `has more than ${most} entries`).default([]);
@@ -39,7 +39,7 @@ export const AgentLimits = z.strictObject(
 );
 export type AgentLimits = z.infer<typeof AgentLimits>;
 
-/** What an agent is, as its file or request says. */
+/** An agent as its file or request describes it. */
 export const AgentSpec = z.strictObject({
   description: text(1_024).describe("What it is for. Routing reads it."),
   instructions: text(20_000).optional().describe("Stand behind the service's own system prompt."),
@@ -60,19 +60,18 @@ export const AgentSpec = z.strictObject({
     .describe("False switches a layer of memory off for its turns."),
   limits: AgentLimits.prefault({}),
 });
-/** Whether it can call anything: then it answers in a loop. */
+/** Whether an agent can call anything, and so answers in a loop. */
 export const hasTools = ({ tools, skills, subagents }: Pick<AgentSpec, "tools" | "skills" | "subagents">): boolean =>
   tools.length + skills.length + subagents.length > 0;
-/** What an agent is, with every default. */
+/** An agent with every default. */
 export type AgentSpec = z.infer<typeof AgentSpec>;
-/** The same as a program writes it: all but the description has a default. */
+/** An agent as a program writes it: all but the description has a default. */
 export type AgentSpecInput = z.input<typeof AgentSpec>;
 
-/** `system`: from a file or from code. `tenant`: from Postgres, over HTTP; it wins. */
+/** `system`: from a file or code. `tenant`: from Postgres, over HTTP; it wins. */
 export const AgentTier = z.enum(["tenant", "system"]);
 export type AgentTier = z.infer<typeof AgentTier>;
 
-/** An agent with its name, and whose it is. */
 export const Agent = AgentSpec.extend({ name: agentName, tier: AgentTier });
-/** An agent with its name, and whose it is. */
+/** An agent with its name and tier. */
 export type Agent = z.infer<typeof Agent>;

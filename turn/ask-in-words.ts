@@ -1,10 +1,8 @@
 import { scriptOf } from "../text/script-of.ts";
 import type { Question } from "./question.ts";
 
-/** The languages in which the service itself says something in a talk. */
 export type TalkLanguage = "en" | "zh";
 
-/** The language of what somebody says. */
 export const languageOf = (text: string): TalkLanguage => (scriptOf(text) === "han" ? "zh" : "en");
 
 const WORDS = {
@@ -30,12 +28,12 @@ const WORDS = {
   },
 } as const;
 
-/** A question as it is put where there is nothing but text: its options are numbered, and arguments stand there whole. */
+/** A question as plain text: numbered options, arguments in full. */
 export function askInWords({ type, question, options, allow_multiple: severally, agent, tool }: Question, language: TalkLanguage): string {
   const words = WORDS[language];
   const numbered = (lines: readonly string[]): string => lines.map((line, index) => `${index + 1}. ${line}`).join("\n");
   if (type === "permission" && tool) {
-    // In a string of JSON no line begins with the end of the fence.
+    // No line of a JSON string begins with the end of the fence.
     const given = `\`\`\`json\n${JSON.stringify(tool.arguments, null, 2)}\n\`\`\``;
     return [words.permission(agent, tool.name), given, numbered(words.options), words.answerPermission].join("\n\n");
   }

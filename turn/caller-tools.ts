@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { Picture } from "./picture.ts";
 
-/** A tool in OpenAI's form, as the caller wrote it. */
 export const CallerTool = z.looseObject({
   type: z.literal("function"),
   function: z.looseObject({
@@ -10,20 +9,16 @@ export const CallerTool = z.looseObject({
     parameters: z.record(z.string(), z.unknown()).nullish(),
   }),
 });
-/** A tool in OpenAI's form, as the caller wrote it. */
 export type CallerTool = z.infer<typeof CallerTool>;
 
-/** Tools that the caller of a turn runs itself. With `mustCall` the turn ends with calls of them. */
 export const CallerTools = z.object({ tools: z.array(CallerTool).min(1), mustCall: z.boolean() });
-/** Tools that the caller of a turn runs itself. With `mustCall` the turn ends with calls of them. */
+/** Tools that the caller of a turn runs itself. `mustCall`: the turn ends with calls of them. */
 export type CallerTools = z.infer<typeof CallerTools>;
 
-/** A call of a caller's tool, in the words of the model. */
 export const CallerCall = z.object({ id: z.string(), name: z.string(), arguments: z.string() });
-/** A call of a caller's tool, in the words of the model. */
+/** A call of a caller's tool, in the model's words. */
 export type CallerCall = z.infer<typeof CallerCall>;
 
-/** Results of calls with which an earlier turn has ended. Pictures are shown in this turn alone. */
 export const CallResults = z.object({ calls: z.array(CallerCall.extend({ output: z.string() })), pictures: z.array(Picture) });
-/** Results of calls with which an earlier turn has ended. Pictures are shown in this turn alone. */
+/** Results of calls that ended an earlier turn. Only this turn shows the pictures. */
 export type CallResults = z.infer<typeof CallResults>;

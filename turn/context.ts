@@ -12,18 +12,18 @@ export const TURN_DEFAULTS = {
   memoryReadTimeoutMs: 800,
   topK: 3,
   toolTimeoutMs: 60_000,
-  /** Milliseconds that an answer waits for a summary that makes room for it. */
+  /** Milliseconds that an answer waits for a summary that makes room. */
   compactionMs: 15_000,
   passages: 5,
   scope: "user",
 } as const;
 
-/** The longest instructions of a service, a knowledge base or a caller, in characters. */
+/** The most characters of a service's, a knowledge base's or a caller's instructions. */
 export const LONGEST_INSTRUCTIONS = 20_000;
 
 /**
- * What a turn does while another holds the conversation: it is refused, waits in line, or stops the other one. `cancel_waiting` ends one that
- * waits for an answer, and is refused otherwise.
+ * What a turn does in a busy conversation: `refuse` fails, `enqueue` waits in line, `interrupt` stops the other turn, `cancel_waiting` ends
+ * one that waits for an answer and fails otherwise.
  */
 export const OnBusy = z.enum(["refuse", "enqueue", "interrupt", "cancel_waiting"]);
 export type OnBusy = z.infer<typeof OnBusy>;
@@ -32,20 +32,19 @@ export type OnBusy = z.infer<typeof OnBusy>;
 export interface TurnKey {
   keyHash: string;
   bodyHash: string;
-  /** The attempt whose message is answered again; null for a new message. */
+  /** The attempt whose message is answered again, or null. */
   earlier: EarlierAttempt | null;
 }
 
-/** An attempt that failed or whose process died. */
 export interface EarlierAttempt {
   turnId: string;
-  /** Stored when it was looked up. */
+  /** Whether it was stored at look-up. */
   hadOutcome: boolean;
-  /** It ran in this process and has ended. A lease that it still holds may be taken over. */
+  /** It ran and ended in this process. Its lease may be taken over. */
   isOverHere: boolean;
 }
 
-/** Another turn has the key by now: look it up again. */
+/** Another turn took the key: look it up again. */
 export class KeyTaken extends AppError {
   constructor() {
     super("conversation_busy", "A turn with this Idempotency-Key has begun meanwhile. Send the request again to get its answer.");
@@ -58,42 +57,39 @@ export interface TurnProgress {
   firstTokenMs: number | null;
   started: Record<string, number>;
   notices: Notice[];
-  /** The characters of all tokens that were sent. */
   characters: number;
 }
 
-/** What LangGraph hands on without looking at it. */
+/** LangGraph hands it on unread. */
 const opaque = <Value>(): z.ZodType<Value> => z.any();
 
 /** The context of one request in LangGraph. Studio gives none. */
 export const TurnContext = z.object({
   turnId: z.uuid().optional(),
   onBusy: OnBusy.optional(),
-  /** The model stops, and persist still runs. Aborting the LangGraph run would skip it. */
+  /** Stops the model; persist still runs. Aborting the LangGraph run would skip it. */
   signal: opaque<AbortSignal>().optional(),
-  /** Instead of LangGraph's custom stream. */
+  /** Replaces LangGraph's custom stream. */
   onEvent: opaque<(event: NodeEvent) => void>().optional(),
   /** Receives the causes, too. */
   onError: opaque<(error: AppError) => void>().optional(),
   key: opaque<TurnKey>().optional(),
-  /** The turn goes on after its question was answered. */
   resumed: opaque<ResumedTurn>().optional(),
   progress: opaque<() => TurnProgress>().optional(),
   onNodeStart: opaque<(name: string) => void>().optional(),
 });
 export type TurnContext = z.infer<typeof TurnContext>;
 
-/** LangGraph's runtime. There is no `writer` without a stream, and no `context` in Studio. */
+/** LangGraph's runtime. Without a stream there is no `writer`, in Studio no `context`. */
 export interface TurnRuntime {
   context?: TurnContext | undefined;
   writer?: ((event: unknown) => void) | undefined;
-  /** Tracers and Studio's token stream. */
   callbacks?: Callbacks | undefined;
   /** Only in debug: counts, names and times, never message text. */
   note?: ((facts: Record<string, unknown>) => void) | undefined;
 }
 
-/** `onEvent` is 20 µs faster than LangGraph's custom stream. */
+/** Prefers `onEvent`, which is faster than LangGraph's custom stream. */
 export function emit({ context, writer }: TurnRuntime, event: NodeEvent): void {
   const send = context?.onEvent ?? writer;
   send?.(event);
@@ -102,7 +98,7 @@ export function emit({ context, writer }: TurnRuntime, event: NodeEvent): void {
 /** A step of a turn, as LangGraph calls it. */
 export type Node = (state: ConversationState, runtime: TurnRuntime) => Promise<ConversationUpdate>;
 
-/** Parts of a context in percent, 100 together. What one does not need goes to the others. */
+/** Parts of a context in percent, 100 together. Others use what one does not need. */
 export interface ContextShares {
   /** The system prompt with its instructions. */
   system: number;

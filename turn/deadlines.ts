@@ -5,7 +5,7 @@ export interface AnswerTimeouts {
   firstTokenMs: number;
   /** Between two tokens. */
   idleMs: number;
-  /** A server that says that it is still there may take so long instead. Default 300,000. */
+  /** The limit for a server that reports it is still working. Default 300,000. */
   queueMs?: number;
 }
 
@@ -13,7 +13,7 @@ export const DEFAULT_TIMEOUTS: Readonly<Required<AnswerTimeouts>> = { firstToken
 
 export type AnswerDeadlines = ReturnType<typeof startAnswerDeadlines>;
 
-/** The signal aborts with AppError `model_first_token_timeout` or `model_stalled`, and when `cancelled` does, with its reason. */
+/** The signal aborts with `model_first_token_timeout` or `model_stalled`, or with the reason of `cancelled`. */
 export function startAnswerDeadlines(
   { firstTokenMs, idleMs, queueMs = DEFAULT_TIMEOUTS.queueMs }: AnswerTimeouts,
   cancelled: AbortSignal | undefined,
@@ -33,7 +33,7 @@ export function startAnswerDeadlines(
       clearTimeout(firstToken);
       idle = idle?.refresh() ?? abortAfter(idleMs, "model_stalled", stalled);
     },
-    /** The server says that it is still there. */
+    /** Call it when the server reports that it is still working. */
     isAlive: (): void => {
       const waited = performance.now() - lastToken;
       if (waited + (idle ? idleMs : firstTokenMs) <= queueMs) (idle ?? firstToken).refresh();
@@ -45,20 +45,19 @@ export function startAnswerDeadlines(
   };
 }
 
-/** Its signal aborts with a TimeoutError, and when `cancelled` does. AbortSignal.timeout would run on after the work. */
+/** The signal aborts with a TimeoutError, or when `cancelled` does. AbortSignal.timeout would run on after the work. */
 export function startDeadline(ms: number, cancelled?: AbortSignal) {
   const controller = new AbortController();
   const abort = (): void => controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError"));
   const timer = setTimeout(abort, ms).unref();
   return {
     signal: cancelled ? AbortSignal.any([cancelled, controller.signal]) : controller.signal,
-    /** False after a mere cancellation. */
     isOver: () => controller.signal.aborted,
     [Symbol.dispose]: () => clearTimeout(timer),
   };
 }
 
-/** Rejects with the signal's reason as soon as it aborts, also for work that ignores signals. */
+/** Rejects with the signal's reason once it aborts, even if the work ignores signals. */
 export async function abortable<Result>(work: () => Promise<Result>, signal: AbortSignal | undefined): Promise<Result> {
   if (!signal) return work();
   signal.throwIfAborted();
@@ -72,7 +71,7 @@ export async function abortable<Result>(work: () => Promise<Result>, signal: Abo
   }
 }
 
-/** Throws the signal's reason as soon as it aborts, also for a source that ignores signals. Closes the source. */
+/** Throws the signal's reason once it aborts, even if the source ignores signals. Closes the source. */
 export async function* abortableItems<Item>(source: AsyncGenerator<Item, void>, signal: AbortSignal): AsyncGenerator<Item, void> {
   let fail: (reason: unknown) => void = () => undefined;
   const onAbort = (): void => fail(signal.reason);
@@ -89,6 +88,6 @@ export async function* abortableItems<Item>(source: AsyncGenerator<Item, void>, 
     }
   } finally {
     signal.removeEventListener("abort", onAbort);
-    source.return().catch(() => undefined); // not awaited: a source that hangs may never close
+    source.return().catch(() => undefined); // not awaited: a hanging source may never close
   }
 }

@@ -1,7 +1,6 @@
-/** As the protocol has them. */
 export type FormValue = string | number | boolean | string[];
 
-/** One of the values that a field may have, and the words by which a person chooses it. */
+/** A value that a field may have, and the words to choose it by. */
 export interface FormChoice {
   label: string;
   value: FormValue;
@@ -9,27 +8,26 @@ export interface FormChoice {
 
 export interface FormField {
   name: string;
-  /** What it is, in the words of the server. */
+  /** The server's description. */
   about: string;
   required: boolean;
   /** Null: any words that fit the schema. */
   choices: FormChoice[] | null;
-  /** Several of the choices may be chosen. */
   severally: boolean;
-  /** What the server takes when nothing is said. Undefined: nothing. */
+  /** The server's default; undefined: none. */
   usual?: unknown;
   /** JSON schema of the value, without patterns. */
   schema: Record<string, unknown>;
 }
 
-/** What the server of a tool asks the person in the middle of a call. Without fields it asks for consent. */
+/** What a tool's server asks the person during a call. Without fields it asks for consent. */
 export interface ElicitedForm {
   server: string;
   message: string;
   fields: FormField[];
 }
 
-/** A form with what the person has said so far. */
+/** A form with the person's answers so far. */
 export interface FilledForm extends ElicitedForm {
   content: Record<string, FormValue>;
   /** How many fields are done. */
@@ -39,5 +37,5 @@ export interface FilledForm extends ElicitedForm {
   state: "open" | "accepted" | "declined" | "unanswered";
 }
 
-/** What somebody has answered to a server's form, word for word as it is. Null: nobody has, yet. */
+/** The person's answer to this exact form; null: none yet. */
 export type Elicit = (form: ElicitedForm) => Record<string, FormValue> | null;

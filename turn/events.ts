@@ -45,7 +45,6 @@ export const Notice = z.object({
 });
 export type Notice = z.infer<typeof Notice>;
 
-/** A call of a tool as the model asked for it. */
 export const ToolCallEvent = z.object({
   call_id: z.string(),
   agent: z.string(),
@@ -65,14 +64,14 @@ export const ToolResultEvent = z.object({
 });
 export type ToolResultEvent = z.infer<typeof ToolResultEvent>;
 
-/** A call that is not run as it repeats earlier ones. */
+/** A call that is not run because it repeats earlier ones. */
 export const DoomLoop = z.object({
   name: z.string(),
   arguments: z.unknown().describe("An object, or the text that the model sent when it is no JSON."),
   count: z.int().describe("How often it has been called, with this time."),
 });
 
-/** What was done to a prompt so that it fits. Counts of messages are of the prompt; tokens are estimated. */
+/** How a prompt was made to fit. Messages are those of the prompt; tokens are estimated. */
 export const ContextCompressed = z.object({
   strategy: z
     .enum(["prune", "truncate", "summarize"])
@@ -98,7 +97,7 @@ export const Waiting = z.object({
   question: Question,
   usage: TurnUsage.nullish().describe("Of the turn so far; missing when the turn is found again."),
 });
-/** The end of a stream: the turn goes on when somebody answers. */
+/** The end of a stream whose turn goes on when somebody answers. */
 export type Waiting = z.infer<typeof Waiting>;
 
 /** An event of a running turn. The last one is `done`, `error` or `waiting`. */
@@ -125,7 +124,6 @@ export const TurnEvent = z.discriminatedUnion("status", [
 ]);
 export type TurnEvent = z.infer<typeof TurnEvent>;
 
-/** A stream ends with exactly one of them. */
 export const LAST_STATUS = ["done", "error", "waiting"] as const;
 type LastStatus = (typeof LAST_STATUS)[number];
 

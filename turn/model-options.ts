@@ -8,7 +8,7 @@ const number = z.number("must be a number");
 const tokens = z.int("must be a whole number of tokens").min(1, "must be 1 or more");
 const stop = z.string("must be a text, or an array of texts").max(LONGEST_STOP, `is longer than ${LONGEST_STOP} characters`);
 
-/** The form of an answer. A server that does not know it may ignore it, so the service checks. */
+/** The form of an answer. A server may ignore it, so the service checks. */
 export const ResponseFormat = z.union([
   z.looseObject({ type: z.literal("text") }),
   z.looseObject({ type: z.literal("json_object") }),
@@ -19,7 +19,6 @@ export const ResponseFormat = z.union([
 ]);
 export type ResponseFormat = z.infer<typeof ResponseFormat>;
 
-/** How the model is called in one turn, by the names of OpenAI's protocol. What is left out is as the service or the agent has it. */
 export const ModelOptions = z.object({
   temperature: number.optional(),
   top_p: number.optional(),
@@ -32,8 +31,8 @@ export const ModelOptions = z.object({
   parallel_tool_calls: z.boolean("must be true or false").optional(),
   response_format: ResponseFormat.optional(),
   tool_choice: z.literal("required").optional(),
-  /** False when nobody reads along: then an answer in a form is shown only when it is right. */
+  /** False when nobody reads along: an answer in a form is then shown only when it is right. */
   stream: z.boolean().optional(),
 });
-/** How the model is called in one turn, by the names of OpenAI's protocol. What is left out is as the service or the agent has it. */
+/** How the model is called in one turn, named as in OpenAI's protocol. The service or the agent sets what is left out. */
 export type ModelOptions = z.infer<typeof ModelOptions>;

@@ -7,15 +7,15 @@ import type { TurnProgress } from "./context.ts";
 import type { Notice, TurnResult, TurnTimings } from "./events.ts";
 import type { TurnInput } from "./turn-input.ts";
 
-/** The last event without the text of the answer, and the notices before it. */
+/** The last event without the answer's text, and the notices before it. */
 export interface TurnOutcome {
   completed: boolean;
   error: ErrorContent | null;
   /** Undefined in outcomes of earlier versions. */
   cut?: Cut;
-  /** Where in the stored answer this turn's begins, when it goes on with one. */
+  /** Where this turn's text begins in a continued answer. */
   continues_at?: number;
-  /** Characters that were streamed before the answer that is stored: what an agent said before its calls. */
+  /** Characters streamed before the stored answer: what an agent said before its calls. */
   said_before?: number;
   route_decision: RouteDecision | null;
   /** Null when the model was not asked. */
@@ -26,14 +26,14 @@ export interface TurnOutcome {
   timings: TurnTimings;
   degraded: Layer[];
   notices: Notice[];
-  /** What the caller had kept of its request. */
+  /** The facts of the request that the caller wanted kept. */
   asked?: Record<string, unknown>;
   /** Undefined in outcomes of earlier versions. */
   agent?: string;
   model?: string | null;
   tool_calls?: number;
   steps?: number;
-  /** Of the caller's tools, with which the turn has ended. */
+  /** The calls of the caller's tools that ended the turn. */
   calls?: CallerCall[];
 }
 
@@ -57,14 +57,14 @@ export const turnDeleted = (): AppError =>
     "The conversation or this message was deleted while this turn was answering. Nothing of the answer was kept.",
   );
 
-/** In the `metadata` of the messages of a turn that leaves no memory. */
+/** Stands in the `metadata` of the messages of a turn that leaves no memory. */
 export const NOT_REMEMBERED = { remember: false } as const;
 
 /** The metadata of a new question, but for its turn's id. */
 export const questionMetadata = ({ remember = true, chosen = null }: Pick<TurnInput, "remember" | "chosen">): string =>
   JSON.stringify({ ...(chosen ? { chosen } : {}), ...(remember ? {} : NOT_REMEMBERED) });
 
-/** Begins the session ids that the service makes for turns without a conversation. */
+/** Begins the session ids of turns without a conversation. */
 export const ONCE = "once-";
 
 /** Studio has no `progress`. */
@@ -103,7 +103,7 @@ export function turnOutcome(state: ConversationState, progress: TurnProgress | u
   return { outcome, ifSuperseded: state.error ? {} : { completed: false, error: SUPERSEDED } };
 }
 
-/** Only the user's message is stored. */
+/** The outcome of a failed turn: only the user's message is stored. */
 export function failedTurnOutcome(error: ErrorContent, progress: TurnProgress | undefined): StorableOutcome {
   const timings = turnTimings({}, progress);
   const nothing = { route_decision: null, usage: null, receipt: null, degraded: [], notices: progress?.notices ?? [] };

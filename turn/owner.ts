@@ -1,10 +1,10 @@
-/** Whose data a store call may touch: required everywhere, so that nothing forgets it. */
+/** Whose data a store call may touch. Required everywhere, so that nothing forgets it. */
 export interface Owner {
   tenantId: string;
   userId: string;
 }
 
-/** One user, or with null the whole tenant. */
+/** One user, or (null) the whole tenant. */
 export interface OwnerScope {
   tenantId: string;
   userId: string | null;

@@ -2,14 +2,12 @@ import { createHash } from "node:crypto";
 import { z } from "zod";
 import { measurePicture, PICTURE_TYPES, PictureType } from "./measure-picture.ts";
 
-/** The most bytes of one picture. */
 export const MOST_PICTURE_BYTES = 10 * 1024 * 1024;
 
-/** How closely the model looks at a picture. */
 export const PictureDetail = z.enum(["auto", "low", "high"]);
 export type PictureDetail = z.infer<typeof PictureDetail>;
 
-/** What is known of a picture whose bytes are kept. Width and height are in pixels, the hash is a SHA-256 as base64url. */
+/** A picture whose bytes are kept. Width and height in pixels; the hash is a SHA-256 as base64url. */
 export const PictureFile = z.object({
   hash: z.string(),
   mediaType: PictureType,
@@ -19,7 +17,7 @@ export const PictureFile = z.object({
 });
 export type PictureFile = z.infer<typeof PictureFile>;
 
-/** A picture of a message. `url` is a data: address with its bytes, or one of https, which the service never opens: then `file` is null. */
+/** A picture of a message. `url`: a data: address with its bytes, or an https address, which the service never opens (`file` is null). */
 export const Picture = z.object({ url: z.string(), detail: PictureDetail.nullable(), file: PictureFile.nullable() });
 export type Picture = z.infer<typeof Picture>;
 
@@ -28,7 +26,7 @@ const DATA = /^data:[^,]{0,200};base64,/i;
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/;
 const KNOWN = PICTURE_TYPES.map((type) => type.replace("image/", "").toUpperCase()).join(", ");
 
-/** What is wrong with an address; `isTooLarge`: only that. */
+/** What is wrong with an address; `isTooLarge`: only its size. */
 export interface PictureProblem {
   problem: string;
   isTooLarge: boolean;
@@ -39,7 +37,6 @@ const refused = (problem: string, isTooLarge = false): PictureProblem => ({ prob
 export const dataUrl = (mediaType: string, bytes: Uint8Array): string =>
   `data:${mediaType};base64,${Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")}`;
 
-/** The bytes of a data: address. */
 export const pictureBytes = ({ url }: Pick<Picture, "url">): Buffer => Buffer.from(url.slice(url.indexOf(",") + 1), "base64");
 
 function readBytes(url: string, detail: PictureDetail | null): Picture | PictureProblem {
@@ -57,7 +54,7 @@ function readBytes(url: string, detail: PictureDetail | null): Picture | Picture
   return { url: `data:${measured.mediaType};base64,${text}`, detail, file };
 }
 
-/** A picture at an address: data: with its bytes, whose type is found in them, or https. */
+/** Reads a picture's address: https, or data: with its bytes, whose type is found in them. */
 export function readPicture(url: string, detail: PictureDetail | null = null): Picture | PictureProblem {
   if (/^data:/i.test(url)) return readBytes(url, detail);
   if (url.length > LONGEST_ADDRESS) return refused(`is an address of more than ${LONGEST_ADDRESS} characters`);
@@ -67,9 +64,8 @@ export function readPicture(url: string, detail: PictureDetail | null = null): P
   return { url: parsed.href, detail, file: null };
 }
 
-/** Stands for the pictures of a message where only words are read: by summaries, memory and search, in Chinese, too. */
+/** Stands for a message's pictures where only words are read (summaries, memory, search), in English and Chinese. */
 export const pictureMark = (count: number): string => `[${count === 1 ? "picture" : `${count} pictures`} 图片]`;
 
-/** What was said with pictures, for whoever reads words alone. */
 export const wordsWithPictures = (words: string, count: number): string =>
   count === 0 ? words : [words, pictureMark(count)].filter((part) => part !== "").join("\n");

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { shownArguments } from "../text/tool-arguments.ts";
 
-/** `client_tool`: calls of the caller's own tools, which only the caller can run. */
+/** `client_tool`: calls that only the caller can run. */
 export const QuestionType = z.enum(["permission", "clarification", "decision", "client_tool"]);
 export type QuestionType = z.infer<typeof QuestionType>;
 
@@ -10,7 +10,7 @@ export type QuestionOption = z.infer<typeof QuestionOption>;
 
 const anyArguments = z.unknown().describe("An object, or the text that the model sent when it is no JSON.");
 
-/** What a turn asks, and waits for. */
+/** What a turn asks and waits for. */
 export const Question = z.object({
   id: z.uuid(),
   type: QuestionType,
@@ -32,23 +32,19 @@ export const Question = z.object({
 });
 export type Question = z.infer<typeof Question>;
 
-/** One label, several, or none: only the person's own words, or nothing. */
+/** One label, several, or null: only the person's own words, or nothing. */
 export const AnswerValue = z.union([z.string(), z.array(z.string())]).nullable();
 export type AnswerValue = z.infer<typeof AnswerValue>;
 
 export const AnsweredBy = z.enum(["person", "timeout", "rule"]);
 export type AnsweredBy = z.infer<typeof AnsweredBy>;
 
-/** The answers to a permission. */
 export const PERMISSION_ANSWERS = ["allow_once", "allow_always", "deny"] as const;
 
-/** The answers to a call that repeats itself. */
 export const LOOP_ANSWERS = ["stop", "continue", "correct", "skip"] as const;
 
-/** The answers before a step of a turn that is stepped through. */
 export const STEP_ANSWERS = ["step", "run", "stop"] as const;
 
-/** The answers to a request to sign in at a server. */
 export const SIGN_IN_ANSWERS = ["signed_in", "skip"] as const;
 
 /** Whether these are the only answers to the question. */
@@ -64,7 +60,7 @@ export interface NewQuestion {
   options: Question["options"];
   allow_multiple?: boolean;
   required?: boolean;
-  /** With the text that the model sent as arguments. Of a permission with the digest of the tool: who allows it for good allows it as it is now. */
+  /** The call with its arguments as the model sent them. `digest`: a permission's tool as it is now, for a lasting answer. */
   tool?: { name: string; arguments: string; digest?: string };
   sign_in?: Question["sign_in"];
   calls?: { call_id: string; name: string; arguments: string }[];
@@ -73,7 +69,7 @@ export interface NewQuestion {
   timeoutMs: number;
 }
 
-/** A question as it is stored: arguments of calls are the text that the model sent. */
+/** A question as stored: the arguments of calls are the model's text. */
 export interface QuestionParts {
   id: string;
   type: QuestionType;

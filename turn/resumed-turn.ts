@@ -11,7 +11,7 @@ export interface PendingCall {
   id: string;
   name: string;
   arguments: string;
-  /** Of a call that is made again: what its server has asked in the middle of it. The last one may be open. */
+  /** What the server has asked during a call that is made again. The last form may be open. */
   forms?: FilledForm[];
 }
 
@@ -39,18 +39,16 @@ type Given = Pick<ConversationState, (typeof GIVEN)[number]> & { requestedAgent:
 export type GivenAnew = Pick<Given, "instructions" | "requestedModel" | "modelOptions" | "callerTools" | "interactive"> &
   Partial<Pick<Given, "asked" | "requestedAgent" | "requestedKbPrefix">>;
 
-/** What a turn of an agent has done so far. */
 export interface TurnSoFar {
   usage: TurnUsage;
-  /** The number of its last step. */
   steps: number;
   /** The names of called tools. */
   called: string[];
-  /** The names of the models that answered; the last one last. */
+  /** The models that answered, in order. */
   models: string[];
   /** Milliseconds that it ran, without its waiting. */
   elapsedMs: number;
-  /** Calls before this step count no more as repeated. */
+  /** Earlier calls no longer count as repeated. */
   loopsFrom?: number;
   /** It stops before every step. */
   isStepping?: boolean;
@@ -62,13 +60,12 @@ export interface WaitingState {
   routeDecision: RouteDecision;
   /** What the question is about, then calls that wait behind it. */
   pending: PendingCall[];
-  /** Of a decision that the model did not ask for: about a call that repeats itself, or about the next step. */
+  /** The subject of a decision that the model did not ask for: a repeated call, or the next step. */
   about?: "loop" | "step";
-  /** Why no more tools are called. */
   end?: string | null;
   soFar: TurnSoFar;
   notices: Notice[];
-  /** Of all tokens that were sent. */
+  /** The sent tokens. */
   characters: number;
   /** How often it has asked. */
   leg: number;
@@ -80,10 +77,9 @@ export function givenOf(state: ConversationState, agent: string): Given {
   return { ...given, requestedAgent: agent, requestedKbPrefix: state.kbPrefix };
 }
 
-/** A question with its answer. */
 export interface Answered {
   question: Question;
-  /** Of a permission: the call that was shown, in the words of the model. */
+  /** A permission's call as it was shown, in the model's words. */
   asked: { name: string; arguments: string } | null;
   seq: number;
   value: AnswerValue;
@@ -97,9 +93,9 @@ export interface GivenAnswer {
   value: AnswerValue;
   /** The person's own words. */
   text: string | null;
-  /** Keeps that the tool of the question is allowed to its agent. */
+  /** Allows the tool of the question to its agent for good. */
   allowAlways?: boolean;
-  /** Kept in place of what the turn began with. */
+  /** Replaces what the turn began with. */
   givenAnew?: GivenAnew | undefined;
 }
 
@@ -115,10 +111,10 @@ export interface ResumedTurn {
   message: string;
   answered: Answered;
   state: WaitingState;
-  /** Of the results of the caller's calls. They are not stored: the model sees them until the turn asks again. Default: none. */
+  /** The pictures in the caller's results. They are not stored: the model sees them until the turn asks again. Default: none. */
   pictures?: readonly Picture[];
   /** By the clock of `performance.now()`, no later than this process took it. */
   takenAt: number;
-  /** Of this process and this time: steps are begun under it. */
+  /** Names this process and time: steps begin under it. */
   runner: string;
 }

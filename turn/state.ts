@@ -23,10 +23,10 @@ export const RouteDecision = z.object({
 });
 export type RouteDecision = z.infer<typeof RouteDecision>;
 
-/** The kb_prefix that means: no documents. */
+/** The kb_prefix of turns without documents. */
 export const GENERAL = "general";
 
-/** Whether the turn only looks into the one base there is: without a passage that fits it is a turn without documents. */
+/** Whether the turn only tries the one base there is: without a fitting passage it has no documents. */
 export function looksOnly({ routeDecision: decision }: { routeDecision?: RouteDecision }): boolean {
   return decision?.method === "default" && decision.kb_prefix !== GENERAL;
 }
@@ -34,10 +34,10 @@ export function looksOnly({ routeDecision: decision }: { routeDecision?: RouteDe
 /** hybrid_agent searches documents by meaning and words, naive_rag_agent by meaning, chat_agent not at all. */
 export const RetrievalMode = z.enum(["hybrid_agent", "naive_rag_agent", "chat_agent"]);
 export type RetrievalMode = z.infer<typeof RetrievalMode>;
-/** The type of a turn for which neither the caller nor its knowledge base names another. */
+/** The type when neither the caller nor the knowledge base names one. */
 export const DEFAULT_RETRIEVAL = "hybrid_agent" satisfies RetrievalMode;
 
-/** `createdAt` is ISO 8601. The content of a message with pictures has a mark for them; `pictures` are those that the model sees again. */
+/** `createdAt` is ISO 8601. Content has a mark for each picture; `pictures` are those that the model sees again. */
 export const WindowMessage = z.object({
   id: z.string(),
   role: z.enum(["user", "assistant"]),
@@ -58,10 +58,10 @@ export const ConversationSummary = z.object({
 });
 export type ConversationSummary = z.infer<typeof ConversationSummary>;
 
-/** The section of core memory that says how the user wants things done. In a prompt it stands apart from what is known. */
+/** The section of core memory with the user's wishes. In a prompt it stands apart from facts. */
 export const WISHES = "instructions";
 
-/** What kind of thing an episode is, by the words of the user or the memory agent's choice. */
+/** The kind of an episode, by the user's words or the memory agent's choice. */
 export const EpisodeType = z.enum(["preference", "decision", "context", "outcome"]);
 export type EpisodeType = z.infer<typeof EpisodeType>;
 
@@ -72,7 +72,7 @@ export type CoreSection = z.infer<typeof CoreSection>;
 export const RecalledExchange = z.object({
   id: z.string(),
   score: z.number(),
-  /** Cosine of question and exchange; null when its words alone or its place beside another brought it. */
+  /** Cosine of question and exchange; null when words or a neighbour brought it. */
   similarity: z.number().nullable(),
   conversationId: z.string(),
   userMessage: z.string(),
@@ -93,11 +93,11 @@ export const Passage = z.object({
 });
 export type Passage = z.infer<typeof Passage>;
 
-/** Text that a front end sent beside a message, such as a file's. It is of one turn, and becomes no memory. */
+/** Text that a front end sent beside a message, such as a file's. It serves one turn and becomes no memory. */
 export const Attachment = z.object({ name: z.string(), text: z.string() });
 export type Attachment = z.infer<typeof Attachment>;
 
-/** A passage of a stored answer, by its number in the prompt. */
+/** A passage that the answer cites, by its number in the prompt. */
 export const Citation = z.object({
   number: z.number(),
   passage_id: z.string(),
@@ -107,7 +107,6 @@ export const Citation = z.object({
 });
 export type Citation = z.infer<typeof Citation>;
 
-/** The stored answer that a turn goes on with. */
 export const ContinuedAnswer = z.object({
   answerId: z.string(),
   text: z.string(),
@@ -136,7 +135,7 @@ export type Layer = z.infer<typeof Layer>;
 export const ExecutionLog = z.looseObject({ node: z.string(), ms: z.number() });
 export type ExecutionLog = z.infer<typeof ExecutionLog>;
 
-/** A step of an agent's loop: its model is asked for the first time or again, or a tool is called. */
+/** A step of an agent's loop: the first or a later call of its model, or a call of a tool. */
 export const StepKind = z.enum(["first_model", "next_model", "tool"]);
 export type StepKind = z.infer<typeof StepKind>;
 
@@ -145,27 +144,27 @@ export const ConversationState = new StateSchema({
   tenantId: z.string().default("default"), // caller
   userId: z.string(), // caller
   sessionId: z.string(), // caller
-  message: z.string(), // caller; history: of a continued answer the question
-  pictures: z.array(Picture).default(() => []), // caller; history: those of a message that is stored already
-  attachments: z.array(Attachment).default(() => []), // caller: what stands beside the message in this prompt alone
-  instructions: z.string().default(""), // caller: of the application that asks, for this prompt alone
+  message: z.string(), // caller; history: the question of a continued answer
+  pictures: z.array(Picture).default(() => []), // caller; history: those of a stored message
+  attachments: z.array(Attachment).default(() => []), // caller: text beside the message, for this prompt alone
+  instructions: z.string().default(""), // caller: the application's, for this prompt alone
   callerTools: CallerTools.nullable().default(null), // caller: tools that it runs itself
-  modelOptions: ModelOptions.nullable().default(null), // caller: how the model is called in this turn
+  modelOptions: ModelOptions.nullable().default(null), // caller: how the model is called
   continues: z.string().nullable().default(null), // caller: the last answer, to go on with it
-  callResults: CallResults.nullable().default(null), // caller: of the calls with which the turn of `continues` has ended; the answer takes its place
-  editOf: z.string().nullable().default(null), // caller: a question of the user that the message takes the place of, on a new branch
+  callResults: CallResults.nullable().default(null), // caller: results for the calls that ended the turn of `continues`; the answer takes its place
+  editOf: z.string().nullable().default(null), // caller: the user's question that the message replaces, on a new branch
   regenerate: z.string().nullable().default(null), // caller: an answer to give again, on a new branch; the message is its question
-  behind: z.string().nullable().default(null), // caller: a message behind which the turn leaves the path, on a new branch
-  again: z.string().nullable().default(null), // caller: a question of the user to answer again, on a new branch
+  behind: z.string().nullable().default(null), // caller: the message after which the turn leaves the path, on a new branch
+  again: z.string().nullable().default(null), // caller: a question to answer again, on a new branch
   remember: z.boolean().default(true), // caller: false for a turn that leaves no memory
   store: z.boolean().default(true), // caller: false for a turn whose messages are deleted at its end
-  asked: z.record(z.string(), z.unknown()).nullable().default(null), // caller: of its request, to be kept with its outcome
-  chosen: z.record(z.string(), z.string()).nullable().default(null), // caller: what it named of agent, model and the like, to be kept with both messages
+  asked: z.record(z.string(), z.unknown()).nullable().default(null), // caller: facts of its request, kept with the outcome
+  chosen: z.record(z.string(), z.string()).nullable().default(null), // caller: the agent, model and the like that it named, kept with both messages
   debug: z.boolean().default(false), // caller
   interactive: z.boolean().default(false), // caller: somebody can be asked, and the turn may wait for the answer
-  execution: z.enum(["normal", "stepping"]).default("normal"), // caller: stepping stops before every step, for people who look
-  stopsBefore: z.array(StepKind).nullable().default(null), // caller: the steps before which stepping stops; null: all
-  agentType: RetrievalMode.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one that is used
+  execution: z.enum(["normal", "stepping"]).default("normal"), // caller: stepping stops before every step
+  stopsBefore: z.array(StepKind).nullable().default(null), // caller: where stepping stops; null: before all
+  agentType: RetrievalMode.nullable().default(null), // caller: null leaves it to the knowledge base; route: the one used
   requestedKbPrefix: z.string().nullable().default(null), // caller
   requestedAgent: z.string().nullable().default(null), // caller
   requestedModel: z.string().nullable().default(null), // caller
@@ -174,35 +173,35 @@ export const ConversationState = new StateSchema({
   currentMessageId: z.string(), // history
   continued: ContinuedAnswer.nullable().default(null), // history: null for a message that is answered anew
   recentMessages: z.array(WindowMessage).default(() => []), // history: the window, oldest first, without the current message
-  windowIsWhole: z.boolean().default(true), // history: false when older messages are neither in the window nor covered
+  windowIsWhole: z.boolean().default(true), // history: false when older messages are neither here nor in the summary
   conversationSummary: ConversationSummary.nullable().default(null), // history
   hasEpisodes: z.boolean().default(false), // history: this user has episodes outside the window
-  lastErasure: z.string().nullable().default(null), // history: the user's last erase when the turn begins
-  lastUsageRatio: z.number().default(0), // history: how full the conversation's last prompt was
-  coreMemory: z.array(CoreSection).default(() => []), // core_memory: the sections with their versions
-  coreMemoryErasure: z.string().nullable().default(null), // core_memory: the user's last erase when the sections are read
-  episodicMemory: z.array(RecalledExchange).default(() => []), // retrieve: best first, then what stands beside them
+  lastErasure: z.string().nullable().default(null), // history: the user's last erase when the turn began
+  lastUsageRatio: z.number().default(0), // history: how full the last prompt was
+  coreMemory: z.array(CoreSection).default(() => []), // core_memory
+  coreMemoryErasure: z.string().nullable().default(null), // core_memory: the user's last erase at that time
+  episodicMemory: z.array(RecalledExchange).default(() => []), // retrieve: best first, then their neighbours
   retrievalResults: z.array(Passage).default(() => []), // retrieve: passages of documents, best first
   retrievalMs: z.number(), // retrieve
   routeDecision: RouteDecision, // route
   kbPrefix: z.string(), // route
   workerName: z.string(), // route
-  agent: Agent.nullable().default(null), // route: null for the assistant, which has no tools
+  agent: Agent.nullable().default(null), // route: null for the assistant
   useRetrieval: z.boolean().default(false), // route
-  kbInstructions: z.string().default(""), // route: of the knowledge base
+  kbInstructions: z.string().default(""), // route: the knowledge base's
   routingMs: z.number(), // route
   messages: MessagesValue, // caller, generate: the thread in Studio; the prompt has the window instead
-  answer: z.string().default(""), // generate: what was streamed, of a continued answer without its beginning
+  answer: z.string().default(""), // generate: what was streamed, without the beginning of a continued answer
   toolCalls: z.number().default(0), // generate_agent
-  calls: z.array(CallerCall).default(() => []), // generate_agent: of the caller's tools, with which the turn ends
-  steps: z.number().default(0), // generate_agent: those that are stored
-  question: Question.nullable().default(null), // generate_agent: what the turn waits for; nothing of its end is stored yet
+  calls: z.array(CallerCall).default(() => []), // generate_agent: calls of the caller's tools that end the turn
+  steps: z.number().default(0), // generate_agent: stored steps
+  question: Question.nullable().default(null), // generate_agent: what the turn waits for; its end is not stored yet
   usage: TurnUsage.nullable().default(null), // generate: null when the model was not asked
   cost: Cost.default(null), // generate
   receipt: Receipt.nullable().default(null), // generate: null when the model was not asked
-  answeredBy: z.string().nullable().default(null), // generate: the name of the model; null when none was asked
+  answeredBy: z.string().nullable().default(null), // generate: the model's name; null when none was asked
   partialAnswer: z.boolean().default(false), // generate: the answer is not complete
-  cut: Cut.default(null), // generate: the answer is complete but for its length
+  cut: Cut.default(null), // generate: only its length is cut
   error: TurnError.nullable().default(null), // route, generate, persist
   answerMessageId: z.string().nullable().default(null), // generate, persist: null when no answer was stored
   timings: new ReducedValue(
@@ -223,7 +222,7 @@ export type ConversationState = typeof ConversationState.State;
 /** What a node may return. Annotate every node with it: else a misspelt key compiles and is silently dropped. */
 export type ConversationUpdate = typeof ConversationState.Update;
 
-/** Whether an answer is stored that memory may use: none of a turn that leaves no memory. One that was whole before it was continued stays so, however that ends. */
+/** Whether memory may use the stored answer: it is complete, or was before it was continued, and the turn leaves memory. */
 export function isWholeAnswer({
   answer,
   partialAnswer,
@@ -233,7 +232,7 @@ export function isWholeAnswer({
   return remember !== false && answer !== "" && (!partialAnswer || continued?.completed === true);
 }
 
-/** The messages that the summary does not cover: all, unless the window has grown since the summary was written. */
+/** The messages that the summary does not cover: all, unless the window has grown since. */
 export function uncoveredMessages(window: WindowMessage[], summary: ConversationSummary | null): WindowMessage[] {
   if (!summary) return window;
   const { createdAt, messageId } = summary.coveredThrough;

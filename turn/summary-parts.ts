@@ -1,12 +1,12 @@
 import { z } from "zod";
 
-/** A model may write one text where a list is asked for, or null for nothing. */
+/** A model may write one text for a list, or null for nothing. */
 const items = z
   .union([z.array(z.string()), z.string().transform((text) => [text]), z.null().transform(() => [])])
   .transform((list) => list.map((item) => item.replace(/\s+/gu, " ").trim()).filter((item) => item !== ""))
   .default(() => []);
 
-/** What stands in a conversation, in eight parts, beside its summary's text. */
+/** The eight parts of a conversation beside its summary's text. */
 export const SummaryParts = z.object({
   core_goal: z
     .union([z.string(), z.null().transform(() => "")])
@@ -37,10 +37,9 @@ export const PART_NAMES = Object.keys(LABELS) as (keyof SummaryParts)[];
 
 const HAN = /\p{Script=Han}/gu;
 const LETTER = /\p{L}/gu;
-/** A word of Chinese has about two characters, one of English four and a half. */
 const isChinese = (text: string): boolean => 3 * (text.match(HAN)?.length ?? 0) > (text.match(LETTER)?.length ?? 0);
 
-/** One labelled line for each part that has something, in the language of what it says. */
+/** One labelled line for each filled part, in the language of its text. */
 export function partLines(parts: SummaryParts): string {
   const texts = PART_NAMES.map((name) => [name, [parts[name]].flat()] as const).filter(([, list]) => list.some((item) => item !== ""));
   const language = isChinese(texts.flatMap(([, list]) => list).join("")) ? "zh" : "en";

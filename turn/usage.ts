@@ -10,7 +10,7 @@ export const Usage = z.object({
 
 export type Usage = z.infer<typeof Usage>;
 
-/** `usage_ratio` is the share of `context_limit`, the most tokens of a prompt, that this turn's took; null where a handler answered. */
+/** `usage_ratio`: the prompt's share of `context_limit`, the most tokens it may have; null where a handler answered. */
 export const TurnUsage = Usage.extend({
   cached_tokens: z.number().nullable().describe("Prompt tokens that the model's server had cached. Null: it does not tell."),
   context_limit: z.number().nullable(),
@@ -19,7 +19,7 @@ export const TurnUsage = Usage.extend({
 
 export type TurnUsage = z.infer<typeof TurnUsage>;
 
-/** A usage without a prompt of the service. */
+/** The usage of an answer without a prompt. */
 export const NO_CONTEXT = { cached_tokens: null, context_limit: null, usage_ratio: null } as const;
 
 export const Cost = z

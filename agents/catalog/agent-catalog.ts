@@ -4,7 +4,7 @@ import { type Agent, ASSISTANT } from "../../turn/agent.ts";
 
 /** The agents of tenants, besides the assistant. */
 export interface AgentCatalog {
-  /** Those that can answer, by name. */
+  /** The enabled agents by name. */
   list(tenantId: string): Promise<readonly Agent[]>;
 }
 
@@ -13,11 +13,10 @@ export const NO_AGENTS: AgentCatalog = { list: async () => [] };
 export interface AgentCatalogParts {
   /** From files or code; the same for all tenants. */
   system: readonly Agent[];
-  /** Null: tenants have none of their own. */
   tenants: Pick<AgentStore, "list"> | null;
 }
 
-/** A tenant's agent takes the place of the system's of that name, or disables it. */
+/** A tenant's agent replaces or disables the system's of that name. */
 export function makeAgentCatalog({ system, tenants }: AgentCatalogParts): AgentCatalog {
   return {
     async list(tenantId) {
@@ -30,7 +29,7 @@ export function makeAgentCatalog({ system, tenants }: AgentCatalogParts): AgentC
   };
 }
 
-/** Null for the assistant. Throws AppError `invalid_request` for a name that no agent has. */
+/** Null for the assistant. Throws AppError `invalid_request` for an unknown name. */
 export function findAgent(agents: readonly Agent[], name: string): Agent | null {
   if (name === ASSISTANT) return null;
   const found = agents.find((agent) => agent.name === name);

@@ -5,14 +5,12 @@ import { type Agent, AGENT_NAME, AgentSpec, ASSISTANT } from "../../turn/agent.t
 
 const refuse = (where: string, problem: string): AppError => new AppError("invalid_configuration", `${where}: ${problem}`);
 
-/** What is wrong with an agent that names a model which is not one of `models`. */
+/** The problem of an agent whose model is not one of `models`. */
 export const unknownModel = (model: string, models: readonly string[]): string =>
   `the service does not know "${model}"; it knows ${models.join(", ") || "none but the offline model"}`;
 
-/** What an agent may name. */
 export interface NamesInAgents {
   models: readonly string[];
-  /** Other names that mean nothing. */
   problemsOf: (spec: AgentSpec) => Problem[];
 }
 

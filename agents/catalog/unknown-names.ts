@@ -2,21 +2,19 @@ import type { Problem } from "../../errors/app-error.ts";
 import type { AgentSpec } from "../../turn/agent.ts";
 import { mayName } from "../mcp/mcp-server.ts";
 
-/** What names of tools can mean, besides those of MCP servers. */
+/** Known names of tools, without those of MCP servers. */
 export interface KnownTools {
-  /** Built in and registered by code. */
   tools: readonly string[];
-  /** Tools that are switched off, and the setting that switches them on. */
+  /** Disabled tools, and the settings that enable them. */
   off: Readonly<Record<string, string>>;
 }
 
-/** What tenants may have besides those of the system. */
 export interface KnownNames {
   mcpServers: readonly string[];
   skills: readonly string[];
 }
 
-/** The loop's own, which no agent names to have them. */
+/** The loop's own tools, which no agent names. */
 const OF_THE_LOOP = ["load_skill", "ask_agent"];
 
 const listed = (names: readonly string[]): string => names.toSorted().join(", ") || "none";
@@ -33,7 +31,7 @@ export function unknownTools({ tools, permissions }: Pick<AgentSpec, "tools" | "
     .map(({ field, name }) => ({ field, problem: toProblem(name) }));
 }
 
-/** Names that a tenant may still give a meaning: MCP servers in names of tools, and skills. */
+/** Names that a tenant may still define: MCP servers in names of tools, and skills. */
 export function unmetNames(spec: Pick<AgentSpec, "tools" | "permissions" | "skills">, known: KnownNames): Problem[] {
   const ofServers = toolNames(spec)
     .filter(({ name }) => name.startsWith("mcp__") && !known.mcpServers.some((server) => mayName(name, server)))

@@ -42,31 +42,27 @@ export function startAgent(turn: AgentTurn, equipped: EquippedAgent, startedAt =
   return { ...equipped, turn, calls: makeRunCalls(turn, equipped.agent, equipped.tools, elapsedMs), elapsedMs };
 }
 
-/** Where a loop begins that goes on after a question. */
+/** Where a loop goes on after a question. */
 export interface LoopSoFar {
   rounds: number;
   toolCalls: number;
-  /** Why no more tools are called. */
   end: string | null;
-  /** Of a turn that is stepped through: its model may be asked once without another question. */
+  /** A stepping turn's model may be asked once without another question. */
   mayStep: boolean;
 }
 
-/** What an agent is to do. */
 export interface AgentTask {
-  /** Makes what stands before the loop for so many tokens, with those of the tools. */
+  /** Makes what stands before the loop for so many tokens, tools included. */
   prompt: (tokenBudget: number) => Promise<BaseMessage[]>;
   /** The message has pictures. Default false. */
   mustSee?: boolean;
   soFar?: LoopSoFar;
-  /** The id of the stored answer, for Studio. */
   answerId?: string;
-  /** What the turn asks of the model. */
   modelOptions?: ModelOptions | undefined;
   onToken: (token: string) => void;
 }
 
-/** What the nodes of the loop work with. `start`: what stands before the loop. */
+/** What the loop's nodes work with. `start`: what stands before the loop. */
 interface Loop extends RunningAgent {
   task: AgentTask;
   start: readonly BaseMessage[];
@@ -75,16 +71,16 @@ interface Loop extends RunningAgent {
 
 const AgentLoopState = new StateSchema({
   messages: new ReducedValue(
-    z.array(z.custom<BaseMessage>()).default(() => []), // caller: the prompt; tools: calls and results behind it
+    z.array(z.custom<BaseMessage>()).default(() => []), // caller: the prompt; tools: calls and results
     { reducer: (earlier: BaseMessage[], later: BaseMessage[]) => [...earlier, ...later] },
   ),
   answer: z.custom<ModelAnswer>(), // model: its last answer
-  rounds: z.number().default(0), // model: how often it was asked; caller: before the question after which the turn goes on
+  rounds: z.number().default(0), // model: how often it was asked; caller: before the question
   toolCalls: z.number().default(0), // tools, caller
-  question: z.custom<Question>().nullable().default(null), // model, tools: what the turn has to wait for
+  question: z.custom<Question>().nullable().default(null), // model, tools: what the turn waits for
   end: z.string().nullable().default(null), // tools, caller: why no more tools are called, besides limits
-  isLast: z.boolean().default(false), // model: it was asked without tools, as a limit was reached
-  mayStep: z.boolean().default(false), // caller: the model may be asked unasked; model: it was
+  isLast: z.boolean().default(false), // model: a limit was reached, so it was asked without tools
+  mayStep: z.boolean().default(false), // caller: the model needs no question before it; model: it was asked
 });
 type AgentLoopState = typeof AgentLoopState.State;
 type AgentLoopUpdate = Promise<Partial<AgentLoopState>>;
@@ -99,7 +95,7 @@ function loopOf({ context }: AgentLoopRuntime): Loop {
   return context.loop;
 }
 
-/** The limit that ends the loop, in words; null when there is none yet. */
+/** The limit that ends the loop, in words, or null. */
 function reachedLimit({ rounds, toolCalls }: AgentLoopState, { agent: { limits }, elapsedMs }: Loop): string | null {
   if (toolCalls >= limits.max_tool_calls) return `${limits.max_tool_calls} calls of tools`;
   if (elapsedMs() >= limits.timeout_s * 1_000) return `${limits.timeout_s} seconds`;
@@ -115,7 +111,7 @@ function tellLimit({ turn, agent }: Loop, reached: string): void {
 const answerNow = (why: string): BaseMessage =>
   new HumanMessage(`${why}: no more tools can be called. Answer now from what there is, and say what is missing.`);
 
-/** The step of an answer; `output` is what the model said before its calls. */
+/** An answer's step; `output`: the model's words before its calls. */
 export function modelStep({ progress }: AgentTurn, agent: Agent, answer: ModelAnswer, output?: string): NewStep {
   const about = { seq: progress.steps + 1, agent: agent.name, kind: "model" as const, name: [...progress.models].at(-1) ?? "" };
   return {
@@ -138,7 +134,7 @@ export async function askForAgent({ turn, choices }: RunningAgent, task: AgentTa
   return asked.answer;
 }
 
-/** Asks the model, without tools when this has to be its last answer. A failure of the model is in the answer. */
+/** Asks the model, without tools for its last answer. A model's failure is in the answer. */
 async function model(state: AgentLoopState, runtime: AgentLoopRuntime): AgentLoopUpdate {
   const loop = loopOf(runtime);
   const { turn, agent, tools, start, task, elapsedMs } = loop;
@@ -164,13 +160,13 @@ async function model(state: AgentLoopState, runtime: AgentLoopRuntime): AgentLoo
   return { answer, rounds: state.rounds + 1, isLast, mayStep: false };
 }
 
-/** Stores the calls of an answer and runs them. With a question the turn has to wait, and some have no result yet. Throws AppError. */
+/** Stores and runs the calls of an answer. With a question the turn waits, and some calls have no result yet. Throws AppError. */
 async function tools({ answer, toolCalls }: AgentLoopState, runtime: AgentLoopRuntime): AgentLoopUpdate {
   const { turn, agent, calls, showPictures } = loopOf(runtime);
   const { progress } = turn;
   const thought = modelStep(turn, agent, answer, answer.text);
   const asked = answer.toolCalls.map((call, index) => ({ ...call, seq: thought.seq + index + 1 }));
-  progress.steps += asked.length + 1; // before it is stored: a subagent beside this one takes the numbers behind
+  progress.steps += asked.length + 1; // before it is stored: a subagent beside this one takes the next numbers
   progress.called.push(...asked.map(({ name }) => name));
   const { results, pictures, question, end } = await calls.ofAnswer(asked, thought, agent.limits.max_tool_calls - toolCalls);
   const shown = asked.map((call) => ({ ...call, arguments: shownArguments(call) }));
@@ -183,7 +179,7 @@ const hasCalls = ({ question, answer, isLast }: AgentLoopState): "tools" | typeo
 
 const isWaiting = ({ question }: AgentLoopState): "model" | typeof END => (question === null ? "model" : END);
 
-/** `model ⇄ tools`, until the model answers without a call, a limit of the agent is reached, it goes round in circles, or somebody has to be asked. */
+/** `model ⇄ tools`, until the model answers without a call, a limit is reached, it goes round in circles, or somebody has to be asked. */
 export const agentLoop = new StateGraph(AgentLoopState, AgentLoopContext)
   .addNode("model", model)
   .addNode("tools", tools)
@@ -192,10 +188,12 @@ export const agentLoop = new StateGraph(AgentLoopState, AgentLoopContext)
   .addConditionalEdges("tools", isWaiting, ["model", END])
   .compile({ name: "agent", checkpointer: false }); // steps are stored before they run
 
-/** Supersteps of LangGraph that a run with these limits takes at most. */
+/** The most supersteps of LangGraph with these limits. */
 const recursionLimit = ({ max_steps }: AgentLimits): number => 2 * max_steps + 2;
 
-/** Runs the loop of an agent behind a prompt, to its answer or to a question. The answer may have an error. Throws AppError, or the signal's reason. */
+/**
+ * Runs an agent's loop after a prompt, to its answer or a question. The answer may have an error. Throws AppError, or the signal's reason.
+ */
 export async function runAgent(running: RunningAgent, task: AgentTask): Promise<{ answer: ModelAnswer; question: Question | null }> {
   const { turn, agent, choices } = running;
   const { name } = firstChoice(choices);

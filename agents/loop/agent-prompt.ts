@@ -18,10 +18,9 @@ import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts
 import { toolTokens } from "./fit-loop.ts";
 import { groupByQuestion, withSteps } from "./window-with-steps.ts";
 
-/** What an agent works with in a turn. */
 interface Equipment {
   tools: AgentTool[];
-  /** Stand behind its own instructions. */
+  /** They follow its own instructions. */
   aboutSkills: string;
 }
 
@@ -37,13 +36,12 @@ function equipAgent(
 
 const SYSTEM_PROMPT = "You do one task for another assistant, which reads your answer. You see nothing of its conversation.";
 
-/** Runs a subagent in the turn. */
 export type RunSubagent = (
   agent: Agent,
   given: { prompt: () => Promise<BaseMessage[]>; tools: readonly AgentTool[] },
 ) => Promise<ModelAnswer>;
 
-/** The tool by which an agent gives a task to one of its subagents. A subagent has its own tools, permissions and limits, and asks no other. */
+/** The tool that gives a task to a subagent, which has its own tools, permissions and limits, and asks no other. */
 function makeAskAgent(run: RunSubagent, agents: readonly Agent[], equip: (agent: Agent) => Promise<Equipment>): AgentTool {
   const names = agents.map(({ name }) => name);
   const list = agents.map(({ name, description }) => `${name}: ${description}`).join("\n");
@@ -84,26 +82,23 @@ export interface AgentPromptParts {
 
 /** What a turn of an agent reads before its model is asked. */
 export interface AgentReading {
-  /** Those that the agent may see, with the one that asks its subagents. */
   toolsFor: (run: RunSubagent) => AgentTool[];
-  /** What the prompt says of the agent's skills. */
   aboutSkills: string;
   userMessageIds: string[];
-  /** Of these questions. */
   steps: StepOfMessage[];
-  /** Of tools that are missing. */
+  /** They tell of missing tools. */
   notices: Notice[];
 }
 
 interface ReadingTurn {
   state: ConversationState;
   agent: Agent;
-  /** What is left of the agent's time. Default: all. */
+  /** The rest of the agent's time. Default: all. */
   leftMs?: number;
   signal: AbortSignal | undefined;
 }
 
-/** A source of tools that takes longer than the agent has is done without. Throws the reason of `signal`. */
+/** Goes on without a source of tools that takes longer than the agent has. Throws the reason of `signal`. */
 export async function readForAgent(
   { catalog, tools: toolSource, skills: skillCatalog, steps: store }: AgentPromptParts,
   { state, agent, leftMs = agent.limits.timeout_s * 1_000, signal }: ReadingTurn,

@@ -9,7 +9,7 @@ import type { CallerCall, CallerTool, CallerTools, CallResults } from "../../tur
 import type { Notice } from "../../turn/events.ts";
 import { toolTokens } from "./fit-loop.ts";
 
-/** The assistant, in a turn whose caller has tools. The caller decides how often it goes on. */
+/** The assistant in a turn with caller's tools. The caller decides how often it goes on. */
 export const ASSISTANT_WITH_TOOLS: Agent = Agent.parse({
   name: ASSISTANT,
   tier: "system",
@@ -17,7 +17,7 @@ export const ASSISTANT_WITH_TOOLS: Agent = Agent.parse({
   limits: { max_steps: 100, max_tool_calls: 1_000, timeout_s: 86_400, parallel_tools: 50 },
 });
 
-/** Of a prompt: front ends send dozens of tools with every message. */
+/** The share of a prompt: front ends send dozens of tools with every message. */
 const TOOLS_SHARE = 0.5;
 
 const NO_PARAMETERS = { type: "object", properties: {} };
@@ -33,7 +33,7 @@ function toAgentTool(asSent: CallerTool): AgentTool {
   return { name, isHarmless: false, onlyReads: false, runsAtCaller: true, asSent, tool: described };
 }
 
-/** The tools of a caller as far as there is room for them, the first ones first, beside those of the agent. */
+/** The caller's first tools that fit beside those of the agent. */
 export function fitCallerTools(
   { tools, mustCall }: CallerTools,
   own: readonly AgentTool[],
@@ -55,15 +55,14 @@ export function fitCallerTools(
   return { tools: fitting, notice: { code: "context_trimmed", message } };
 }
 
-/** The step of a call whose result the caller has sent. */
 export function resultStep(agent: string, seq: number, { id, name, arguments: given }: CallerCall, output: string): NewStep {
   const about = { seq, agent, kind: "tool" as const, name, callId: id, arguments: shownArguments({ arguments: given }) };
   return { ...about, output, tokens: estimateTokens(output), ms: 0 };
 }
 
 /**
- * The first steps of a turn that goes on with the results of calls with which an earlier one has ended: the answer that called, and the
- * results. None when an earlier attempt has stored them.
+ * The first steps of a turn that goes on with results for an earlier turn's calls: the calling answer, and the results. Empty when an
+ * earlier attempt has stored them.
  */
 export function stepsOfResults(agent: Agent, { calls }: CallResults, earlier: readonly StepOfMessage[]): NewStep[] {
   const isStored = calls.every(({ id, output }) => earlier.some((step) => step.callId === id && step.output === output));

@@ -31,10 +31,7 @@ function tokensOf(message: BaseMessage): number {
 
 export const tokensOfMessages = (messages: readonly BaseMessage[]): number => messages.reduce((sum, message) => sum + tokensOf(message), 0);
 
-/**
- * The same messages within `budget` tokens as far as that goes: outputs of tools give way, oldest first, but for what skills say, and pictures
- * from the message at `loopStart` on.
- */
+/** Shortens messages towards `budget` tokens: drops tools' outputs, oldest first, except skills', and pictures from `loopStart` on. */
 export function leaveOutOldOutputs(
   messages: readonly BaseMessage[],
   budget: number,
@@ -58,14 +55,14 @@ export function leaveOutOldOutputs(
   return { messages: fitting, tokens };
 }
 
-/** The messages of a loop: what stood before it at first, the same made anew for so many tokens, and what came since. */
+/** A loop's messages: what first stood before it, the same for so many tokens, and what came since. */
 export interface LoopMessages {
   start: readonly BaseMessage[];
   again: (tokenBudget: number) => Promise<BaseMessage[]>;
   behind: readonly BaseMessage[];
 }
 
-/** Fits a loop into `budget` tokens with those of the tools: outputs of tools give way first, then what stood before the loop. */
+/** Fits a loop and its tools into `budget` tokens: tools' outputs give way first, then what stood before the loop. */
 export async function fitLoop({ start, again, behind }: LoopMessages, budget: number, schemas: number): Promise<FittingPrompt> {
   const pruned = leaveOutOldOutputs([...start, ...behind], budget - schemas, start.length);
   if (pruned.tokens <= budget - schemas) return { messages: pruned.messages, tokens: pruned.tokens + schemas, isWhole: true };
@@ -80,13 +77,13 @@ interface Looker {
   model: string;
 }
 
-/** Behind the results, since servers take no pictures in them. A model that cannot see reads that they were left out. */
+/** After the results, since servers take no pictures in them. A blind model reads that they were left out. */
 export const picturesOfResults = (pictures: readonly Picture[], looker: Looker): BaseMessage[] => makeShowPictures(looker)(pictures);
 
-/** Of the pictures of a loop's results together. Servers of models take little more in one request. */
+/** The most bytes of all pictures of a loop. Models' servers take little more in one request. */
 const MOST_BYTES = 2 * MOST_PICTURE_BYTES;
 
-/** The same for each round of a loop. What all rounds have no room for is left out. */
+/** The same for each round of a loop. Pictures without room are left out. */
 export function makeShowPictures({ sight, model }: Looker): (pictures: readonly Picture[]) => BaseMessage[] {
   let left = MOST_BYTES;
   return (pictures) => {

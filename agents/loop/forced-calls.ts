@@ -11,7 +11,7 @@ import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
 
 const schemaOf = ({ function: { parameters } }: CallerTool) => parameters ?? { type: "object", properties: {} };
 
-/** Of one tool its arguments; of several, which one and its arguments. */
+/** One tool's arguments; with several tools, the name and its arguments. */
 function callSchema(tools: readonly CallerTool[]): Record<string, unknown> {
   const [only, ...others] = tools;
   if (only && others.length === 0) return schemaOf(only);
@@ -33,7 +33,7 @@ function toCall(text: string, tools: readonly CallerTool[]): AskedCall {
 }
 
 /**
- * An answer that calls one of the caller's tools. Of a server that makes no call although it must, the arguments are asked for as JSON of the
+ * An answer that calls one of the caller's tools. If the server makes no call although it must, asks for the arguments as JSON of the
  * tool's schema, which most servers enforce.
  */
 export async function askForCalls(request: AnswerRequest, agentTools: readonly AgentTool[]): Promise<ModelAnswer> {
@@ -50,7 +50,7 @@ export async function askForCalls(request: AnswerRequest, agentTools: readonly A
   return second.error || second.cut ? second : { ...second, toolCalls: [toCall(second.text, tools)] };
 }
 
-/** What is stored as the answer of a turn that ends with calls. */
+/** The stored answer of a turn that ends with calls. */
 export function callsAsText(calls: readonly AskedCall[]): string {
   const [only, ...others] = calls;
   if (only && others.length === 0) return only.arguments.trim() || "{}";

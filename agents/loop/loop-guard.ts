@@ -6,7 +6,7 @@ export const callKey = (name: string, given: unknown): string => `${name} ${cano
 
 /** So often the same is a loop. */
 const TIMES = 3;
-/** Of calls: among so many, and within so many milliseconds. */
+/** The number of calls, and the milliseconds, that are looked at. */
 const AMONG = 10;
 const WITHIN_MS = 60_000;
 
@@ -16,14 +16,14 @@ export interface PastCall {
   at: number;
 }
 
-/** A call that failed, and in which round of calls. */
+/** A failed call and its round. */
 export interface PastFailure {
   name: string;
   output: string;
   round: number;
 }
 
-/** Two calls that take turns, three times, however slowly. */
+/** Two calls that alternate three times, however slowly. */
 function takeTurns(calls: readonly PastCall[]): boolean {
   const last = calls.slice(-2 * TIMES);
   const [one, other] = last;
@@ -37,7 +37,7 @@ export function makeLoopGuard(past: readonly PastCall[] = [], failed: readonly P
   let calls = [...past];
   const rounds = new Map<string, Set<number>>();
 
-  /** Whether this failure has come in three rounds: of one round the model has not read it yet. */
+  /** Whether this failure came in three rounds: the model has not read the present round yet. */
   function noteFailure({ name, output, round }: PastFailure): boolean {
     const key = `${name} ${output}`;
     const seen = (rounds.get(key) ?? new Set()).add(round);
@@ -47,7 +47,7 @@ export function makeLoopGuard(past: readonly PastCall[] = [], failed: readonly P
   for (const failure of failed) noteFailure(failure);
 
   return {
-    /** Notes a call before it runs; how often it has come now, when that is a loop, else null. */
+    /** Notes a call before it runs; returns how often it has come if that is a loop, else null. */
     noteCall(call: PastCall): number | null {
       calls = [...calls, call].slice(-AMONG);
       const same = calls.filter(({ key, at }) => key === call.key && call.at - at <= WITHIN_MS).length;
@@ -55,14 +55,13 @@ export function makeLoopGuard(past: readonly PastCall[] = [], failed: readonly P
       return takeTurns(calls) ? TIMES : null;
     },
     noteFailure,
-    /** The calls so far count no more. */
     startAnew(): void {
       calls = [];
     },
   };
 }
 
-/** The calls among these steps, from this one on. The time that the turn waited for people does not count. */
+/** The calls among these steps, from this one on, without the time that the turn waited for people. */
 export function callsBefore(steps: readonly Step[], from: number): PastCall[] {
   const waits = steps.flatMap(({ kind, startedAt, endedAt }) => {
     return kind === "question" && endedAt ? [{ from: startedAt.getTime(), ms: endedAt.getTime() - startedAt.getTime() }] : [];
@@ -85,7 +84,7 @@ export function failuresBefore(steps: readonly Step[]): PastFailure[] {
   });
 }
 
-/** Calls of which it is not known whether they ran. */
+/** Calls that may or may not have run. */
 export function interruptedCalls(earlier: readonly StepOfMessage[]): Set<string> {
   const cutOff = earlier.filter(({ kind, endedAt }) => kind === "tool" && endedAt === null);
   return new Set(cutOff.map(({ name, arguments: given }) => callKey(name, given)));

@@ -21,22 +21,18 @@ import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts
 import { callKey, callsBefore, failuresBefore, interruptedCalls, makeLoopGuard } from "./loop-guard.ts";
 import { toolMessage } from "./window-with-steps.ts";
 
-/** Characters of an output in its event; the step has all. */
+/** The characters of an output in its event; the step has all. */
 const SHOWN_CHARACTERS = 4_000;
 
-/** What came of the calls of an answer. */
 export interface CalledTools {
-  /** A message for each call that has its result, in the order of the calls. */
+  /** A message for each call with a result, in order. */
   results: BaseMessage[];
-  /** Of these results. */
   pictures: readonly Picture[];
-  /** The turn has to wait for its answer. */
   question: Question | null;
-  /** Why no more tools are called. */
   end: string | null;
 }
 
-/** `again`: the call failed, as its server asks something. It is made once more when somebody has answered. */
+/** `again`: the call failed because its server asks something. It is repeated once somebody has answered. */
 interface RanCall {
   message: BaseMessage;
   pictures: readonly Picture[];
@@ -46,7 +42,6 @@ interface RanCall {
 
 export type RunCalls = ReturnType<typeof makeRunCalls>;
 
-/** Runs the calls of an agent, or asks whether they may run. */
 export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly AgentTool[], elapsedMs: () => number) {
   const { held, runtime, signal, steps, progress } = turn;
   const { limits } = agent;
@@ -104,7 +99,7 @@ export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly Agen
     return problem;
   }
 
-  /** Stores the calls that run now, behind the step of the answer that asked for them, and runs them; then asks about the others. */
+  /** Stores the calls that run now, after the step of the answer that asked for them, and runs them; then asks about the others. */
   async function run(
     calls: readonly PendingCall[],
     { known, passed, end = null }: AnswerSays,
@@ -158,7 +153,6 @@ export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly Agen
       round++;
       return run(calls, { known: new Map(calls.slice(Math.max(0, free)).map(({ seq }) => [seq, tooMany])) }, thought);
     },
-    /** Does what the answer says about the calls that waited for it. */
     async afterAnswer(resumed: ResumedTurn): Promise<CalledTools> {
       const { calls, loopsFrom, ...says } = resumeCalls(resumed, turn.earlier);
       if (says.runs) progress.isStepping = false;

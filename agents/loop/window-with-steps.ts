@@ -13,16 +13,16 @@ export interface TurnSteps {
 
 /** The newest turns keep all outputs. */
 const PROTECTED_TURNS = 2;
-/** Behind them the newest outputs stay, up to this many tokens together. */
+/** Before them the newest outputs stay, up to this many tokens. */
 const KEPT_TOKENS = 40_000;
-/** Less is not worth a prompt that no longer begins like the one before. */
+/** Less is not worth changing the cached beginning of the prompt. */
 const LEAST_GAIN = 20_000;
 
 const placeholder = ({ name, tokens }: Step): string => `[output of ${name} left out, ${tokens} tokens]`;
-/** What a skill says holds for the rest of the talk. */
+/** A skill's text holds for the rest of the talk. */
 const isKept = ({ kind, name }: Step): boolean => kind !== "tool" || name === "load_skill";
 
-/** Leaves out old outputs of tools, oldest turn first in the list, when that wins enough. */
+/** Drops old outputs of tools, oldest turn first, when that gains enough. */
 export function pruneSteps(turns: readonly TurnSteps[]): TurnSteps[] {
   const pruned = new Set<Step>();
   let tokens = 0;
@@ -48,7 +48,7 @@ function leaveOut(turns: readonly TurnSteps[], out: ReadonlySet<Step>): TurnStep
 const STEP_TOKENS = 30;
 const stepsTokens = ({ steps }: TurnSteps): number => steps.reduce((sum, { tokens }) => sum + tokens + STEP_TOKENS, 0);
 
-/** Makes the steps fit into `room` tokens: outputs go first, then whole turns, oldest first. */
+/** Fits the steps into `room` tokens: drops outputs first, then whole turns, oldest first. */
 export function fitSteps(turns: readonly TurnSteps[], room: number): TurnSteps[] {
   let fitting = pruneSteps(turns);
   const isTooMuch = (): boolean => fitting.reduce((sum, turn) => sum + stepsTokens(turn), 0) > room;
@@ -60,14 +60,14 @@ export function fitSteps(turns: readonly TurnSteps[], room: number): TurnSteps[]
   return fitting;
 }
 
-/** What a call says whose process died. */
+/** The output of a call whose process died. */
 const INTERRUPTED = JSON.stringify({
   error: "interrupted",
   message: "It is not known whether this call ran.",
   what_to_do: "Find out before you call it again, or say that you do not know.",
 });
 
-/** What a tool said, as data: it cannot close its tag or pose as a message. */
+/** A tool's output as data: it cannot close its tag or pose as a message. */
 export function toolMessage(callId: string, name: string, output: string): ToolMessage {
   return new ToolMessage({ tool_call_id: callId, name, content: fence("tool_output", [{ text: output }]) });
 }
@@ -93,7 +93,7 @@ function toMessages({ steps }: TurnSteps): BaseMessage[] {
     ]);
 }
 
-/** Steps by question, in the order of the questions, the current one last. A turn without steps counts, too, but for one that only begins. */
+/** Steps by question, in the order of the questions, the current one last. A turn without steps counts unless it only begins. */
 export function groupByQuestion(steps: readonly StepOfMessage[], userMessageIds: readonly string[]): TurnSteps[] {
   const byQuestion = Map.groupBy(steps, ({ userMessageId }) => userMessageId);
   return userMessageIds
@@ -101,7 +101,7 @@ export function groupByQuestion(steps: readonly StepOfMessage[], userMessageIds:
     .filter((turn, index) => turn.steps.length > 0 || index < userMessageIds.length - 1);
 }
 
-/** The prompt with what earlier turns, and earlier attempts at this one, did between question and answer, as far as it fits into `room` tokens. */
+/** The prompt with the steps of earlier turns and attempts, as far as they fit into `room` tokens. */
 export function withSteps(
   prompt: readonly BaseMessage[],
   turns: readonly TurnSteps[],

@@ -10,7 +10,7 @@ const refuse = (problem: string, cause?: unknown): AppError => new AppError("inv
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Each text with `${NAME}` as the environment has it. */
+/** Replaces `${NAME}` by the environment's values. */
 function expand(value: unknown, where: string, environment: Environment): unknown {
   if (Array.isArray(value)) return value.map((inner) => expand(inner, where, environment));
   if (typeof value === "object" && value !== null)
@@ -26,7 +26,7 @@ function expand(value: unknown, where: string, environment: Environment): unknow
 /** Folders are no secrets, and a server that works in one has to name it. */
 const IS_PATH = /^(?:[./~\\]|[A-Za-z]:[\\/])/;
 
-/** What the environment gives to the arguments of a program: many take their keys there. */
+/** A program's arguments from the environment: many take their keys there. */
 function secretArguments({ args }: Record<string, unknown>, environment: Environment): string[] {
   const names = [...JSON.stringify(args ?? []).matchAll(VARIABLE)].map(([, name = ""]) => name);
   return names.flatMap((name) => environment[name] ?? []).filter((value) => !IS_PATH.test(value));

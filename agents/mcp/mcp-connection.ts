@@ -9,11 +9,11 @@ import type { McpServer, McpState, McpTimes } from "./mcp-server.ts";
 
 export interface CallOptions {
   signal?: AbortSignal | undefined;
-  /** Answers what the server asks in the middle of this call. */
+  /** Answers what the server asks during this call. */
   onElicit: OnElicit;
 }
 
-/** Null: the person is to be asked first. The call then fails, if the server cannot do without. */
+/** Null: the person must be asked first. The call then fails, if the server cannot do without. */
 type OnElicit = (asked: ElicitRequestFormParams) => ElicitResult | null;
 const NOT_YET = "Nobody has answered yet. The person is asked, and the call is made again with the answer.";
 
@@ -32,7 +32,7 @@ export const MCP_TIMES: McpTimes = { answerMs: 10_000, idleMs: 300_000, retryMs:
 const MOST_RETRY_STEPS = 60;
 const MOST_TOOLS = 200;
 const MOST_PAGES = 50;
-/** The longest that a timer can be: a call has the deadline of its signal. */
+/** The longest timer: a call has its signal's deadline. */
 const NEVER_MS = 2_147_483_647;
 const UNKNOWN_SESSION = 404;
 
@@ -41,11 +41,11 @@ export interface McpConnectionParts {
   open: () => Promise<Transport>;
   toTool: (tool: Tool) => AgentTool | null;
   times: McpTimes;
-  /** Of one user who signs in. */
+  /** It belongs to one user who signs in. */
   isPersonal?: boolean;
 }
 
-/** Connects when it is first used, and again when it is used after it has ended. A server that is down is left alone for a while. */
+/** Connects at the first use, and again after its end. Leaves a server that is down alone for a while. */
 export function makeMcpConnection({ server, open, toTool, times, isPersonal = false }: McpConnectionParts): McpConnection {
   let connecting: Promise<Client> | null = null;
   let listing: Promise<readonly AgentTool[]> | null = null;
@@ -57,11 +57,11 @@ export function makeMcpConnection({ server, open, toTool, times, isPersonal = fa
   let retryAt = 0;
   let inUse = 0;
   let idle: NodeJS.Timeout | undefined;
-  /** Of the calls that run. What a server asks does not say in which call. */
+  /** The running calls' askers. A server does not say which call it asks about. */
   const askers = new Set<OnElicit>();
   const oneByOne = bulkhead(1, Infinity);
   let asksPeople = false;
-  /** A call was given up: what the server asks now may be about that one. */
+  /** A call was given up: the server may still ask about it. */
   let hasStray = false;
   const closing = new AbortController();
 
@@ -72,7 +72,7 @@ export function makeMcpConnection({ server, open, toTool, times, isPersonal = fa
     hasStray = false;
   }
 
-  /** Throws when the person is to be asked first. */
+  /** Throws when the person must be asked first. */
   function answerElicitation(asked: ElicitRequestFormParams): ElicitResult {
     asksPeople = true;
     const [asker, ...others] = askers;
@@ -197,7 +197,7 @@ export function makeMcpConnection({ server, open, toTool, times, isPersonal = fa
         } catch (error) {
           if (isUnknownCaller(error)) void disconnect(); // the next turn asks its user to sign in
           if ((error as { code?: unknown }).code !== UNKNOWN_SESSION) throw error;
-          await disconnect(); // the server was started anew: it has not run the call
+          await disconnect(); // a restarted server has not run the call
           return ask(await connected());
         }
       });

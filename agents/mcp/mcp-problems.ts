@@ -4,7 +4,7 @@ import type { McpTimes } from "./mcp-server.ts";
 
 const TIMED_OUT = -32_001;
 const CONNECTION_CLOSED = -32_000;
-/** Errors of what was read, by their names. */
+/** Errors of reading, by their names. */
 const UNREADABLE = new Set(["RangeError", "SyntaxError", "ZodError", "$ZodError"]);
 
 interface AnyError {
@@ -30,7 +30,7 @@ export function wasAnswered(error: unknown): boolean {
 
 export class McpUnavailable extends Error {
   override readonly name = "McpUnavailable";
-  /** It answered that it does not know who asks. */
+  /** It does not know who asks. */
   readonly wantsSignIn: boolean;
   constructor(server: string, problem: string, cause?: unknown) {
     super(`The MCP server "${server}" ${problem}.`, { cause });

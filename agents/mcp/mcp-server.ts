@@ -2,14 +2,14 @@ import { z } from "zod";
 import type { Owner } from "../../turn/owner.ts";
 import { matchesPattern, serverPartOf, type AgentTool, type WantedTools } from "../tool.ts";
 
-/** Two underscores part it from the name of its tool: one at its end would move the place where they part. */
+/** Two underscores separate it from the tool's name, so it neither ends with one nor holds two. */
 export const MCP_SERVER_NAME = /^(?!_|.*__|.*_$)[A-Za-z0-9_-]{1,32}$/;
-/** Tenants may have added such a server before its name was refused. It can be seen and deleted. */
+/** A tenant may have stored such a name before it was refused. It can be seen and deleted. */
 export const STORED_SERVER_NAME = /^[A-Za-z0-9_-]{1,32}$/;
 export const NAME_PROBLEM = "must have 1 to 32 letters, digits, dashes and single underscores, and no underscore at its ends";
 
 const HEADER_NAME = /^[\w!#$%&'*+.^`|~-]{1,100}$/;
-/** What the connection itself sets. */
+/** Headers that the connection itself sets. */
 const OWN_HEADERS = new Set("accept connection content-length content-type host mcp-session-id te transfer-encoding upgrade".split(" "));
 const HEADER_VALUE = /^[\t\x20-\x7e]{0,8000}$/;
 
@@ -37,7 +37,6 @@ const address = z
     "holds a name or password; send a header",
   );
 
-/** A server that is reached over streamable HTTP. */
 export const HttpSpec = z.strictObject({ type: z.enum(["http", "streamable-http"]).optional(), url: address, headers });
 export type HttpSpec = z.infer<typeof HttpSpec>;
 
@@ -56,19 +55,19 @@ export interface McpServer {
   /** `system`: of MCP_CONFIG, for all tenants. */
   tier: "system" | "tenant";
   spec: HttpSpec | StdioSpec;
-  /** Of a program: those that nobody may see. Default: none. */
+  /** A program's secret arguments. Default: none. */
   secretArguments?: readonly string[];
 }
 
 /** Where a user's tokens may be sent; empty for a program. */
 export const originOf = ({ spec }: Pick<McpServer, "spec">): string => ("url" in spec ? new URL(spec.url).origin : "");
 
-/** Its requests say already who asks: nobody signs in. */
+/** Its requests already say who asks: nobody signs in. */
 export const hasOwnKey = ({ spec }: McpServer): boolean =>
   !("url" in spec) || Object.keys(spec.headers).some((name) => name.toLowerCase() === "authorization");
 
 const SHORTEST_SECRET = 6;
-/** A part of a path that is so long may be a key. */
+/** A longer part of a path may be a key. */
 const KEY_CHARACTERS = 20;
 export const mayBeKey = (segment: string): boolean => segment.length >= KEY_CHARACTERS;
 
@@ -77,7 +76,7 @@ function secretsOfAddress(url: string): string[] {
   return [...searchParams.values(), ...pathname.split("/").filter(mayBeKey)];
 }
 
-/** Values that nobody may see: of headers, of the environment, of an address. */
+/** The secret values of headers, the environment and an address. */
 export function secretsOf({ spec, secretArguments = [] }: Pick<McpServer, "spec" | "secretArguments">): string[] {
   const given =
     "url" in spec ? [...Object.values(spec.headers), ...secretsOfAddress(spec.url)] : [...Object.values(spec.env), ...secretArguments];
@@ -85,40 +84,38 @@ export function secretsOf({ spec, secretArguments = [] }: Pick<McpServer, "spec"
   return [...new Set(words)].filter((word) => word.length >= SHORTEST_SECRET).sort((one, other) => other.length - one.length);
 }
 
-/** The text without the secrets of the server. */
 export function redact(text: string, secrets: readonly string[]): string {
   return secrets.reduce((shown, secret) => shown.replaceAll(secret, "[secret]"), text);
 }
 
-/** Whether a pattern of tool names can match a name that begins like this. */
+/** Whether a pattern can match a name that begins like this. */
 function mayBeginWith(pattern: string, prefix: string): boolean {
   const [head = ""] = pattern.split("*", 1);
   return head.startsWith(prefix) || (pattern.includes("*") && prefix.startsWith(head));
 }
 
-/** Whether a pattern of tool names can match a tool of this server. */
+/** Whether a pattern can match a tool of this server. */
 export function mayName(pattern: string, serverName: string): boolean {
   const ofServers = serverPartOf(pattern);
   return ofServers === undefined ? mayBeginWith(pattern, `mcp__${serverName}__`) : matchesPattern(ofServers, serverName);
 }
 
-/** Whether it can match a tool of any server. */
 export const mayNameAny = (pattern: string): boolean => mayBeginWith(pattern, "mcp__");
 
 export interface McpState {
   state: "idle" | "connected" | "down";
-  /** How many it offered when it was last asked. */
+  /** How many it offered when last asked. */
   tools: number | null;
-  /** Why it is down, in our own words: those of a server may quote its secrets. */
+  /** Why it is down, in our own words: a server's may quote its secrets. */
   problem: string | null;
 }
 
 export interface McpTimes {
-  /** Until a server is connected, and until it has listed its tools. */
+  /** For connecting, and for listing the tools. */
   answerMs: number;
-  /** Without a call for so long it is closed. */
+  /** It is closed after so long without a call. */
   idleMs: number;
-  /** Before a server that was down is tried again; doubled each time, up to 60 times as long. */
+  /** The pause before a server that was down is tried again; doubled each time, up to 60 times as long. */
   retryMs: number;
 }
 
@@ -127,11 +124,10 @@ export interface McpServerState extends McpState {
   tier: McpServer["tier"];
 }
 
-/** The MCP servers of this process. */
 export interface McpServers {
-  /** Tools of the servers that the patterns can name. A server that is down or too slow is told of, and its tools are missing. */
+  /** Tools of the servers that the patterns can name. A server that is down or too slow is reported, and its tools are missing. */
   tools(owner: Owner, wanted: WantedTools): Promise<AgentTool[]>;
-  /** Of the system and of the tenant, as far as this process knows. */
+  /** The system's and the tenant's, as far as this process knows. */
   states(tenantId: string): Promise<McpServerState[]>;
   close(): Promise<void>;
 }

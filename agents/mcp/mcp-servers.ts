@@ -17,7 +17,7 @@ import { openTransport, type TransportParts } from "./open-transport.ts";
 import { makeSignInTool, type SignIn } from "./sign-in.ts";
 import { toAgentTool } from "./to-agent-tool.ts";
 
-/** A server of a tenant; `spec` null: its secrets cannot be read with this SECRETS_KEY. */
+/** A server of a tenant; `spec` null: this SECRETS_KEY cannot read its secrets. */
 export interface TenantMcpServer {
   name: string;
   spec: McpServer["spec"] | null;
@@ -50,12 +50,11 @@ interface KnownServer {
   version: number;
   /** Null: see `unusable`. */
   server: McpServer | null;
-  /** Why it cannot be used at all. */
   unusable: string;
   connection: McpConnection | null;
 }
 
-/** One connection for each server, which all users of a tenant share, of the system's servers all tenants. */
+/** One connection for each server, shared by a tenant's users, or by all tenants for a system server. */
 export function makeMcpServers({ system, ofTenant, trustHints, signIn, times = MCP_TIMES, ...transport }: McpServersParts): McpServers {
   const opened = new Map<string, Opened>();
   const names = new Set(system.map(({ name }) => name));
@@ -83,7 +82,7 @@ export function makeMcpServers({ system, ofTenant, trustHints, signIn, times = M
     return connection;
   }
 
-  /** Of one user, who signs in: nobody else may act with what the server then allows. */
+  /** One user's connection, who signs in: nobody else may act with that user's rights. */
   function personalOf(server: McpServer, owner: Owner, version: number, begin: NonNullable<typeof signIn>): Opened {
     return keep(JSON.stringify([owner.tenantId, server.name, owner.userId]), version, () => {
       let begun: SignIn | null = null;
@@ -102,7 +101,7 @@ export function makeMcpServers({ system, ofTenant, trustHints, signIn, times = M
     });
   }
 
-  /** The system's servers go before those of a tenant with the same name. */
+  /** A system server beats a tenant's of the same name. */
   async function serversOf(tenantId: string): Promise<KnownServer[]> {
     const own = (await ofTenant(tenantId)).filter(({ name }) => !names.has(name));
     return [
@@ -131,7 +130,7 @@ export function makeMcpServers({ system, ofTenant, trustHints, signIn, times = M
     return personalOf(server, owner, version, signIn).connection.tools(signal);
   }
 
-  /** What an agent has in place of the tools that are missing. */
+  /** What an agent gets in place of missing tools. */
   function instead(
     error: McpUnavailable,
     { server, version }: KnownServer,

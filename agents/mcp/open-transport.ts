@@ -2,14 +2,13 @@ import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.
 import type { Transport } from "@modelcontextprotocol/sdk/shared/transport.js";
 import type { McpServer } from "./mcp-server.ts";
 
-/** Bytes of one answer. */
 export const MOST_BYTES = 8 * 2 ** 20;
 
-/** Until the end of a stream the SDK still reads what came before it. */
+/** After the end of a stream the SDK still reads what came before it. */
 const SETTLE_MS = 200;
 
 interface StreamEnd {
-  /** Of the message whose answer it should have been. */
+  /** The id of the message that got no answer. */
   id: string | number;
   isTooLarge: boolean;
 }
@@ -21,8 +20,8 @@ function messageIdOf(body: unknown): string | number | undefined {
 }
 
 /**
- * A `fetch` for the SDK's transport: an answer has at most MOST_BYTES, and `onStreamEnd` hears of each stream of an answer that has ended
- * and cannot be taken up again. The transport itself would leave the request open when the server dies in the middle of it.
+ * A `fetch` for the SDK's transport. It limits answers to MOST_BYTES and calls `onStreamEnd` for each ended stream that cannot be resumed.
+ * The transport alone would leave the request open when the server dies.
  */
 export function guardFetch(
   inner: typeof fetch,
@@ -76,14 +75,14 @@ export interface TransportParts {
   publicFetch: () => Promise<typeof fetch>;
 }
 
-/** Of JSON-RPC, as the SDK has it for a connection that is gone. */
+/** JSON-RPC's code for a lost connection, as in the SDK. */
 const CONNECTION_CLOSED = -32_000;
 
-/** How a server is reached, and whatever it sends us to when a user signs in. */
+/** The `fetch` for a server and for its sign-in. */
 export const fetchFor = async ({ tier }: Pick<McpServer, "tier">, publicFetch: TransportParts["publicFetch"]): Promise<typeof fetch> =>
   tier === "tenant" ? publicFetch() : fetch;
 
-/** The way to a server. The SDK is loaded by the first. A process gets no more of this one's environment than PATH, HOME and the like. */
+/** Opens the transport to a server; the first one loads the SDK. A process gets only PATH, HOME and the like of this environment. */
 export async function openTransport(
   server: McpServer,
   { publicFetch }: TransportParts,

@@ -6,28 +6,28 @@ import { DynamicStructuredTool } from "@langchain/core/tools";
 import { z } from "zod";
 import type { AgentTool } from "../tool.ts";
 
-/** What a user's sign-in at a server has left. */
+/** The result of a user's sign-in at a server. */
 export interface Grant {
   client?: OAuthClientInformationMixed | undefined;
   tokens?: OAuthTokens | undefined;
   discovery?: OAuthDiscoveryState | undefined;
 }
 
-/** The server that a sign-in is at: its name can move to another address, and what was granted to this one must not. */
+/** The server of a sign-in: its name can move to another address, and grants for this one must not. */
 export interface SignInPlace {
   server: string;
   origin: string;
 }
 
-/** Keeps grants where nobody reads them, each for one user at one place. */
+/** Keeps grants unreadable, each for one user at one place. */
 export interface GrantKeeper {
   load: (owner: Owner, place: SignInPlace) => Promise<Grant>;
   save: (owner: Owner, place: SignInPlace, grant: Grant) => Promise<void>;
 }
 
-/** A sign-in that has begun. It travels, sealed, through the user's browser, as the `state` of OAuth: no process has to keep it. */
+/** A begun sign-in. It travels, sealed, through the user's browser, as the `state` of OAuth: no process has to keep it. */
 export interface BegunSignIn extends Owner, SignInPlace {
-  /** Of PKCE. */
+  /** PKCE's. */
   verifier: string;
   /** Milliseconds since 1970. */
   until: number;
@@ -39,7 +39,7 @@ export interface SignInParts extends GrantKeeper {
   sealState: (begun: BegunSignIn) => string;
 }
 
-/** Milliseconds in which a user may come back from a sign-in. */
+/** The time for a user's sign-in. */
 export const SIGN_IN_MS = 600_000;
 
 /** A user at a server that wants OAuth 2.1; the SDK does the rest. */
@@ -112,7 +112,7 @@ export async function openSignIn(
 
 const [SIGNED_IN, SKIP] = SIGN_IN_ANSWERS;
 
-/** What an agent has in place of the tools of a server at which its user has not signed in: its call asks the user to. */
+/** Replaces the tools of a server without a sign-in: its call asks the user to sign in. */
 export function makeSignInTool(server: string, address: string): AgentTool {
   const name = `mcp__${server}__sign_in`;
   return {

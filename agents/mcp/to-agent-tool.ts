@@ -17,7 +17,7 @@ const LONGEST_NAME = 64;
 const MOST_ERROR_CHARACTERS = 2_000;
 const FIND_OUT = "It is not known whether the call ran. Find out before you call it again, or do without it.";
 
-/** As models can call it: other characters and too long names give way to a hash. */
+/** A name that models can call: a hash replaces other characters and long ends. */
 export function toolNameOf(server: string, name: string): string {
   const full = `mcp__${server}__${name}`;
   if (/^[\w-]+$/.test(full) && full.length <= LONGEST_NAME) return full;
@@ -39,7 +39,7 @@ function withoutPatterns(schema: unknown): unknown {
 
 type Part = CallToolResult["content"][number];
 
-/** A picture as LangChain's tools return it; null for another part. */
+/** A picture in LangChain's form, or null. */
 function pictureOf(part: Part): { type: "image"; mimeType: string; data: string } | null {
   if (part.type === "image") return { type: "image", mimeType: part.mimeType, data: part.data };
   const { mimeType = "", blob } = part.type === "resource" && "blob" in part.resource ? part.resource : {};
@@ -90,8 +90,8 @@ export interface ToolParts {
 }
 
 /**
- * A tool of a server as agents have it; null when its schema is too large. What it says of itself is data: cut, and without the server's
- * secrets. Its hints count with `trustHints` only.
+ * A server's tool for agents; null when its schema is too large. Its description is data: cut, and without the server's secrets. Its hints
+ * count with `trustHints` only.
  */
 export function toAgentTool(
   { name: own, description = "", inputSchema, annotations }: Tool,

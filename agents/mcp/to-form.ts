@@ -8,10 +8,9 @@ const MESSAGE_CHARACTERS = 2_000;
 const ABOUT_CHARACTERS = 500;
 const LABEL_CHARACTERS = 200;
 
-/** One value with its title. */
 const Titled = z.object({ const: z.string(), title: z.string().optional() });
 const limit = z.number().optional();
-/** Nothing else of a stranger's schema is looked at: patterns may run for very long, and are left to the server. */
+/** Ignores the rest of a stranger's schema: patterns may run for very long, and are left to the server. */
 const Property = z.object({
   type: z.enum(["string", "number", "integer", "boolean", "array"]),
   format: z.enum(["email", "uri", "date", "date-time"]).optional(),
@@ -45,7 +44,7 @@ function choicesOf({ type, enum: values, enumNames = [], oneOf, items }: z.infer
   return plain ? plain.map((value, index) => ({ label: enumNames[index] ?? value, value })) : null;
 }
 
-/** Labels must be told apart. */
+/** Labels must differ. */
 function canBeChosen(choices: readonly FormChoice[]): boolean {
   const labels = new Set(choices.map(({ label }) => label));
   return labels.size === choices.length && labels.size <= MOST_CHOICES && [...labels].every((label) => label.length <= LABEL_CHARACTERS);
@@ -60,7 +59,7 @@ function toField(name: string, property: z.infer<typeof Property>, required: boo
   return { name, about: about.slice(0, ABOUT_CHARACTERS).toWellFormed(), required, choices, severally, usual, schema };
 }
 
-/** The form of an elicitation; null when it is none that a person can be asked. `params` must be free of secrets. */
+/** The form of an elicitation; null when a person cannot be asked it. `params` must be free of secrets. */
 export function toForm(server: string, params: { message: string; requestedSchema: unknown }): ElicitedForm | null {
   const { data } = Requested.safeParse(params.requestedSchema);
   const entries = Object.entries(data?.properties ?? {});

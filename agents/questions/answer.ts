@@ -7,14 +7,13 @@ import type { Picture } from "../../turn/picture.ts";
 import { type AnswerValue, isAnsweredBy, LOOP_ANSWERS, type Question, STEP_ANSWERS } from "../../turn/question.ts";
 import { resultsAsAnswer } from "./questions.ts";
 
-/** What somebody answers: labels of options, their own words, or the results of the caller's calls. */
+/** Labels of options, own words, or the results of the caller's calls. */
 export interface Reply {
   answer?: AnswerValue | undefined;
   text?: string | undefined;
   results?: readonly { call_id: string; output: string }[] | undefined;
-  /** Of the results. */
   pictures?: readonly Picture[] | undefined;
-  /** Default: the turn goes on with what it began with. */
+  /** Default: the turn goes on with its first input. */
   givenAnew?: GivenAnew | undefined;
 }
 
@@ -32,7 +31,7 @@ function toResults(question: Question, { results, answer }: Reply): GivenAnswer 
   return { value: resultsAsAnswer(given), text: null };
 }
 
-/** Throws AppError `invalid_request` when it is no answer to the question. */
+/** Throws AppError `invalid_request` when the reply does not answer the question. */
 export function toGivenAnswer(question: Question, reply: Reply): GivenAnswer {
   const { type, options, allow_multiple: allowMultiple } = question;
   if (type === "client_tool") return toResults(question, reply);
@@ -62,7 +61,7 @@ function refusal({ question, answeredBy }: StoredQuestion): AppError {
   return new AppError("question_expired", `Question ${question.id} can no longer be answered: ${why}.`);
 }
 
-/** `Permit`: what is taken for a turn that runs. */
+/** `Permit`: the resource of a running turn. */
 export interface AnswerParts<Permit extends { release(): void }, Turn, Watch> {
   questions: Pick<QuestionStore, "find" | "answer">;
   admit: (owner: Owner) => Promise<Permit>;
@@ -81,8 +80,8 @@ export function makeAnswerQuestion<Permit extends { release(): void }, Turn, Wat
   goOn,
 }: AnswerParts<Permit, Turn, Watch>) {
   /**
-   * Throws AppError `not_found`, also for questions of others, `already_answered`, `question_expired`, `invalid_request`, and what admitting
-   * a turn throws; then nothing has changed.
+   * Throws AppError `not_found` (also for others' questions), `already_answered`, `question_expired`, `invalid_request`, and what admitting
+   * a turn throws. Then nothing has changed.
    */
   return async function answerQuestion(
     scope: OwnerScope,

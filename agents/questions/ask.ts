@@ -18,7 +18,7 @@ interface ToAsk extends Asking, Pick<WaitingState, "pending" | "end"> {
   elapsedMs: number;
 }
 
-/** Stores a question with all that the turn needs to go on. From then on the turn waits, and this process no longer has it. */
+/** Stores a question with all that the turn needs to go on. Then the turn waits, and this process no longer has it. */
 export async function askQuestion(
   { held, runtime, signal, questions, progress, toResume }: AgentTurn,
   agent: Agent,
@@ -54,7 +54,7 @@ export async function askQuestion(
   return shown;
 }
 
-/** A call that somebody is asked about; null: the caller is to run it. */
+/** A call to ask about; null: the caller is to run it. */
 export interface WaitingCall {
   call: PendingCall;
   ask: Asking | null;
@@ -68,7 +68,7 @@ export function askAboutCalls(turn: AgentTurn, agent: Agent, calls: readonly Wai
   return askQuestion(turn, agent, { ...asking, pending, elapsedMs });
 }
 
-/** Tells of a question that nobody can be asked, and that a rule has answered. */
+/** Tells of a question that a rule has answered, as nobody can be asked. */
 function tellUnasked(runtime: TurnRuntime, agent: Agent, asked: NewQuestion): Question {
   const shown = toQuestion({ id: uuidv7(), type: asked.type, agent: agent.name, content: contentOf(asked), expiresAt: new Date() });
   if (shown.type === "client_tool") return shown;
@@ -77,7 +77,7 @@ function tellUnasked(runtime: TurnRuntime, agent: Agent, asked: NewQuestion): Qu
   return shown;
 }
 
-/** The verdict on a call about which nobody can be asked. `end`: why no more tools are called. Throws AppError `question_unanswered`. */
+/** The rule's verdict on a call when nobody can be asked. `end`: why no more tools are called. Throws AppError `question_unanswered`. */
 export function answerByRule(
   runtime: TurnRuntime,
   agent: Agent,
@@ -91,7 +91,6 @@ export function answerByRule(
   return { ready: STOPPED, end: ofLoop([call], answer).end ?? null };
 }
 
-/** Tells how the question was answered. */
 export function tellAnswer(runtime: TurnRuntime, { answered: { question, value, by } }: ResumedTurn): void {
   if (question.type === "client_tool" || by === "cancelled") return;
   emit(runtime, { status: ANSWERED[question.type], content: { question_id: question.id, answer: value, by } });

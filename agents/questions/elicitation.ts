@@ -6,7 +6,7 @@ import type { NewQuestion } from "../../turn/question.ts";
 import { canonicalJson } from "../../text/canonical-json.ts";
 import { type Answer, type Asking, type Ready, refused } from "./questions.ts";
 
-/** Of one call. A server that goes on asking gets no more answers. */
+/** The limit for one call. A server that asks on gets no more answers. */
 const MOST_FORMS = 5;
 /** Somebody has to read and to write. */
 const FORM_MS = 300_000;
@@ -18,7 +18,7 @@ const [YES, NO] = ["yes", "no"];
 
 const identityOf = ({ server, message, fields }: ElicitedForm): string => canonicalJson({ server, message, fields });
 
-/** What a call with these answers tells its server, and the first form that it has no answer to. */
+/** The answers for the server of a call, and the first form without one. */
 export function answerForms(forms: readonly FilledForm[]): { elicit: Elicit; unanswered: () => FilledForm | null } {
   let first: ElicitedForm | null = null;
   return {
@@ -47,7 +47,7 @@ function optionsOf({ choices, usual, required }: FormField): NewQuestion["option
   ];
 }
 
-/** The next question of a form: its next field, or whether the person agrees when there are none. */
+/** A form's next field, or its request for consent when it has none. */
 function formQuestion({ name, arguments: given }: PendingCall, { server, message, fields, done, problem }: FilledForm): NewQuestion {
   const field = fields[done];
   const asks = `The MCP server "${server}" asks in the middle of "${name}": ${message}`;
@@ -87,7 +87,6 @@ function checked({ schema }: FormField, value: FormValue): FormValue {
   throw new Error(last.error);
 }
 
-/** The form with one answer more. */
 function fillForm(form: FilledForm, { value, text, by }: Pick<Answer, "value" | "text" | "by">): FilledForm {
   if (by !== "person") return { ...form, state: "unanswered" };
   const labels = value === null ? [] : [value].flat();
@@ -106,7 +105,7 @@ function fillForm(form: FilledForm, { value, text, by }: Pick<Answer, "value" | 
 
 const ask = (call: PendingCall, form: FilledForm): Asking => ({ question: formQuestion(call, form) });
 
-/** The call that is made again once the person has answered what its server asks. For the model it is a call of its own. */
+/** The call to repeat once the person has answered its server. For the model it is a new call. */
 export function callAgain(
   { name, arguments: given, forms = [] }: PendingCall,
   form: FilledForm,
@@ -116,7 +115,7 @@ export function callAgain(
   return { call, ask: ask(call, form) };
 }
 
-/** What becomes of a call that is made again. Undefined: it is none. */
+/** The verdict on a repeated call; undefined for any other. */
 export function ofForms(call: PendingCall): Ready | { ask: Asking } | undefined {
   const form = call.forms?.at(-1);
   if (!form) return undefined;
@@ -130,7 +129,7 @@ export function ofForms(call: PendingCall): Ready | { ask: Asking } | undefined 
   );
 }
 
-/** The calls that waited, the first with the answer in its form, if it has one. */
+/** The waiting calls, the first with the answer in its form. */
 export function withAnswer([first, ...others]: readonly PendingCall[], { answered }: Pick<ResumedTurn, "answered">): PendingCall[] {
   const form = first?.forms?.at(-1);
   if (!first) return [];

@@ -13,12 +13,12 @@ import { canonicalJson } from "../../text/canonical-json.ts";
 
 type Rule = Agent["permissions"][number];
 
-/** Characters that a pattern names. A pattern without `*` is more specific than any with one. */
+/** The number of named characters. A pattern without `*` is the most specific. */
 function specificity({ tool }: Rule): number {
   return tool.includes("*") ? tool.replaceAll("*", "").length : Infinity;
 }
 
-/** The most specific matching rule; of equally specific ones deny before ask before allow. Undefined: no rule matches. */
+/** The most specific matching rule; of equals deny before ask before allow. */
 function ruleFor(rules: readonly Rule[], toolName: string): Rule | undefined {
   const strictness: PermissionAction[] = ["allow", "ask", "deny"];
   const [first] = rules
@@ -27,31 +27,30 @@ function ruleFor(rules: readonly Rule[], toolName: string): Rule | undefined {
   return first;
 }
 
-/** What may be done with a call of the tool. Without a rule, tools that only read and those of memory are allowed; all else asks. */
+/** What may be done with a call of the tool. Without a rule, harmless tools are allowed; all else asks. */
 export function permissionFor(rules: readonly Rule[], { name, isHarmless }: Pick<AgentTool, "name" | "isHarmless">): PermissionAction {
   return ruleFor(rules, name)?.action ?? (isHarmless ? "allow" : "ask");
 }
 
-/** Of what the model is told about a tool. Who allowed a tool for good has allowed it as it was then. */
+/** A digest of what the model is told about a tool. A lasting permission is for this digest only. */
 export function toolDigest({ tool }: Pick<AgentTool, "tool">): string {
   const described = canonicalJson([tool.name, tool.description, toJsonSchema(tool.schema)]);
   return createHash("sha256").update(described).digest("base64url");
 }
 
-/** What was looked at before a call runs, in this order: stepping, loops, permission. */
+/** The checks before a call, in order: stepping, loops, permission. */
 export type Passed = "step" | "loop";
 
-/** What is known of a call. */
 export interface KnownOfCall {
-  /** How often the call has come, when it goes round in circles. */
+  /** How often the call has come, if that is a loop. */
   count: number | null;
-  /** An earlier one like it was cut off: it is not known whether that ran. */
+  /** An equal earlier call was cut off: nobody knows whether it ran. */
   mayHaveRun: boolean;
-  /** How far an answer has brought the call. */
+  /** The last check that an answer has settled. */
   passed: Passed | undefined;
 }
 
-/** The verdict on a call that asks a question itself, or what is wrong with it. */
+/** The verdict on a call that is itself a question, or the problem with it. */
 function ofAskingTool(asks: NonNullable<AgentTool["asks"]>, given: Record<string, unknown>): { asking: Asking } | { wrong: Verdict } {
   try {
     return { asking: { question: asks(given) } };
@@ -61,11 +60,11 @@ function ofAskingTool(asks: NonNullable<AgentTool["asks"]>, given: Record<string
   }
 }
 
-/** Says of each call of an agent whether it runs, and whether somebody is asked first. What cannot run anyway needs no permission. */
+/** Decides for each call whether it runs, and whether somebody is asked first. A call that cannot run needs no permission. */
 export function makeJudge(turn: AgentTurn, agent: Agent, tools: readonly AgentTool[]) {
   let allowed: Promise<ReadonlyMap<string, string>> | undefined;
 
-  /** A call that was cut off asks again, whoever allowed the tool for good. */
+  /** A cut-off call asks again, even after a lasting permission. */
   async function permissionOf(tool: AgentTool, mayHaveRun: boolean): Promise<PermissionAction | "allow_always"> {
     const permission = permissionFor(agent.permissions, tool);
     if (permission === "allow") return mayHaveRun ? "ask" : "allow";

@@ -39,7 +39,7 @@ import type { AnsweredBy, AnswerValue, LOOP_ANSWERS, PERMISSION_ANSWERS, STEP_AN
 import type { PendingCall } from "../../turn/resumed-turn.ts";
 import { notRun, ToolError, type ToolOutcome } from "../run-tool-call.ts";
 
-/** What came of a question. `rule`: nobody could be asked. */
+/** The result of a question. `rule`: nobody could be asked. */
 export interface Answer {
   value: AnswerValue;
   /** The person's own words. */
@@ -47,26 +47,25 @@ export interface Answer {
   by: AnsweredBy | "cancelled";
 }
 
-/** What somebody is asked about a call: before it the turn tells `before`. `about`: see WaitingState. */
+/** A question about a call; the turn first tells `before`. `about`: see WaitingState. */
 export interface Asking {
   question: NewQuestion;
   about?: "loop" | "step";
   before?: NodeEvent;
 }
 
-/** A call runs as far as it can, or has its outcome without running. `ruling`: a rule said so. */
+/** A call that runs, or has its outcome without running. `ruling`: a rule's decision. */
 export type Ready = { run: PermissionAction; ruling?: "allow" | "allow_always" | "deny" | undefined } | { outcome: ToolOutcome };
 
-/** What becomes of a call: or somebody is asked first (null: the caller), or would be, if somebody could be asked. */
+/** The verdict on a call: ready, somebody is asked first (null: the caller), or would be, if somebody could be. */
 export type Verdict = Ready | { ask: Asking | null } | { unasked: Asking };
 
 export const said = (output: string): Ready => ({ outcome: { ok: true, output, isCut: false, ms: 0 } });
 export const refused = (code: string, message: string, fix: string): Ready => ({ outcome: notRun(new ToolError(code, message, fix)) });
 
-/** The verdict on a call that is not run as no more tools are called. */
 export const STOPPED: Ready = refused("stopped", "This call was not run.", "Call no more tools, and answer from what there is.");
 
-/** What a rule decides about a call, for the audit. */
+/** A rule's decision about a call, for the audit. */
 export function rulingOf(verdict: Verdict): Ruling | undefined {
   if ("unasked" in verdict) {
     const { type, question, ifUnanswered: answer } = verdict.unasked.question;
@@ -75,7 +74,7 @@ export function rulingOf(verdict: Verdict): Ruling | undefined {
   return "run" in verdict && verdict.ruling ? { type: "permission", answer: verdict.ruling } : undefined;
 }
 
-/** The label of each answer with what it does, what counts without one, and milliseconds to answer. */
+/** The effect of each label, what counts without an answer, and the milliseconds to answer. */
 interface Kind<Label extends string> {
   answers: Readonly<Record<Label, string>>;
   recommended?: Label;
@@ -102,7 +101,7 @@ const LOOP: Kind<(typeof LOOP_ANSWERS)[number]> = {
   },
   recommended: "stop",
   ifUnanswered: "stop",
-  timeoutMs: 300_000, // somebody has to look at what was called
+  timeoutMs: 300_000, // somebody has to read what was called
 };
 
 const STEP: Kind<(typeof STEP_ANSWERS)[number]> = {
@@ -112,10 +111,10 @@ const STEP: Kind<(typeof STEP_ANSWERS)[number]> = {
     stop: "End the turn.",
   },
   ifUnanswered: "stop",
-  timeoutMs: 3_600_000, // who steps through a turn reads between the steps
+  timeoutMs: 3_600_000, // people read between the steps
 };
 
-/** Milliseconds after which a caller has run away with calls of its own tools. */
+/** Milliseconds after which a caller has abandoned its calls. */
 const CALLER_MS = 3_600_000;
 
 function ofKind<Label extends string>({ answers, recommended, ifUnanswered, timeoutMs }: Kind<Label>) {
@@ -125,7 +124,6 @@ function ofKind<Label extends string>({ answers, recommended, ifUnanswered, time
   return { options, ifUnanswered, timeoutMs };
 }
 
-/** Whether a call may run. */
 export function permissionQuestion(agent: string, { name, arguments: given }: PendingCall, digest: string): NewQuestion {
   const question = `The agent "${agent}" wants to call "${name}". May it?`;
   return { type: "permission", question, ...ofKind(PERMISSION), tool: { name, arguments: given, digest } };
@@ -137,7 +135,7 @@ export function loopQuestion(agent: string, { name, arguments: given }: PendingC
   return { type: "decision", question, ...ofKind(LOOP), tool: { name, arguments: given } };
 }
 
-/** Before a step of a turn that is stepped through; without a call the model is asked. */
+/** Asks before a step of a stepping turn; without a call, before the model. */
 export function stepQuestion(agent: string, call: PendingCall | null): NewQuestion {
   const question = `The agent "${agent}" is about to ${call ? `call "${call.name}"` : "ask its model"}. Shall it?`;
   return {
@@ -146,7 +144,7 @@ export function stepQuestion(agent: string, call: PendingCall | null): NewQuesti
   };
 }
 
-/** Calls of the caller's own tools: it runs them, and sends the results. */
+/** Gives the caller its own calls to run. */
 export function callerQuestion(agent: string, calls: readonly PendingCall[]): NewQuestion {
   return {
     type: "client_tool",
@@ -158,10 +156,8 @@ export function callerQuestion(agent: string, calls: readonly PendingCall[]): Ne
   };
 }
 
-/** Results as an answer holds them. */
 export const resultsAsAnswer = (results: ReadonlyMap<string, string>): string[] => [...results].map((pair) => JSON.stringify(pair));
 
-/** The results of a caller's calls, by call id. */
 export function callerResults({ value }: Pick<Answer, "value">): ReadonlyMap<string, string> {
   const pairs = Array.isArray(value) ? value : [];
   return new Map(pairs.map((pair) => JSON.parse(pair) as [string, string]));

@@ -8,24 +8,20 @@ import { withAnswer } from "./elicitation.ts";
 import type { Passed } from "./judge.ts";
 import { type Answer, callerResults, type Ready, refused, said, STOPPED } from "./questions.ts";
 
-/** What an answer says. */
 export interface AnswerSays {
-  /** About calls, by the number of their step. */
+  /** The verdicts by the calls' step numbers. */
   known: ReadonlyMap<number, Ready>;
-  /** How far the first call has come: the rest is looked at now. */
+  /** The last check that the first call has passed; the rest is checked now. */
   passed?: Passed | undefined;
-  /** Why no more tools are called. */
   end?: string | null;
-  /** Steps are not stopped before any more. */
+  /** Steps no longer stop. */
   runs?: boolean;
 }
 
-/** Whether the person let the call run. */
 const isAllowed = ({ value }: Pick<Answer, "value">): boolean => value === "allow_once" || value === "allow_always";
 
 const quoted = (labels: readonly string[]): string => labels.map((label) => `"${label}"`).join(", ");
 
-/** What counts when nobody has answered a question of the model. */
 function withoutAnswer({ options }: Pick<Question, "options">, labels: readonly string[], by: Answer["by"]): string {
   const nobody = by === "rule" ? "Nobody can be asked." : "Nobody answered in time.";
   const [first] = labels;
@@ -35,7 +31,7 @@ function withoutAnswer({ options }: Pick<Question, "options">, labels: readonly 
   return `${nobody} What you recommended counts: ${quoted(labels)}. Say so in your answer.`;
 }
 
-/** The answer to a question of the model, as it reads it. Throws AppError `question_unanswered` when it needs one and there is none. */
+/** The answer to a question, as the model reads it. Throws AppError `question_unanswered` when a required one is missing. */
 export function answerForModel(question: Pick<Question, "options" | "required" | "agent">, { value, text, by }: Answer): string {
   const labels = value === null ? [] : [value].flat();
   if (by === "person") {
@@ -72,7 +68,7 @@ function ofPermission({ seq, name }: PendingCall, answer: Answer): AnswerSays {
   return { known: new Map([[seq, refused("permission_denied", why, "Do without it, and say so.")]]) };
 }
 
-/** What is said about a call that repeats itself. Own words alone correct it. */
+/** The decision about a repeated call. Own words alone correct it. */
 export function ofLoop(pending: readonly PendingCall[], { value, text, by }: Answer): AnswerSays {
   const [first] = pending;
   if (!first) return { known: new Map() };
@@ -98,7 +94,7 @@ function ofStep({ value }: Answer): AnswerSays {
   return { known: new Map(), passed: "step", runs: value === "run" };
 }
 
-/** What the answer to a question says about the calls that wait for it. Throws AppError `question_unanswered` or `turn_cancelled`. */
+/** The answer's decision about the waiting calls. Throws AppError `question_unanswered` or `turn_cancelled`. */
 function whatAnswerSays({ answered, state }: Pick<ResumedTurn, "answered" | "state">): AnswerSays {
   const { pending, about } = state;
   const [next] = pending;
@@ -117,16 +113,15 @@ function whatAnswerSays({ answered, state }: Pick<ResumedTurn, "answered" | "sta
   return { known: new Map([[first.seq, said(answerForModel(answered.question, answered))]]) };
 }
 
-/** The calls of a turn that goes on, and what the answer says about them. */
 export interface ResumedCalls extends AnswerSays {
   calls: PendingCall[];
-  /** Calls before this step count no more as repeated. */
+  /** Earlier calls no longer count as repeated. */
   loopsFrom: number | undefined;
 }
 
 /**
- * Takes up the calls that waited for an answer. One that has begun before is left alone: it may have run. Throws AppError
- * `question_unanswered` or `turn_cancelled`.
+ * Resumes the calls that waited for an answer. It leaves a begun one alone: it may have run. Throws AppError `question_unanswered` or
+ * `turn_cancelled`.
  */
 export function resumeCalls(resumed: ResumedTurn, earlier: readonly StepOfMessage[]): ResumedCalls {
   const says = whatAnswerSays(resumed);

@@ -3,13 +3,13 @@ import type { TurnStore } from "../../stores/postgres/turns/turn-store.ts";
 import { failedTurnOutcome, turnCancelled } from "../../turn/outcome.ts";
 import type { ResumedTurn } from "../../turn/resumed-turn.ts";
 
-/** Turns that one process goes on with at a time, of those whose questions nobody answered. */
+/** The most turns with unanswered questions that one process resumes at a time. */
 const MOST_AT_ONCE = 10;
 /** Milliseconds between two looks. */
 const LEAST_PAUSE_MS = 100;
 const RETRY_MS = 1_000;
 
-/** Ends a turn that waited, and whose question is closed as cancelled. */
+/** Ends a waiting turn whose question is closed as cancelled. */
 export async function endWaiting(turns: Pick<TurnStore, "finish">, { state, ...held }: ResumedTurn): Promise<void> {
   const { outcome, ifSuperseded } = failedTurnOutcome(turnCancelled().toContent(), undefined);
   const { routeDecision: route_decision, notices } = state;
@@ -28,8 +28,8 @@ export interface WaitingTurnsParts {
 export type WaitingTurns = ReturnType<typeof makeWaitingTurns>;
 
 /**
- * Goes on with turns whose questions have expired, and with those whose process died after an answer. All waiting turns together cost one
- * timer, which goes off when the next of them is due; without any it does not run.
+ * Resumes turns whose questions have expired, or whose process died after an answer. One timer serves all waiting turns; it fires when the
+ * next is due.
  */
 export function makeWaitingTurns({ questions, turns, leaseMs, goOn, onError }: WaitingTurnsParts) {
   let timer: NodeJS.Timeout | undefined;
@@ -86,7 +86,6 @@ export function makeWaitingTurns({ questions, turns, leaseMs, goOn, onError }: W
   }
 
   return {
-    /** Something may be due in so many milliseconds. */
     lookIn,
     /** Resolves when no look is under way; the turns that it took go on. */
     async stop(): Promise<void> {

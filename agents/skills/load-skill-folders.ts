@@ -5,7 +5,6 @@ import path from "node:path";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import { MAX_SKILL_BYTES, parseSkill, type Skill, SKILL_FILE, SKILL_NAME, SKILL_PATH, type SkillFiles } from "./skill.ts";
 
-/** A skill of the system tier, with its texts. */
 export interface SystemSkill extends Skill {
   files: SkillFiles;
 }
@@ -13,7 +12,7 @@ export interface SystemSkill extends Skill {
 const refuse = (where: string, problem: string, cause?: unknown): AppError =>
   new AppError("invalid_configuration", `SKILLS_DIR: ${where}: ${problem}`, cause === undefined ? {} : { cause });
 
-/** The real file; throws when a link leads out of `root`. */
+/** The real path; throws when a link leads out of `root`. */
 async function findInside(root: string, file: string): Promise<string> {
   const real = await realpath(file).catch((error: unknown) => {
     throw refuse(path.relative(root, file), "cannot be read", error);
@@ -22,7 +21,7 @@ async function findInside(root: string, file: string): Promise<string> {
   throw refuse(path.relative(root, file), "is a link that leads out of the folder");
 }
 
-/** Null for what is no text of a size that a skill may have: pictures, programs, pipes. */
+/** Null for pictures, programs, pipes and texts that are too large. */
 async function readText(file: string): Promise<string | null> {
   const about = await stat(file);
   if (!about.isFile() || about.size > MAX_SKILL_BYTES) return null;
@@ -32,7 +31,7 @@ async function readText(file: string): Promise<string | null> {
 
 const isShown = ({ name }: Dirent): boolean => !name.startsWith(".");
 
-/** The texts of a folder and of the folders in it, by path. What lies deeper, or has a name that a path cannot have, is left out. */
+/** The texts of a folder and its subfolders, by path. Skips deeper files and names that no path can have. */
 async function readFiles(root: string, folder: string, above = ""): Promise<[path: string, text: string][]> {
   const entries = (await readdir(folder, { withFileTypes: true })).filter(isShown);
   const read = entries.map(async ({ name }): Promise<[string, string][]> => {
@@ -59,7 +58,9 @@ async function loadFolder(root: string, name: string): Promise<SystemSkill[]> {
   }
 }
 
-/** The system's skills: each folder of `folder`. Nothing in them is run. Throws AppError `invalid_configuration` that names file and field. */
+/**
+ * The system's skills: each folder of `folder`. Nothing in them is run. Throws AppError `invalid_configuration` that names file and field.
+ */
 export async function loadSkillFolders(folder: string): Promise<SystemSkill[]> {
   const root = await realpath(folder).catch((error: unknown) => {
     throw refuse(`"${folder}"`, "cannot be read", error);

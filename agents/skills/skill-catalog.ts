@@ -3,9 +3,8 @@ import { matchesPattern } from "../tool.ts";
 import type { SystemSkill } from "./load-skill-folders.ts";
 import type { Skill, SkillFiles } from "./skill.ts";
 
-/** The skills of tenants. */
 export interface SkillCatalog {
-  /** Those that patterns name and nobody disabled, by name. */
+  /** The enabled skills that patterns name, by name. */
   list(tenantId: string, patterns: readonly string[]): Promise<Skill[]>;
   /** Null when there is none, or it is disabled. */
   read(tenantId: string, name: string): Promise<SkillFiles | null>;
@@ -19,7 +18,7 @@ export interface SkillCatalogParts {
   tenants: Pick<SkillStore, "list" | "find">;
 }
 
-/** A tenant's skill takes the place of the system's of that name, or disables it. */
+/** A tenant's skill replaces or disables the system's of that name. */
 export function makeSkillCatalog({ system, tenants }: SkillCatalogParts): SkillCatalog {
   return {
     async list(tenantId, patterns) {

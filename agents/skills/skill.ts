@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import type { AgentTier } from "../../turn/agent.ts";
 
-/** The file that makes a folder a skill: frontmatter, and instructions below it. */
+/** The file that makes a folder a skill: frontmatter, then instructions. */
 export const SKILL_FILE = "SKILL.md";
 
 export const SKILL_NAME = /^[a-z0-9-]{1,64}$/;
@@ -11,14 +11,14 @@ export const SKILL_NAME = /^[a-z0-9-]{1,64}$/;
 /** Texts by path: SKILL.md, and files beside it or in a folder beside it. */
 export type SkillFiles = Readonly<Record<string, string>>;
 
-/** What an agent's prompt says of a skill. */
+/** A skill as an agent's prompt describes it. */
 export interface Skill {
   name: string;
   description: string;
   tier: AgentTier;
 }
 
-/** All texts of a skill together, in bytes of UTF-8. */
+/** For all texts of a skill together. */
 export const MAX_SKILL_BYTES = 2 ** 20;
 const MAX_FILES = 100;
 const MAX_FRONTMATTER_CHARACTERS = 16_000;
@@ -46,7 +46,7 @@ interface SkillProblem {
   problem: string;
 }
 
-/** The frontmatter as YAML, and the instructions below it. Null when a text does not begin with one. */
+/** The frontmatter as YAML, and the instructions after it; null without frontmatter. */
 export function splitSkillFile(whole: string): { frontmatter: string; body: string } | null {
   const lines = whole.replace(/^\uFEFF/u, "").split(/\r?\n/u);
   const end = lines.findIndex((line, index) => index > 0 && line.trimEnd() === "---");
@@ -96,7 +96,7 @@ function problemsOf(files: SkillFiles): SkillProblem[] {
   ];
 }
 
-/** What a skill's SKILL.md says of it. Throws AppError `invalid_request` that names each wrong field. */
+/** A skill's frontmatter. Throws AppError `invalid_request` that names each wrong field. */
 export function parseSkill(name: string, files: SkillFiles): Frontmatter {
   const problems = problemsOf(files);
   if (problems.length > 0) throw AppError.invalid(problems);

@@ -5,7 +5,7 @@ import type { AnswerValue, QuestionOption, NewQuestion } from "../../turn/questi
 import { ToolError } from "../run-tool-call.ts";
 import type { AgentTool } from "../tool.ts";
 
-/** Seconds that a person has, unless the call says otherwise. */
+/** Seconds to answer, unless the call says otherwise. */
 const CLARIFICATION_S = 60;
 const DECISION_S = 300;
 /** Nobody reads a question faster; after a day nobody remembers it. */
@@ -33,7 +33,7 @@ const options = z
 
 const recommendedOf = (given: readonly QuestionOption[]): QuestionOption[] => given.filter(({ is_recommended }) => is_recommended);
 
-/** Of one that takes one answer. */
+/** For a question with one answer. */
 const TOO_MANY_RECOMMENDED = "more than one option is recommended; recommend one at most";
 
 const seconds = (usual: number) =>
@@ -63,7 +63,6 @@ const Decision = z
     message: TOO_MANY_RECOMMENDED,
   });
 
-/** Labels that say no by themselves. */
 const NO = ["no", "否", "不"];
 export const saysNo = (label: string): boolean => NO.includes(label.toLowerCase());
 
@@ -90,7 +89,7 @@ function decisionOf({ decision_type, context, allow_multiple, timeout_seconds, .
   return { type: "decision", question: storableText(context), options, allow_multiple, ifUnanswered, timeoutMs: timeout_seconds * 1_000 };
 }
 
-/** A tool whose calls are questions. What is wrong with a call is told to the model, each problem with its field. */
+/** Makes a tool whose calls are questions. The model reads the problems of a call by field. */
 function makeAskTool<Given>(
   name: string,
   description: string,
@@ -111,7 +110,7 @@ function makeAskTool<Given>(
   };
 }
 
-/** The tools by which a model asks the person that it works for. */
+/** The tools by which a model asks its person. */
 export const askingTools: readonly AgentTool[] = [
   makeAskTool(
     "ask_clarification",

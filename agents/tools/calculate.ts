@@ -4,7 +4,7 @@ import { z } from "zod";
 import { ToolError } from "../run-tool-call.ts";
 import type { AgentTool } from "../tool.ts";
 
-/** All that an expression may name. None takes longer for larger numbers, or reads or changes the parser. */
+/** All allowed names. None takes longer for larger numbers, or touches the parser. */
 const NAMES = new Set(
   `abs add and acos acosh acot acoth acsc acsch asec asech asin asinh atan atan2 atanh bitAnd bitNot bitOr bitXor cbrt ceil combinations
   compare cos cosh cot coth csc csch cube divide e equal erf exp expm1 factorial fix floor gamma gcd hypot Infinity isInteger isNegative isPositive
@@ -13,7 +13,7 @@ const NAMES = new Set(
   sum tan tanh tau unaryMinus unaryPlus unequal variance xor`.split(/\s+/),
 );
 
-/** No assignments, functions of its own, texts, lists or objects: such an expression could run for very long. */
+/** Excludes assignments, functions, texts, lists and objects, which could run for very long. */
 const KINDS = new Set([
   "ConditionalNode",
   "ConstantNode",
@@ -24,7 +24,7 @@ const KINDS = new Set([
   "SymbolNode",
 ]);
 
-/** Of the smaller group: with more, the number is larger than any that can be told. */
+/** A larger group makes a number too large to write. */
 const MOST_CHOSEN = 1_100;
 
 const loadParser = async () => {

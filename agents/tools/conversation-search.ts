@@ -6,10 +6,10 @@ import { shortenText } from "../../text/tokens.ts";
 import { type AgentTool, turnOf } from "../tool.ts";
 
 const MOST_FOUND = 10;
-/** Of each message that is found. */
+/** The limit for each found message. */
 const FOUND_TOKENS = 300;
 
-/** Finds messages of the turn's user by their words, in all conversations. */
+/** Finds the user's messages by their words, in all conversations. */
 export const makeConversationSearch = (find: FindMessages): AgentTool => ({
   name: "conversation_search",
   isHarmless: true,

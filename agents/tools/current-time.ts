@@ -3,7 +3,7 @@ import { z } from "zod";
 import { ToolError } from "../run-tool-call.ts";
 import type { AgentTool } from "../tool.ts";
 
-/** `timeZone`: that of calls which name none. */
+/** `timeZone`: default for calls. */
 export const makeCurrentTime = (timeZone: string): AgentTool => ({
   name: "current_time",
   isHarmless: true,

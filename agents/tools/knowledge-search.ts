@@ -15,7 +15,7 @@ export interface KnowledgeSearchParts {
 
 const MAX_BASES = 20;
 
-/** Passages of one knowledge base of the tenant, or of all, in words. Throws ToolError. */
+/** Passages of one or all knowledge bases of the tenant, in words. Throws ToolError. */
 export async function searchKnowledge(
   { find, catalog, limit }: KnowledgeSearchParts,
   tenantId: string,
@@ -40,7 +40,6 @@ export async function searchKnowledge(
     .join("\n\n");
 }
 
-/** Searches the documents of one knowledge base, or of all. */
 export const makeKnowledgeSearch = (parts: KnowledgeSearchParts): AgentTool => ({
   name: "knowledge_search",
   isHarmless: true,

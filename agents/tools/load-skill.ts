@@ -7,7 +7,7 @@ import { type Skill, SKILL_FILE, splitSkillFile } from "../skills/skill.ts";
 import type { SkillCatalog } from "../skills/skill-catalog.ts";
 import { type AgentTool, turnOf } from "../tool.ts";
 
-/** What a prompt says of the skills that there are. Empty without any. */
+/** The skills in a prompt. Empty without any. */
 export function describeSkills(skills: readonly Skill[]): string {
   if (skills.length === 0) return "";
   const list = fence("available_skills", [
@@ -16,7 +16,6 @@ export function describeSkills(skills: readonly Skill[]): string {
   return `Skills are instructions for certain tasks. When one fits, load it with load_skill first and follow it as far as it goes with what stands above.\n${list}`;
 }
 
-/** The tool that reads these skills. */
 export const makeLoadSkill = (skills: readonly Skill[], catalog: Pick<SkillCatalog, "read">): AgentTool => ({
   name: "load_skill",
   isHarmless: true,

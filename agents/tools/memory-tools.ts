@@ -16,11 +16,10 @@ export interface MemoryToolParts {
   saved: SavedMemoryStore;
   /** Null: core memory is off. */
   coreMemory: Pick<CoreMemoryStore, "putForAgent"> | null;
-  /** Sections that may be written. */
   sections: readonly string[];
 }
 
-/** Of each message that is found. */
+/** The limit for each found message. */
 const FOUND_TOKENS = 300;
 
 function describe({ createdAt, episodeType, importance, userMessage, assistantMessage }: RecalledEpisode): string {
@@ -29,7 +28,7 @@ function describe({ createdAt, episodeType, importance, userMessage, assistantMe
   return [head, ...said.map((text) => shortenText(text, FOUND_TOKENS))].join("\n");
 }
 
-/** What the owner has said and been told, and what was saved of it, in words. Throws ToolError. */
+/** The owner's earlier exchanges and saved memories, in words. Throws ToolError. */
 export async function searchMemory(
   recall: Recall | null,
   owner: Owner,
@@ -44,7 +43,7 @@ export async function searchMemory(
 
 const text = (most: number) => z.string().trim().min(1).max(most);
 
-/** The tools that read and write what is remembered of the turn's user. */
+/** The tools that read and write the memory of the turn's user. */
 export function makeMemoryTools({ recall, saved, coreMemory, sections }: MemoryToolParts): AgentTool[] {
   const search: AgentTool = {
     name: "memory_search",

@@ -9,7 +9,7 @@ import type { AgentTool } from "../tool.ts";
 import { AddressRefused } from "../web/public-address.ts";
 import type { PublicFetchParts } from "../web/public-fetch.ts";
 
-/** Of a page, unpacked. */
+/** A page's limit, unpacked. */
 const MAX_BYTES = 2 * 2 ** 20;
 const TIMEOUT_MS = 20_000;
 const OTHER_PAGE = "Try another page, or answer without it.";
@@ -44,7 +44,7 @@ async function readBody({ body }: Response): Promise<Uint8Array> {
   return Buffer.concat(chunks);
 }
 
-/** As the reader of documents knows types; a page without one is plain text. */
+/** Its type as documents have it; a page without one is plain text. */
 function typeOf(response: Response): { type: string; charset: string | null } {
   const given = response.headers.get("content-type") ?? "text/plain";
   try {
@@ -60,7 +60,7 @@ function typeOf(response: Response): { type: string; charset: string | null } {
   throw new ToolError("not_readable", `The page is of type "${given.slice(0, 100)}", which has no text.`, OTHER_PAGE);
 }
 
-/** By the charset of the server, else by the page's own, else as UTF-8 with marks where it is none. */
+/** Decodes by the server's charset, else the page's own, else as UTF-8 with replacements. */
 function decodePage(bytes: Uint8Array, charset: string | null, html: boolean): string {
   for (const label of new Set([charset, null])) {
     try {
@@ -80,7 +80,7 @@ async function readPage(response: Response, signal: AbortSignal): Promise<string
   return parts.map(({ heading, text }) => (heading === "" ? text : `# ${heading}\n\n${text}`)).join("\n\n");
 }
 
-/** Fetches one page of the internet and gives its text. */
+/** Fetches one page of the internet and returns its text. */
 export const makeWebFetch = (parts: PublicFetchParts = {}): AgentTool => {
   let opened: Promise<typeof fetch> | undefined;
   return {

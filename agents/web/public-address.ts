@@ -1,11 +1,11 @@
 import ipaddr from "ipaddr.js";
 
-/** Addresses of the internet. All others of IPv6 are of a machine, a network or a translation to IPv4. */
+/** Addresses of the internet. All others of IPv6 belong to a machine, a network or a translation to IPv4. */
 const GLOBAL_IPV6 = ipaddr.IPv6.parseCIDR("2000::/3");
-/** Public by its number, but each machine at Azure reaches its host's own service there. */
+/** A public number, but each machine at Azure reaches its host's own service there. */
 const OF_THE_HOST = new Set(["168.63.129.16"]);
 
-/** Whether an IP address is one of the internet: of no machine, no private network, no test and no tunnel. */
+/** Whether an IP address is on the internet: no machine, private network, test or tunnel. */
 export function isPublicAddress(address: string): boolean {
   if (!ipaddr.isValid(address)) return false;
   const parsed = ipaddr.process(address); // an IPv4-mapped address is that of IPv4

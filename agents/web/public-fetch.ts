@@ -4,16 +4,15 @@ import { Agent, buildConnector, fetch as fetchWith } from "undici";
 import { AddressRefused, isPublicAddress } from "./public-address.ts";
 
 export interface PublicFetchParts {
-  /** All addresses of a name. Default: those of the machine's resolver. */
+  /** All addresses of a name. Default: the machine's resolver. */
   resolve?: (name: string) => Promise<{ address: string; family: number }[]>;
   /** Default: isPublicAddress. */
   isAllowed?: (address: string) => boolean;
 }
 
 /**
- * A `fetch` that reaches public addresses only. It is the connection that checks: each one looks its name up once, and goes to one of the
- * addresses that were checked, so that neither a redirect nor a name that changes its address leads elsewhere. Rejects with a TypeError
- * whose cause is AddressRefused.
+ * A `fetch` for public addresses only. Each connection looks its name up once and uses a checked address, so that neither a redirect nor a
+ * changing name leads elsewhere. Rejects with a TypeError whose cause is AddressRefused.
  */
 export function makePublicFetch({
   resolve = (name) => lookUp(name, { all: true }),
@@ -23,7 +22,7 @@ export function makePublicFetch({
     resolve(name).then(
       (addresses) => {
         const [first] = addresses;
-        // One private address among public ones is refused, too: nobody could tell which would be taken.
+        // Refuses one private address among public ones, too: nobody could tell which would be taken.
         if (!first || !addresses.every(({ address }) => isAllowed(address))) return callback(new AddressRefused(name), "", 0);
         if (all) return callback(null, addresses);
         callback(null, first.address, first.family);

@@ -2,7 +2,6 @@ import type { Progress } from "./progress.ts";
 import type { Measured } from "./results.ts";
 
 export interface BenchNumber {
-  /** What it counts, for `--help`. */
   of: string;
   short: number;
   long: number;
@@ -13,7 +12,7 @@ export interface Bench<Name extends string = string> {
   minutes: { short: number; long: number };
   numbers: Record<Name, BenchNumber>;
   environment?: Readonly<Record<string, string>>;
-  /** Why it cannot be run here; undefined when it can. */
+  /** Why it cannot run here. */
   whyNot?(): string | undefined;
   run(numbers: Readonly<Record<Name, number>>, progress: Progress): Promise<Measured>;
 }

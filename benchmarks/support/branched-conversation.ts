@@ -14,7 +14,7 @@ const NAMES = ["without branches", `with ${BRANCHES} branches`] as const;
 const labelOf = (part: string, name: string): string => `${part}, ${MESSAGES.toLocaleString("en")} messages, ${name}`;
 const userOf = (name: string): string => `conversation ${name}`;
 
-/** The two conversations that are measured side by side; `measureBranches` makes the branches of one. */
+/** Two conversations measured side by side; `measureBranches` branches one. */
 export const CONVERSATIONS: ConversationsToLoad[] = NAMES.map((name) => ({
   user: userOf(name),
   count: 1,
@@ -26,7 +26,7 @@ const FIND = `
 select conversations.id, array_agg(messages.id order by messages.created_at) as questions
 from conversations join messages on conversation_id = conversations.id and role = 'user' where user_id = $1 group by conversations.id`;
 
-/** Edits questions all over a conversation; each time its first branch becomes the active one again. */
+/** Edits questions all over a conversation; its first branch becomes active again each time. */
 async function addBranches(database: Database, owned: OwnedConversation, questions: readonly string[]): Promise<void> {
   const [turns, branches] = [makeTurnStore(database), makeBranchStore(database)];
   for (let branch = 1; branch < BRANCHES; branch++) {
@@ -49,7 +49,7 @@ async function timed(address: string, body?: object, method = body ? "POST" : "G
   return performance.now() - began;
 }
 
-/** What lists, pages, turns and switches take over HTTP in a conversation with branches, beside one without. */
+/** The times of lists, pages, turns and switches over HTTP, with and without branches. */
 export async function measureBranches(database: Database, databaseUrl: string, rounds: number): Promise<Figure[]> {
   await using opened = new AsyncDisposableStack();
   const model = await startModel(opened);

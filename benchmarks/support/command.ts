@@ -3,7 +3,6 @@ import type { Bench } from "./bench.ts";
 
 export type Benches = Readonly<Record<string, Bench>>;
 
-/** What `npm run bench` is asked to do. */
 export type Command =
   | { kind: "run"; names: string[]; numbers: Record<string, number>; isLong: boolean }
   /** `names` is empty for all benches. */
@@ -15,7 +14,7 @@ const REPORT = "report";
 
 const optionsOf = (benches: readonly Bench[]): Set<string> => new Set(benches.flatMap(({ numbers }) => Object.keys(numbers)));
 
-/** Reads the arguments: names of benches, `--long`, `--help`, and the numbers of the benches that are named. */
+/** Reads the names of benches, `--long`, `--help`, and the named benches' numbers. */
 export function readCommand(args: string[], benches: Benches): Command {
   const refused = (problem: string): Command => ({ kind: "refused", problem });
   const numbers = Object.fromEntries([...optionsOf(Object.values(benches))].map((option) => [option, { type: "string" as const }]));
@@ -45,7 +44,6 @@ export function readCommand(args: string[], benches: Benches): Command {
 
 const inMinutes = (count: number): string => `${count} ${count === 1 ? "minute" : "minutes"}`;
 
-/** The text of `--help` without a name. */
 export function helpOfAll(benches: Benches): string[] {
   const rows = Object.entries(benches).map(
     ([name, { asks, minutes }]) => `  ${name.padEnd(13)} ${asks} (${inMinutes(minutes.short)}; --long ${minutes.long})`,
@@ -63,7 +61,6 @@ export function helpOfAll(benches: Benches): string[] {
   ];
 }
 
-/** The text of `--help` with a name. */
 export function helpOf(name: string, { asks, minutes, numbers, environment = {} }: Bench): string[] {
   const options = Object.entries(numbers).map(
     ([option, { of, short, long }]) => `  --${option} NUMBER`.padEnd(28) + `${of}: ${short}, with --long ${long}`,

@@ -3,18 +3,18 @@ export interface Goal {
   atMost?: number;
   /** Inclusive. */
   atLeast?: number;
-  /** Which value is compared; p50 unless told. */
+  /** The compared value; default p50. */
   of?: keyof Distribution;
 }
 
-/** One measured figure. A figure that is counted or read once has the same value in p50, p95 and p99. */
+/** A figure that is counted or read once has the same value in p50, p95 and p99. */
 export interface Figure extends Distribution {
   name: string;
   unit: string;
   /** Lowest and highest p50 of the rounds: how far the figure can be trusted. */
   spread: { lowest: number; highest: number };
   samples: number;
-  /** Name of the figure that was measured side by side in the same run, round by round. */
+  /** The figure measured beside it, round by round. */
   reference?: string;
   goal?: Goal & { met: boolean };
 }
@@ -29,7 +29,7 @@ function against(values: Distribution, { atMost, atLeast, of = "p50" }: Goal): G
   };
 }
 
-/** Makes a figure of the values of several rounds: percentiles over all values, spread over the medians of the rounds. */
+/** Makes a figure of several rounds: percentiles over all values, spread over the medians of the rounds. */
 export function figureOf(
   name: string,
   unit: string,
@@ -56,7 +56,7 @@ export interface Distribution {
   p99: number;
 }
 
-/** The value below which a share of the sorted values lies, by the nearest-rank method. */
+/** The value at a share of the sorted values, by the nearest-rank method. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((one, other) => one - other);
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
@@ -79,7 +79,6 @@ export function makeSamples() {
       rounds[round]?.push(...values);
     },
     runs,
-    /** Throws when nothing was measured. */
     figure(name: string, unit: string, more?: { reference?: string; goal?: Goal }): Figure {
       if (runs(name).length === 0) throw new Error(`nothing was measured for "${name}"`);
       return figureOf(name, unit, runs(name), more);

@@ -1,11 +1,10 @@
 import { startModelServer } from "../../test/servers/model-server.ts";
 import { MODEL_AT_ONCE } from "./start-process.ts";
 
-// The model's server, a process of its own so that no measurement has its work: `node model-server-process.ts TOKENS BETWEEN_MS`
-// prints its address.
+// The model's server in its own process, outside all measurements: `node model-server-process.ts TOKENS BETWEEN_MS` prints its address.
 const [tokens, betweenMs] = process.argv.slice(2, 4).map(Number);
 const words = Array.from({ length: tokens ?? 40 }, (_, index) => `word${index} `);
-/** For `current_time`: the same call three times in a turn would be a loop. */
+/** Varies `current_time`: three equal calls in a turn would be a loop. */
 const zoneAt = (place: number) => ({ time_zone: `Etc/GMT-${place % 12}` });
 const server = await startModelServer({ keepSeen: false });
 server.answer(({ model, messages, tools = [] }) => {

@@ -1,5 +1,5 @@
 export interface Progress {
-  /** `name` says what is counted ("round", "conversations loaded", …). Without a total it is a step of unknown length. */
+  /** `name` says what is counted. Without a total the step has unknown length. */
   step(name: string, done?: number, total?: number): void;
 }
 

@@ -4,12 +4,12 @@ export interface StreamTimes {
   totalMs: number;
 }
 
-/** A whole streamed answer, with the data of its last event: `[DONE]`, or the event that says `done`. */
+/** A whole streamed answer, with the data of its last event. */
 export interface ReadStream extends StreamTimes {
   last: string;
 }
 
-/** Posts JSON and reads the streamed answer; the first token is the first chunk that holds the model's first word. */
+/** Posts JSON and reads the streamed answer; the first token is the chunk with the model's first word. */
 export async function readStream(url: string, body: unknown): Promise<ReadStream> {
   const began = performance.now();
   const response = await fetch(url, {

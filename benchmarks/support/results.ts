@@ -12,7 +12,6 @@ function verdictOf({ goal }: Figure): string {
 
 const shown = (value: number): string => (Math.abs(value) >= 100 ? value.toFixed(0) : value.toFixed(1));
 
-/** The lines of a table of figures, and the notes below it. */
 export function linesOfFigures(figures: readonly Figure[], notes: readonly string[] = []): string[] {
   const rows = figures.map((figure) => {
     const { name, unit, p50, p95, p99, spread, samples, reference = "" } = figure;
@@ -31,7 +30,7 @@ const RESULTS = new URL("../results/", import.meta.url);
 
 const git = promisify(execFile);
 
-/** The short name of the commit, with "+" when files of the project differ from it; undefined outside a repository. */
+/** The short name of the commit, with "+" when files differ from it; undefined outside a repository. */
 async function currentCommit(): Promise<string | undefined> {
   const cwd = new URL("../..", import.meta.url);
   try {
@@ -45,7 +44,7 @@ async function currentCommit(): Promise<string | undefined> {
   }
 }
 
-/** The results of the last published run on this machine; null when there was none. */
+/** This machine's last published results, or null. */
 async function readResults(name: string, folder: URL): Promise<Results | null> {
   const text = await readFile(new URL(`${name}.json`, folder), "utf8").catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return null;
@@ -54,7 +53,6 @@ async function readResults(name: string, folder: URL): Promise<Results | null> {
   return text === null ? null : (JSON.parse(text) as Results);
 }
 
-/** What `npm run bench report` says of a bench. */
 export async function reportLines(name: string, folder = RESULTS): Promise<string[]> {
   const results = await readResults(name, folder);
   if (!results) return ["", `${name}: no published run on this machine. npm run bench ${name} -- --long makes one.`];
@@ -62,14 +60,14 @@ export async function reportLines(name: string, folder = RESULTS): Promise<strin
   return ["", `## ${name}, ${date.slice(0, 10)}, commit ${commit ?? "unknown"}`, "", ...linesOfFigures(figures, notes)];
 }
 
-/** What was published under other names, when BENCH_ADD asks for it. */
+/** Figures published under other names, when BENCH_ADD asks for it. */
 async function keptFigures(name: string, folder: URL, figures: readonly Figure[]): Promise<readonly Figure[]> {
   if (process.env["BENCH_ADD"] !== "true") return [];
   const measured = new Set(figures.map((figure) => figure.name));
   return ((await readResults(name, folder))?.figures ?? []).filter((figure) => !measured.has(figure.name));
 }
 
-/** Writes `results/NAME.json`. With BENCH_ADD=true the figures that this run did not measure stay: a bench can be published in pieces. */
+/** Writes `results/NAME.json`. BENCH_ADD=true keeps the figures that this run did not measure: a bench can be published in pieces. */
 export async function writeResults(name: string, measured: Measured, folder = RESULTS): Promise<void> {
   const machine = { cpu: os.cpus()[0]?.model, cores: os.cpus().length, node: process.version };
   const commit = await currentCommit();
@@ -87,7 +85,7 @@ export interface Measured {
   [detail: string]: unknown;
 }
 
-/** A file of `results/`, as `writeResults` writes it. */
+/** A file of `results/`. */
 interface Results extends Measured {
   /** ISO 8601. */
   date: string;

@@ -23,7 +23,7 @@ function timesOf(pid: number): ProcessTimes | null {
   }
 }
 
-/** User and system time so far, in milliseconds, of a process alone. Throws when it is gone. */
+/** CPU milliseconds of a process alone. Throws when it is gone. */
 function ownCpuMs(pid: number): number {
   const times = timesOf(pid);
   if (!times) throw new Error(`process ${pid} is gone`);
@@ -36,7 +36,7 @@ function processes(): number[] {
     .map(Number);
 }
 
-/** User and system time so far, in milliseconds, of a process and its children, those that have ended included. */
+/** CPU milliseconds of a process and its children, ended ones included. */
 export function treeCpuMs(pid: number): number {
   const times = timesOf(pid);
   if (!times) return 0;
@@ -50,19 +50,16 @@ export function parentOf(pid: number): number {
 
 export interface MeasuredProcess {
   line: string;
-  /** User and system time so far, in milliseconds. Read from /proc in ticks of 10 ms: measure over many turns. */
+  /** Milliseconds so far, from /proc in ticks of 10 ms: measure over many turns. */
   cpuMs(): number;
-  /** Resident memory in MiB. */
   residentMiB(): number;
-  /** The most that was resident so far, in MiB. */
   peakMiB(): number;
-  /** Resolves when it has ended. */
   stop(): Promise<void>;
 }
 
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
-/** Starts Node with these arguments in the project's folder, and waits for the line of its output that matches `ready`. */
+/** Starts Node with these arguments, and waits for the output line that matches `ready`. */
 export async function startProcess(
   words: readonly string[],
   ready: RegExp,
@@ -124,7 +121,7 @@ const settingsFor = (modelUrl: string): Record<string, string> => ({
 const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")) as { scripts: { start: string } };
 const [, ...START] = scripts.start.split(" ");
 
-/** Starts this service as `npm start` does; `line` is its address. `environment` overrides the settings of every bench. */
+/** Starts this service as `npm start` does; `line` is its address. `environment` overrides the benches' settings. */
 export function startService(modelUrl: string, environment: Record<string, string>): Promise<MeasuredProcess> {
   return startProcess(START, /"url":"([^"]+)"/, { ...settingsFor(modelUrl), ...environment });
 }

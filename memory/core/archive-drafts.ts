@@ -6,7 +6,7 @@ import type { RecalledEpisode } from "../recall/recall-episodes.ts";
 import type { CallOutcome, SourceMessage } from "./section-drafts.ts";
 import { parseTurnNumbers, type ToolArguments } from "./tool-schemas.ts";
 
-/** An archived memory that a search has found, as the calls so far leave it. */
+/** An archived memory that a search found, with the changes so far. */
 interface Draft {
   found: RecalledEpisode;
   /** Null: it is deleted. */
@@ -17,7 +17,6 @@ interface Draft {
   sources: Set<string>;
 }
 
-/** Logs an operation on the archive. */
 type Log = (operation: string, sources: readonly SourceMessage[], values: Partial<MemoryOperation>) => void;
 
 /** The sources that a model names for a memory, else all that was read. */
@@ -30,13 +29,12 @@ function readSources(turns: unknown, read: readonly SourceMessage[]): readonly S
 const isList = (value: readonly SourceMessage[] | { refused: string }): value is readonly SourceMessage[] => Array.isArray(value);
 const idsOf = (sources: readonly SourceMessage[]): string[] => sources.map(({ messageId }) => messageId);
 
-/** The archived memories of one reading, as its calls leave them. `found`: messages that the model was shown. */
+/** The archived memories of one reading as its calls leave them. `found`: messages that the model was shown. */
 export function makeArchiveDrafts(log: Log, found: ReadonlySet<string>) {
   const archived: MemoryToArchive[] = [];
-  /** Those that were found, by the number that the model knows them by, from 1. */
+  /** The found memories by the model's number, from 1. */
   const drafts: Draft[] = [];
 
-  /** The words of a call on a memory that a search has found. */
   function change(
     number: number,
     { turns, read }: { turns: unknown; read: readonly SourceMessage[] },
@@ -48,7 +46,7 @@ export function makeArchiveDrafts(log: Log, found: ReadonlySet<string>) {
     const sources = readSources(turns, read);
     if (!isList(sources)) return sources;
     const outcome = apply(draft, sources);
-    // Without named turns the new words may be those of anything that was shown.
+    // Without named turns the new words may come from anything that was shown.
     if ("said" in outcome) [...(sources === read ? found : []), ...idsOf(sources)].forEach((id) => draft.sources.add(id));
     return outcome;
   }
@@ -93,7 +91,7 @@ export function makeArchiveDrafts(log: Log, found: ReadonlySet<string>) {
       });
     },
 
-    /** What was found as it is now, with the number of each archived memory; null for an exchange, which cannot be changed. */
+    /** The found episodes as they are now, each archived memory with its number; null for an exchange, which cannot be changed. */
     show(episodes: readonly RecalledEpisode[]): { episode: RecalledEpisode; number: number | null }[] {
       return episodes.flatMap((episode): { episode: RecalledEpisode; number: number | null }[] => {
         if (episode.messageIds.includes(episode.id)) return [{ episode, number: null }]; // an archived memory is no message

@@ -14,7 +14,7 @@ interface IdentifiedCall extends ToolCall {
   id: string;
 }
 
-/** The calls of an answer. What is no JSON stays text, to be refused. */
+/** The calls of an answer. Text that is no JSON stays, to be refused. */
 export function readToolCalls({ toolCalls }: Pick<ModelAnswer, "toolCalls">): IdentifiedCall[] {
   return toolCalls.map((call) => ({ id: call.id, name: call.name, arguments: shownArguments(call) }));
 }
@@ -23,7 +23,6 @@ export type AskModel = (prompt: BaseMessage[], options: { tools?: BindToolsInput
 
 export interface AskAgainParts {
   ask: AskModel;
-  /** A prompt with core memory as the model's calls have left it. */
   prompt: readonly BaseMessage[];
   sections: readonly string[];
 }
@@ -41,7 +40,7 @@ const LABELS = { missing: "does not say", over: "still says", opposite: "says th
   string
 >;
 
-/** Behind the last message: some templates take no two user messages in a row. */
+/** Adds to the last message: some templates refuse two user messages in a row. */
 function withWords(prompt: readonly BaseMessage[], words: string): BaseMessage[] {
   return [...prompt.slice(0, -1), new HumanMessage(`${prompt.at(-1)?.text ?? ""}\n\n${words}`)];
 }
@@ -52,13 +51,13 @@ function withProblem(prompt: readonly BaseMessage[], contradictions: readonly Co
   return withWords(prompt, `${words}\nCorrect it with ${UPDATE}, or choose "${NOTHING}" if it is right as it is.`);
 }
 
-/** A demanded tool call. Servers whose template knows no tools ignore the demand. */
+/** Demands a tool call. Servers whose template knows no tools ignore that. */
 function askForCall({ ask, prompt, sections }: AskAgainParts): Promise<ModelAnswer> {
   const tools = [...toolDefinitions(sections), NOTHING_TOOL];
   return ask([...prompt], { tools, modelOptions: { tool_choice: "required" } });
 }
 
-/** JSON of a demanded form, which llama.cpp, Ollama and vLLM enforce by a grammar. */
+/** Demands JSON, which llama.cpp, Ollama and vLLM enforce by a grammar. */
 function askForJson({ ask, prompt, sections }: AskAgainParts): Promise<ModelAnswer> {
   const text = { type: "string" };
   const properties = {
@@ -78,7 +77,7 @@ function callInJson(text: string): ToolCall[] {
   return typeof choice === "string" ? [{ name: choice, arguments: given }] : [];
 }
 
-/** The model's choices, in the first form in which it makes any. */
+/** The model's choices in the first form in which it makes any. */
 async function choicesOf(parts: AskAgainParts): Promise<ToolCall[]> {
   const ways = [
     () => askForCall(parts).then((answer): ToolCall[] => readToolCalls(answer)),
@@ -95,7 +94,7 @@ async function choicesOf(parts: AskAgainParts): Promise<ToolCall[]> {
   return [];
 }
 
-/** The contents after these calls; null when one of them would be refused. */
+/** The contents after these calls; null when one would be refused. */
 function contentsAfter(before: Readonly<Record<string, string>>, calls: readonly ToolCall[], sections: readonly string[]) {
   const contents = { ...before };
   for (const { arguments: given } of calls) {
@@ -107,8 +106,8 @@ function contentsAfter(before: Readonly<Record<string, string>>, calls: readonly
 }
 
 /**
- * Asks the model once more, with the contradictions named and the form of its answer enforced: as a tool call, and where that brings none,
- * as JSON. Its new words count when they contradict less and lose nothing else; otherwise what it decided first stays.
+ * Asks the model once more, naming the contradictions and enforcing a tool call, or else JSON. The new choices count when they contradict
+ * less and lose nothing else; otherwise the first ones stay.
  */
 export async function askAgain({ memory, turns }: Pick<Reading, "memory" | "turns">, check: RulesCheck, parts: AskAgainParts) {
   const now = memory.contents();

@@ -3,7 +3,6 @@ import { makeDecideByRules, type RulesReading } from "./decide-by-rules.ts";
 import { readLine } from "../../models/offline/decide-sections.ts";
 import { lexicalWords } from "../../text/lexical-text.ts";
 
-/** A line as the rules write it, with its section. */
 interface RuleLine {
   section: string;
   text: string;
@@ -15,7 +14,7 @@ const LIKING =
   /\b(?:(?:dis)?lik\w*|lov\w*|enjoy\w*|prefer\w*|hat(?:e|es|ed|ing)|detest\w*|avoid\w*|stopped|stand|fan|fond)\b|喜欢|爱|讨厌|受不了/iu;
 const CLAUSE_END = /[;,；，。]|\b(?:but|and)\b|但/iu;
 
-/** What a line says of these words: "likes tea" of "Dislikes jazz; likes tea". A clause without a liking goes with the one before. */
+/** The part of a line about these words: "likes tea" in "Dislikes jazz; likes tea". A clause without a liking joins the one before. */
 function statementOf(line: string, words: readonly string[]): string {
   const statements: string[] = [];
   for (const clause of line.split(CLAUSE_END)) {
@@ -27,8 +26,8 @@ function statementOf(line: string, words: readonly string[]): string {
 }
 
 /**
- * What a model's line says of a fact in the words of the rules: the same, in words of its own; the opposite; or nothing of it. It needs half
- * of the words and every number; a liking and a dislike of the same thing are opposites.
+ * Compares a model's line with a fact in the rules' words. A match needs half of the words and every number; a liking and a dislike of one
+ * thing are opposites.
  */
 function compareWithFact(line: string, { section, text }: RuleLine): "same" | "opposite" | "neither" {
   const fact = readLine({ section, text });
@@ -43,31 +42,29 @@ function compareWithFact(line: string, { section, text }: RuleLine): "same" | "o
 
 type Contents = Readonly<Record<string, string>>;
 
-/** A line on which core memory and what the user plainly said do not fit. */
+/** A line where core memory contradicts what the user plainly said. */
 export interface Contradiction extends RuleLine {
-  /** It lacks this line, says it although it is over, or says the opposite. */
+  /** The line is missing, is there although it is over, or is there as its opposite. */
   is: "missing" | "over" | "opposite";
 }
 
-/** What the built-in rules have to say about a model's decisions on one reading. They write nothing. */
+/** The built-in rules' check of a model's decisions. It writes nothing. */
 export interface RulesCheck {
   contradictions(contents: Contents): Contradiction[];
-  /** Whether a line goes that was there before the reading and that the rules leave. */
+  /** Whether an earlier line goes that the rules keep. */
   loses(now: Contents, next: Contents): boolean;
 }
 
-/** What a model has read is checked whole. */
 const decideOnAll = makeDecideByRules({ budgetMs: Infinity });
 
 const isThere = (contents: Contents, { section, text }: RuleLine): boolean => linesOf(contents[section] ?? "").includes(text);
 
-/** The lines of `after` that are not in `before`. */
 const newLines = (before: Contents, after: Contents): RuleLine[] =>
   Object.entries(after)
     .flatMap(([section, content]) => linesOf(content).map((text) => ({ section, text })))
     .filter((line) => !isThere(before, line));
 
-/** Makes the check of what a model does to core memory from `before` on. The model may say a fact in words of its own, in any section. */
+/** Makes the check of what a model does to core memory from `before` on. The model may word a fact freely, in any section. */
 export async function makeRulesCheck(reading: RulesReading, before: Contents): Promise<RulesCheck> {
   const byRules: Record<string, string> = { ...before };
   await decideOnAll({

@@ -4,22 +4,22 @@ import { SECTION_CHARACTERS } from "./tool-schemas.ts";
 import type { Reading } from "./remember-turns.ts";
 import type { ToolRunner } from "./run-tool-calls.ts";
 
-/** Milliseconds of processor time for the turns that are read together. */
+/** Milliseconds of processor time for turns that are read together. */
 const BUDGET_MS = 500;
 
 export type RulesReading = Omit<Reading, "memory"> & { memory: Pick<ToolRunner, "contents" | "write"> };
 type DecideByRules = (reading: RulesReading, signal?: AbortSignal) => Promise<number>;
 
-/** Decides without a model, by rules for the clear cases. */
+/** Decides the clear cases by rules, without a model. */
 export const decideByRules: DecideByRules = makeDecideByRules({ budgetMs: BUDGET_MS });
 
-/** In milliseconds; of all threads where Node cannot tell that of one (before 23.9). */
+/** Milliseconds of this thread, or of all threads before Node 23.9. */
 function processorTime(): number {
   const usage = "threadCpuUsage" in process ? process.threadCpuUsage() : (process as NodeJS.Process).cpuUsage();
   return (usage.user + usage.system) / 1_000;
 }
 
-/** Reads at least one turn, and others while there is processor time left. */
+/** Reads at least one turn, and more while there is processor time. */
 export function makeDecideByRules({ budgetMs }: { budgetMs: number }): DecideByRules {
   return async function decideByRules({ memory, turns, sections, newestIn }) {
     let spentMs = 0;

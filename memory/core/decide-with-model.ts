@@ -39,7 +39,7 @@ export interface AgentPromptParts {
 
 const minuteOf = (moment: Date): string => moment.toISOString().slice(0, 16).replace("T", " ");
 
-/** The prompt of the memory agent. It has no recalled text: what was remembered must not be learnt again. */
+/** The memory agent's prompt. It has no recalled text, as that must not be learnt again. */
 export function agentPrompt({ contents, newestIn, sections, turns, messageTokens }: AgentPromptParts): BaseMessage[] {
   const known = Object.entries(contents).map(([section, content]) => {
     const newest = newestIn.get(section);
@@ -56,23 +56,20 @@ export function agentPrompt({ contents, newestIn, sections, turns, messageTokens
   return [new SystemMessage(instructions(sections)), new HumanMessage(parts.join("\n"))];
 }
 
-/** Answers of the model to one reading. */
+/** The model's answers to one reading. */
 const MAX_ROUNDS = 4;
-/** Further calls in one answer are refused: a model that loops must not fill the log. */
+/** Further calls in one answer are refused: a looping model must not fill the log. */
 const MAX_CALLS_A_ROUND = 16;
 
 export interface DecideWithModelParts {
   model: BaseChatModel;
   timeouts: AnswerTimeouts;
-  /** Tokens of turns in the prompt, and as many of sections. */
+  /** The limit of tokens for turns, and the same for sections. */
   readingTokens: number;
   observer?: Observer;
 }
 
-/**
- * Has a model decide by calling tools, in a few rounds. Where its decisions contradict a plain fact by the rules, it is asked again (see
- * askAgain); the rules themselves write nothing.
- */
+/** Has a model decide by tool calls in a few rounds. Where it contradicts a plain fact by the rules, it is asked again (see askAgain). */
 export function makeDecideWithModel({ model, timeouts, readingTokens, observer = NOOP_OBSERVER }: DecideWithModelParts): DecideMemory {
   return async function decideWithModel(reading, signal) {
     const { memory, turns, sections, newestIn } = reading;
@@ -108,7 +105,7 @@ export function makeDecideWithModel({ model, timeouts, readingTokens, observer =
   };
 }
 
-/** The sections that fit together; the model must not write over what it does not see. */
+/** The sections that fit together. The model must not overwrite what it does not see. */
 function sectionsThatFit(contents: Record<string, string>, maxTokens: number): { shown: Record<string, string>; hidden: string[] } {
   let tokens = 0;
   const fits = ([, content]: [string, string]): boolean => (tokens += estimateTokens(content)) <= maxTokens;
@@ -116,7 +113,7 @@ function sectionsThatFit(contents: Record<string, string>, maxTokens: number): {
   return { shown, hidden: Object.keys(contents).filter((section) => !Object.hasOwn(shown, section)) };
 }
 
-/** Why a call does not reach the working memory; null when it does. */
+/** Why a call is refused, or null. */
 function refusalOf(call: ToolCall, position: number, hidden: readonly string[]): string | null {
   if (position >= MAX_CALLS_A_ROUND) return "Refused: too many calls at once.";
   const { section } = (call.arguments ?? {}) as { section?: unknown };

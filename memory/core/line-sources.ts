@@ -1,12 +1,10 @@
 import { lineKey, linesByKey, linesOf, type MemoryLine } from "../../stores/postgres/memory/section-versions.ts";
 import { lexicalWords } from "../../text/lexical-text.ts";
 
-/** A line of a section while the memory agent works. */
 export interface DraftLine {
   content: string;
-  /** Messages that it rests on: an erase of one takes the line too. */
+  /** The messages behind it: an erase of one takes the line too. */
   sources: Set<string>;
-  /** Messages that said it again. */
   repeatedIn: Set<string>;
 }
 
@@ -25,7 +23,7 @@ export function toMemoryLine({ content, sources, repeatedIn }: DraftLine): Memor
   return { content, triggerMessageIds: [...sources], repeatedIn: [...repeatedIn].filter((id) => !sources.has(id)) };
 }
 
-/** A line that stays is the same object; an added one has no sources yet. */
+/** An unchanged line stays the same object; a new one has no sources yet. */
 export function diffLines(before: readonly DraftLine[], content: string): LineDiff {
   const known = linesByKey(before);
   const added: DraftLine[] = [];
@@ -40,12 +38,12 @@ export function diffLines(before: readonly DraftLine[], content: string): LineDi
 }
 
 /**
- * Keeps the sources of facts that a model rewrites in other words, another language or section: an erase must still find them. In doubt a
- * line gets too many.
+ * Keeps the sources of facts that a model rewords, translates or moves, so that an erase finds them. In doubt a line gets too many.
  *
- * An added line inherits the sources of every line, in any section, most of whose words it has. If nothing rewords a removed line, its
- * sources go to the lines in its place; without those, to all added lines; if this call adds none, to those of earlier calls and of the
- * next.
+ * An added line inherits the sources of every line, in any section, with most of its words. Otherwise a removed line's sources go to:
+ * 1. the lines in its place;
+ * 2. all lines that this call adds;
+ * 3. the lines of earlier calls and of the next.
  */
 export function makePassOnSources(lines: readonly DraftLine[]) {
   const linesSoFar = [...lines];
@@ -89,7 +87,7 @@ export function makePassOnSources(lines: readonly DraftLine[]) {
   };
 }
 
-/** The added lines between the neighbours of a removed line that stay. */
+/** The added lines between the unchanged neighbours of a removed one. */
 function inPlaceOf(line: DraftLine, { before, after, added }: LineDiff): DraftLine[] {
   const place = before.indexOf(line);
   const previous = before.slice(0, place).findLast((other) => after.includes(other));

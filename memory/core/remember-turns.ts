@@ -26,13 +26,13 @@ export interface Reading {
   memory: ToolRunner;
   /** Oldest first. */
   turns: readonly TurnToRead[];
-  /** Those that may be written. */
+  /** The sections that may be written. */
   sections: readonly string[];
-  /** When what a section says was said. */
+  /** When the newest fact of each section was said. */
   newestIn: ReadonlyMap<string, Date>;
 }
 
-/** Gives how many of the turns it has read, the oldest first. Nothing: all. */
+/** Decides, and returns how many of the turns it has read, oldest first; undefined: all. */
 export type DecideMemory = (reading: Reading, signal: AbortSignal) => Promise<number | void>;
 
 interface RememberParts {
@@ -42,19 +42,18 @@ interface RememberParts {
   decide: DecideMemory;
   sections: readonly string[];
   readingTokens: number;
-  /** Null: there is no archive. */
   recall: Recall | null;
   observer?: Observer;
 }
 
 /** Messages read together. */
 const MAX_MESSAGES = 40;
-/** Decisions on one reading when others change the sections meanwhile. */
+/** The most decisions on one reading when others change the sections meanwhile. */
 const MAX_DECISIONS = 5;
 
 /**
- * The memory agent's job: reads unread turns, decides, and saves the decisions together with how far it has read. When a section was
- * changed meanwhile it decides again: no write is lost.
+ * The memory agent's job: reads unread turns, decides, and saves the decisions with its position. When a section changed meanwhile it
+ * decides again, so no write is lost.
  */
 export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob> {
   const { unread, followPaths, coreMemory, decide, sections, readingTokens, recall, observer = NOOP_OBSERVER } = parts;
@@ -62,7 +61,7 @@ export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob>
     async step({ tenantId, userId }, signal) {
       const owner = { tenantId, userId };
       for (let decision = 0; decision < MAX_DECISIONS; decision++) {
-        // Read anew each time, without what was erased meanwhile.
+        // Reads anew each time, without what was erased meanwhile.
         const next = await unread.next(owner, MAX_MESSAGES);
         if ((!next || next.isBehind) && (await followPaths(owner))) continue;
         if (!next) return;
@@ -100,14 +99,14 @@ export function makeRememberTurns(parts: RememberParts): JobHandler<RememberJob>
   };
 }
 
-/** How many of the exchanges have the first `count` turns. */
+/** How many exchanges the first `count` turns fill. */
 function exchangesOf(exchanges: readonly ReadExchange[], count: number): number {
   let turns = 0;
   const end = exchanges.findIndex((exchange) => (turns += toTurns(exchange).length) > count);
   return end < 0 ? exchanges.length : end;
 }
 
-/** What is read when the first `count` exchanges are: without later ones, and the new cursor; null: turns read again move none. */
+/** What is read after the first `count` exchanges, with the new cursor; null: turns read again move none. */
 function readUpTo(
   unread: UnreadConversation,
   exchanges: readonly ReadExchange[],
@@ -124,12 +123,12 @@ function readUpTo(
   return last ? { read: unread, through: { createdAt: last.createdAt, id: last.id } } : null;
 }
 
-/** A longer message is shortened in the prompt of a reading. */
+/** Longer messages are shortened in the prompt. */
 export function maxMessageTokens(readingTokens: number): number {
   return Math.floor(readingTokens / 4);
 }
 
-/** Long messages count as they are shortened; at least one exchange. */
+/** The exchanges that fit, long messages counted as shortened; at least one. */
 function exchangesThatFit<Read extends Exchange<{ content: string }>>(exchanges: readonly Read[], readingTokens: number): Read[] {
   const most = maxMessageTokens(readingTokens);
   let tokens = 0;
@@ -140,14 +139,14 @@ function exchangesThatFit<Read extends Exchange<{ content: string }>>(exchanges:
   return end < 0 ? [...exchanges] : exchanges.slice(0, end);
 }
 
-/** None for an answer without a question. */
+/** Empty for an answer without a question. */
 function toTurns({ asked, answer, anchor }: ReadExchange): TurnToRead[] {
   if (!asked || anchor.isKnown) return [];
   const actor = anchor.imported ? "import" : "agent";
   return [{ messageId: asked.id, userMessage: asked.content, assistantMessage: answer?.content ?? "", saidAt: asked.createdAt, actor }];
 }
 
-/** Of every type, whatever turns recall: what is not recalled can be corrected, too. */
+/** Searches every type, whatever turns recall: all of it can be corrected. */
 function makeSearch(recall: Recall, owner: Owner, signal: AbortSignal) {
   return async (query: string, limit: number, episodeType?: EpisodeType): Promise<RecalledEpisode[]> =>
     (await recall({ ...owner, question: query, limit, episodeTypes: episodeType ? [episodeType] : EpisodeType.options, signal })).episodes;

@@ -11,27 +11,24 @@ import { type CallOutcome, type DecidedSection, makeSectionDrafts, type SectionD
 import type { EpisodeType } from "../../turn/state.ts";
 
 export interface ToolRunnerParts extends SectionDraftsParts {
-  /** Sections that may be written. */
   allowed: readonly string[];
-  /** Null: there is no archive. */
   search: ((query: string, limit: number, episodeType?: EpisodeType) => Promise<RecalledEpisode[]>) | null;
 }
 
-/** Whether a call was answered with a refusal. */
 export const isRefusal = (said: string): boolean => said.startsWith("Refused: ");
 
 export type ToolRunner = ReturnType<typeof makeToolRunner>;
 
-/** Of each message that a search finds: there may be twenty exchanges. */
+/** The limit for each found message: there may be twenty exchanges. */
 const FOUND_TOKENS = 200;
-/** Of a refused call. */
+/** A refused call's characters in the log. */
 const LOGGED_CHARACTERS = 2_000;
 
-/** What the memory agent works on in one reading. All of it is written in one transaction. */
+/** The memory agent's work in one reading, written in one transaction. */
 export function makeToolRunner({ conversationId, sections, allowed, leftOut, search }: ToolRunnerParts) {
   const drafts = makeSectionDrafts({ conversationId, sections, leftOut });
   const operations: MemoryOperation[] = [];
-  /** Messages that the model was shown: what it writes afterwards may rest on them too. */
+  /** Messages that the model was shown: later writes may rest on them. */
   const found = new Set<string>();
   const archive = makeArchiveDrafts(log, found);
 
@@ -101,9 +98,8 @@ export function makeToolRunner({ conversationId, sections, allowed, leftOut, sea
   }
 
   return {
-    /** By section, after the calls so far. */
     contents: drafts.contents,
-    /** Does or refuses a model's call, and says so in words for the model. Its arguments number the turns of `read` from 1. */
+    /** Runs or refuses a model's call, and returns words for the model. Its arguments number the turns of `read` from 1. */
     async call(call: ToolCall, read: readonly SourceMessage[]): Promise<string> {
       const checked = check(call);
       const outcome = "refused" in checked ? checked : await run(checked, read);
@@ -111,7 +107,6 @@ export function makeToolRunner({ conversationId, sections, allowed, leftOut, sea
       logRefused(call, outcome.refused, read);
       return `Refused: ${outcome.refused}`;
     },
-    /** Writes a section as rules decided it on one message. */
     write(decided: DecidedSection, source: SourceMessage): void {
       const content = decided.lines.map(({ text }) => text).join("\n");
       const call = { name: "core_memory_update", arguments: { section: decided.section, content } };
@@ -136,7 +131,7 @@ function toPieces({ episode, number }: { episode: RecalledEpisode; number: numbe
   return [...(userMessage ? [asked] : []), ...(assistantMessage ? [answer] : [])];
 }
 
-/** The part of a text that can be stored; null when it is no text. */
+/** The storable part of a text; null for anything else. */
 function loggable(value: unknown, characters = LOGGED_CHARACTERS): string | null {
   return typeof value === "string" ? [...value.toWellFormed().replaceAll("\0", "")].slice(0, characters).join("") : null;
 }

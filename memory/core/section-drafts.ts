@@ -9,11 +9,11 @@ import type { Actor } from "../../stores/postgres/memory/operation-store.ts";
 export interface SourceMessage {
   messageId: string;
   saidAt: Date;
-  /** `import` for one that came by an import. */
+  /** `import`: it came by an import. */
   actor: Actor;
 }
 
-/** What came of a call, in words for the model. */
+/** The result of a call, in words for the model. */
 export type CallOutcome = { said: string } | { refused: string };
 
 export interface WantedSection {
@@ -25,14 +25,14 @@ export interface WantedSection {
 
 export interface DecidedSection {
   section: string;
-  /** Repeated: it was said again. */
+  /** `isRepeated`: it was said again. */
   lines: readonly { text: string; isRepeated?: boolean | undefined }[];
 }
 
 export interface SectionDraftsParts {
   conversationId: string;
   sections: readonly SectionWithLines[];
-  /** Keys of lines that a person has deleted since these turns were said. */
+  /** Keys of lines that a person has deleted since these turns. */
   leftOut: ReadonlySet<string>;
 }
 
@@ -41,17 +41,17 @@ interface Draft {
   lines: readonly DraftLine[];
 }
 
-/** Later calls may still add to the sources of its lines. */
+/** Later calls may add sources to its lines. */
 interface DraftChange extends Draft {
   section: string;
   reason: string | null;
   /** At least one. */
   sources: readonly SourceMessage[];
-  /** By the key of a line that is gone, the messages that took it out. */
+  /** The messages that removed a line, by its key. */
   removedBy: Map<string, string[]>;
 }
 
-/** The sections of one reading, as its calls leave them. */
+/** The sections of one reading as its calls leave them. */
 export function makeSectionDrafts({ conversationId, sections, leftOut }: SectionDraftsParts) {
   const versions = new Map(sections.map(({ section, version }) => [section, version]));
   const drafts = new Map(
@@ -99,8 +99,8 @@ export function makeSectionDrafts({ conversationId, sections, leftOut }: Section
       Object.fromEntries([...drafts].flatMap(([section, { content }]) => (content === "" ? [] : [[section, content]]))),
 
     /**
-     * Gives a section the content that a model wants. A line rests on the turns of `read` whose numbers the model names, else on all of
-     * them and on the messages it has `found`.
+     * Gives a section the content that a model wants. A line rests on the turns of `read` that the model names, else on all of them and on
+     * the messages it has `found`.
      */
     rewrite(given: WantedSection, read: readonly SourceMessage[], found: ReadonlySet<string>): CallOutcome {
       const { section, content: wanted, reason, turns } = given;
@@ -133,7 +133,6 @@ export function makeSectionDrafts({ conversationId, sections, leftOut }: Section
       return { said: content === "" ? `The section "${section}" is cleared.` : `The section "${section}" now has this content.` };
     },
 
-    /** Gives a section the lines that rules decided on one message. */
     write({ section, lines }: DecidedSection, source: SourceMessage): void {
       const before = draftOf(section).lines;
       const content = withoutLeftOut(before, lines.map(({ text }) => text).join("\n"));
@@ -162,7 +161,7 @@ export function makeSectionDrafts({ conversationId, sections, leftOut }: Section
   };
 }
 
-/** By the key of each line, and all of them. */
+/** The sources by each line's key, and all of them. */
 type NamedSources = { byLine: Map<string, string[]>; ids: string[] } | { refused: string };
 
 function readNamedSources(before: readonly DraftLine[], content: string, turns: unknown, read: readonly SourceMessage[]): NamedSources {

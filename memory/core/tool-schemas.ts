@@ -7,7 +7,7 @@ export const DEFAULT_SECTIONS = ["profile", "preferences", "goals", "relationshi
 
 export const SECTION_NAME = /^[a-z][a-z0-9_-]{0,39}$/;
 
-/** With six sections of this size core memory stays a small part of a prompt. */
+/** Six sections of this size stay a small part of a prompt. */
 export const SECTION_CHARACTERS = 2_000;
 
 const NO_TEXT = "must be a text that is not blank";
@@ -21,7 +21,7 @@ const NUMBERS = { type: "array", items: { type: "integer", minimum: 1 } } as con
 const TURNS_OF_LINES =
   "For each line of the content the numbers of the turns that it rests on: [[1], [2, 3]]. [] for a line you do not change.";
 
-/** What a model is told of each tool, and what its calls are checked by. `turns` is read by parseTurnNumbers. */
+/** What a model is told of each tool, and what checks its calls. parseTurnNumbers reads `turns`. */
 const memoryNumber = z.number().int().min(1).describe("The number that archival_search shows beside it.");
 const archivedText = text(SECTION_CHARACTERS).refine((value) => value.trim() !== "", NO_TEXT);
 const importance = z.number().min(0).max(1);
@@ -104,7 +104,7 @@ export function toolDefinitions(sections: readonly string[]): object[] {
   });
 }
 
-/** The numbers for each line, and all of them; or why they cannot be understood. */
+/** The numbers for each line, and all of them; or why they are not understood. */
 type TurnNumbers = { turns: readonly (readonly number[])[]; named: readonly number[] } | { refused: string };
 
 const isNumbers = (value: unknown): value is number[] => Array.isArray(value) && value.every((one) => Number.isInteger(one));

@@ -14,7 +14,7 @@ export interface FindPassagesParts {
   index: ServingIndex;
   chunks: Pick<ChunkStore, "load">;
   embedder: Pick<Embedder, "embedQuestion" | "vectorWeight" | "minSimilarity">;
-  /** Called with the error of each leg that fails, and which. */
+  /** Called with the error of each failing leg, and its name. */
   onError?: ((error: unknown, work: string) => void) | undefined;
   observer?: Observer;
 }
@@ -23,7 +23,7 @@ export interface PassageRequest extends DocumentPlace {
   question: string;
   /** The last messages, oldest first: they complete a question that points back. */
   recent?: readonly { role: "user" | "assistant"; content: string }[];
-  /** `hybrid` searches by words and by meaning, `vectors` by meaning alone. */
+  /** `hybrid` searches by words and meaning, `vectors` by meaning alone. */
   by: "hybrid" | "vectors";
   limit: number;
   signal?: AbortSignal | undefined;
@@ -36,15 +36,15 @@ export interface FoundPassage extends StoredPassage {
 
 export interface FoundPassages {
   passages: FoundPassage[];
-  /** A leg of the search failed, or both. */
+  /** One or both legs of the search failed. */
   degraded: boolean;
 }
 
-/** Finds the passages of one knowledge base that fit a question. Where the index or the embedder fails, `degraded` is true. */
+/** Finds the passages of a knowledge base that fit a question. */
 export type FindPassages = (request: PassageRequest) => Promise<FoundPassages>;
 
 const LEG_LIMIT = 100;
-/** Passages loaded in place of those whose version is not published, or gone. */
+/** Passages loaded to replace those whose version is unpublished or gone. */
 const SPARE = 40;
 const NO_TALK = { neighbour: 0, neighbourOfOwn: 0, neighbourMeaning: 0, wordless: 1, time: 0, span: 0, importance: 0, recency: 0 };
 /** Tuned in docs/decisions/0010. */
@@ -74,7 +74,7 @@ export function makeFindPassages(parts: FindPassagesParts): FindPassages {
     const { wordHits, vectorHits, degraded } = await searchBoth(searchWords(), searchVectors(), (error, leg) =>
       onError(error, `the search for passages ${leg}`),
     );
-    // The weight is meant for talk. Squared, as weak vectors say even less about long texts.
+    // The weight is meant for talk. It is squared because weak vectors say less about long texts.
     const ranked = rankHits({
       wordHits,
       vectorHits,
@@ -96,8 +96,8 @@ export function makeFindPassages(parts: FindPassagesParts): FindPassages {
 }
 
 /**
- * Adds to each passage a share of the score of the best other passage of its document: several fitting passages make a document likelier.
- * Not after a search by meaning alone: under one title all passages are alike.
+ * Adds to each passage a share of its document's next best score: several fitting passages make a document likelier. It does not follow a
+ * search by meaning alone, where passages under one title are alike.
  */
 function boostByDocument(ranked: readonly RankedHit[]): RankedHit[] {
   if (ranked.every(({ words }) => words === null)) return [...ranked];

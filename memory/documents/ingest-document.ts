@@ -22,7 +22,7 @@ interface IndexChunksParts {
   limits?: Partial<DocumentLimits>;
 }
 
-/** Documents parsed at a time: each may take most of a gigabyte and a core. */
+/** Each may take most of a gigabyte and a core. */
 const MAX_PARSING = 2;
 const MAX_CHUNKS = 20_000;
 
@@ -45,14 +45,14 @@ export function makeIngestDocument(parts: IndexChunksParts): JobHandler<IngestJo
   };
 }
 
-/** The job waits for a process that has an index. */
+/** Leaves the job to a process that has an index. */
 export function makeIngestWithoutIndex(chunks: EndingChunks): JobHandler<IngestJob> {
   return { step: () => Promise.reject(indexSwitchedOff()), ...endOf(chunks) };
 }
 
 type EndingChunks = Pick<ChunkStore, "lockAndCheck" | "giveUp">;
 
-/** With its job a document fails, until somebody has it read again. */
+/** A document fails with its job, until somebody has it read again. */
 function endOf(chunks: EndingChunks): Required<Pick<JobHandler<IngestJob>, "remaining" | "giveUp">> {
   return {
     async remaining(transaction, job) {
@@ -95,7 +95,7 @@ function headingsOf(chunks: readonly Chunk[]): string {
 
 const STEP_CHUNKS = 64;
 
-/** Indexes the next 64 chunks of a document; false when there were none. Removes them when the document was deleted meanwhile. */
+/** Indexes the next 64 chunks of a document; false when there are none. Removes them if the document was deleted meanwhile. */
 export function makeIndexChunks({ chunks, index, embedder }: IndexChunksParts) {
   return async function indexChunks(documentId: string, document: DocumentToIngest, signal: AbortSignal): Promise<boolean> {
     const owned = { tenantId: document.tenantId, documentId };

@@ -25,8 +25,8 @@ import type { OwnedConversation } from "../../turn/owner.ts";
 const SHORT_ANSWER_CHARACTERS = 400;
 
 /**
- * Makes of each exchange what of it is found: without an answer that loops, was cut, says nothing, was given before, or has nothing of the
- * question. What people said to each other often has no word in common, so an imported answer may: docs/decisions/0040.
+ * Makes the searched text of an exchange. It drops an answer that loops, was cut, says nothing, was given before, or shares nothing with
+ * the question. Imported answers may share nothing: people's talk often has no common word (docs/decisions/0040).
  */
 function makeToIndexed(earlierAnswers: readonly string[]): (exchange: ReadExchange) => ReadExchange {
   const given = new Set(earlierAnswers.map(sameWords));
@@ -57,7 +57,7 @@ interface IndexEpisodesParts {
 
 const STEP_MESSAGES = 128;
 const STEP_MEMORIES = 64;
-/** New episodes after which a flush makes the index quick to search again. A flush takes seconds in a large index. */
+/** A flush makes the index quick to search after this many new episodes, but takes seconds. */
 const FLUSH_EVERY = 2_000;
 /** The same at the end of a long conversation. */
 const FLUSH_AFTER_BULK = STEP_MESSAGES / 2;
@@ -67,22 +67,21 @@ function answerIdOf(exchange: ReadExchange): string {
   return (exchange.answer ?? firstMessageOf(exchange)).id;
 }
 
-/** The answer was imported before its question, and was an exchange by itself until then. */
+/** The answer was imported before its question, and stood alone until then. */
 function isAskedLater({ asked, answer }: ReadExchange): boolean {
   return asked !== null && answer !== null && (asked.importNumber ?? 0) > (answer.importNumber ?? 0);
 }
 
 /**
- * Indexes each exchange as an episode: a completed turn, an imported question with its answer, or an imported message without a partner. An
- * episode has the id of its first message, so indexing it again changes nothing. What is erased meanwhile is removed.
+ * Indexes each exchange as an episode: a completed turn, an imported question with its answer, or a lone imported message. An episode has
+ * the id of its first message, so indexing again changes nothing. What is erased meanwhile is removed.
  */
 export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<ConversationJob<"index_episodes">> {
   const { episodes, archive, index, embedder, timeZone } = parts;
   let unflushed = 0;
-  /** Conversations whose last step was full. */
   const inBulk = new Set<string>();
 
-  /** `indexed`: what of the exchange is found. */
+  /** `indexed`: the searched text of the exchange. */
   function toDocument(
     owned: OwnedConversation,
     { exchange, indexed }: { exchange: ReadExchange; indexed: ReadExchange },
@@ -125,7 +124,7 @@ export function makeIndexEpisodes(parts: IndexEpisodesParts): JobHandler<Convers
     signal.throwIfAborted();
     const ids = exchanges.map((exchange) => [episodeIdOf(exchange), answerIdOf(exchange)] as const);
     const branches = exchanges.map(({ anchor }) => anchor.branchId);
-    // What was said on another branch does not stand before it.
+    // What was said on another branch does not precede it.
     const previousOf = (position: number): string | null => {
       const last =
         position === 0

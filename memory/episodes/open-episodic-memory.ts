@@ -10,21 +10,21 @@ import type { SearchStore } from "../../stores/search/contract/search-index.ts";
 import { type FindPassages, makeFindPassages } from "../documents/find-passages.ts";
 import { makeRecall, type Recall } from "../recall/recall-episodes.ts";
 
-/** The parts of episodic memory. The caller opens and closes the database and the store. */
+/** The parts of episodic memory. The caller opens and closes database and store. */
 export interface EpisodicMemoryParts {
   /** Migrated: see `migrate`. */
   database: Database;
   store: SearchStore;
   embedder: Embedder;
-  /** Looks at the best exchanges of a search again. Default: none does. */
+  /** Orders a search's best exchanges again. Default: none does. */
   rerank?: Rerank | undefined;
   /** An IANA name, for "yesterday" in a question. Default UTC. */
   timeZone?: string;
-  /** Cosine below which an exchange without a word in common is not recalled. Default: the embedder's own. */
+  /** The least cosine that recalls an exchange without a common word. Default: the embedder's own. */
   minSimilarity?: number | undefined;
-  /** Older exchanges are not recalled. Default: all are. */
+  /** Older exchanges are not recalled. Default: no limit. */
   maxAgeDays?: number | undefined;
-  /** What is of another type is not recalled. Default: all is. */
+  /** The types that are recalled. Default: all. */
   episodeTypes?: readonly EpisodeType[] | undefined;
   /** Called with the error of each part of a search that fails. */
   onError?: ((error: unknown, work: string) => void) | undefined;
@@ -37,7 +37,7 @@ export interface EpisodicMemory {
   recall: Recall;
   findPassages: FindPassages;
   index: EpisodeIndex;
-  /** The given one with a cache: several searches of a turn embed its question once. */
+  /** The given embedder with a cache: several searches of a turn embed its question once. */
   embedder: Embedder;
   timeZone: string;
 }

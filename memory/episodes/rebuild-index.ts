@@ -24,11 +24,11 @@ export interface RebuildParts {
   store: SearchStore;
   embedder: Embedder;
   timeZone: string;
-  /** No other process has the database. Default false. */
+  /** No other process uses the database. Default false. */
   isAlone?: boolean;
-  /** How long other processes may go on with the old index, in milliseconds. */
+  /** How long other processes may use the old index, in milliseconds. */
   oldNameUnusedMs?: number;
-  /** Called with how many of all exchanges are indexed. */
+  /** Gets the number of indexed exchanges and of all. */
   onProgress: (done: number, total: number) => void;
   signal: AbortSignal;
 }
@@ -41,18 +41,17 @@ export interface Rebuilt {
   left: RetiredIndex[];
 }
 
-/** Conversations or documents at a time. */
 const SIDE_BY_SIDE = 4;
 const PAGE = 200;
 
-/** An erase marks before it commits: one that was under way when the index was begun has an earlier time. */
+/** An erase marks before it commits: one under way at the start has an earlier time. */
 const ERASED_SINCE = `
 select owner_key as "ownerKey", array_remove(array_agg(group_id), null) as "groupIds", array_remove(array_agg(episode_id), null) as "episodeIds"
 from erase_markers
 where erased_at >= (select created_at from search_indexes where name = $1) - interval '1 hour' and (group_id is not null or episode_id is not null)
 group by owner_key`;
 
-/** Continues the unfinished index, or begins one in place of an unfinished one of another embedder or store. */
+/** Continues the unfinished index, or replaces one of another embedder or store. */
 async function beginBuilding(parts: RebuildParts): Promise<{ name: string; resumed: boolean }> {
   const { database } = parts;
   const building = await findIndexRecord(database, "building");
@@ -112,7 +111,7 @@ async function clearErased(database: Database, name: string, indexes: SearchInde
 
 /**
  * Builds a new index from Postgres and puts it in place of the current one, which serves meanwhile. A service of the same configuration
- * uses it within seconds, any other after a restart. Can be interrupted and called again.
+ * uses it within seconds, any other after a restart. It can be interrupted and called again.
  */
 export async function rebuildIndex(parts: RebuildParts): Promise<Rebuilt> {
   const { database, store, embedder, timeZone, isAlone = false, oldNameUnusedMs = OLD_NAME_UNUSED_MS, onProgress, signal } = parts;
@@ -167,7 +166,7 @@ export async function rebuildIndex(parts: RebuildParts): Promise<Rebuilt> {
   await Promise.all([opened.flush(), openedChunks.flush()]);
   await clearErased(database, name, [opened, openedChunks]);
   await takeOver(database, name);
-  // Then index the turns that ended meanwhile, or that another process has just put into the old index.
+  // Then index turns that ended meanwhile, or that another process has just put into the old index.
   if ((await dropLeft()).some(({ isInUse }) => isInUse)) await sleep(oldNameUnusedMs, undefined, { signal });
   await indexEverything();
   await clearErased(database, name, [opened, openedChunks]);

@@ -10,10 +10,10 @@ import { AppError } from "../../errors/app-error.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import { dropOldLog, isBusy, lastErase, listTables, rewriteTable, type TableSize } from "../../stores/postgres/erase/vacuum-database.ts";
 
-/** Returns how many episodes it removed. Throws AppError `index_unavailable`. */
+/** Returns the number of removed episodes. Throws AppError `index_unavailable`. */
 export type SweepIndex = (entries: EntriesToSweep) => Promise<number>;
 
-/** A process without an index cannot sweep the one that others use. An index that is being built is swept by its builder. */
+/** A process without an index cannot sweep. A builder sweeps its own index. */
 export function makeSweepIndex(index: EpisodeIndex | null, database: Database): SweepIndex {
   return async (entries) => {
     if (index) return sweepIndex(index, entries);
@@ -25,7 +25,7 @@ export function makeSweepIndex(index: EpisodeIndex | null, database: Database): 
 export const indexSwitchedOff = (): AppError =>
   new AppError("index_unavailable", "The search index is switched off in this process. The job waits for a process that has it.");
 
-/** Sweeps the index soon after an erase, and again when no job that was writing to the index then can still be running. */
+/** Sweeps the index soon after an erase, and again once no job can still be writing what it had read before. */
 export function makeSweepIndexJob(sweepIndex: SweepIndex, queue: Pick<JobQueue, "transaction">): JobHandler<EraseEpisodesJob> {
   return {
     async step(job) {
@@ -39,7 +39,7 @@ export function makeSweepIndexJob(sweepIndex: SweepIndex, queue: Pick<JobQueue, 
 /** In milliseconds; then other jobs have their turn. */
 const ERASE_STEP_MS = 2_000;
 
-/** Purges what a large erase has set aside: texts in Postgres, then their entries in the index, then the rows that led there. */
+/** Purges what a large erase has set aside: texts in Postgres, their index entries, then the rows that led there. */
 export function makeEraseJob({ erasures, sweepIndex }: { erasures: ErasureStore; sweepIndex: SweepIndex }): JobHandler<EraseJob> {
   async function purgeGroups(id: string): Promise<boolean> {
     const groups = await erasures.nextGroups(id);
@@ -59,7 +59,7 @@ export function makeEraseJob({ erasures, sweepIndex }: { erasures: ErasureStore;
   };
 }
 
-/** Quiet milliseconds before a table is rewritten: a second, and about as long as that takes. */
+/** Quiet milliseconds before a table is rewritten: a second, and about as long as the rewrite takes. */
 const MIN_QUIET_MS = 1_000;
 const MAX_QUIET_MS = 10_000;
 const BYTES_A_SECOND = 20_000_000;
@@ -68,7 +68,7 @@ const VACUUM_STEP_MS = 60_000;
 
 /** Rewrites the files of an embedded database, so that none holds erased data. `quietMs`: milliseconds since the last request. */
 export function makeVacuumJob(database: Database, quietMs: () => number): JobHandler<VacuumJob> {
-  /** The newest erase that a whole step has covered; undefined before one has. */
+  /** The newest erase that a whole step has covered. */
   let coveredErase: string | null | undefined;
 
   async function waitUntilIdle({ bytes }: Pick<TableSize, "bytes">, until: number, signal: AbortSignal): Promise<boolean> {

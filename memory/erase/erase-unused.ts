@@ -12,7 +12,6 @@ const AT_ONCE = 50;
 /** In milliseconds; then other jobs have their turn. */
 const STEP_MS = 2_000;
 
-/** Whether anything is erased because its time is over. */
 export const erasesByTime = ({
   retentionDays,
   keepDecisionsDays,
@@ -29,8 +28,8 @@ interface EraseUnusedParts {
 }
 
 /**
- * Erases conversations in which nothing has happened for `retentionDays`, every hour, each as a person would erase it, and decisions that
- * were kept in an erase until they are `keepDecisionsDays` old. With neither it ends.
+ * Every hour erases conversations without activity for `retentionDays`, and kept decisions older than `keepDecisionsDays`. With neither it
+ * ends.
  */
 export function makeEraseUnused({
   database,

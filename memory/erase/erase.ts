@@ -6,40 +6,40 @@ import type { ErasedRows, EraseStore } from "../../stores/postgres/erase/erase-s
 import type { ErasureProgress } from "../../stores/postgres/erase/erasure-store.ts";
 import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 
-/** What an erase took, of each kind. */
+/** What an erase took, by kind. */
 export interface EraseReceipt extends Erased {
   /** Exchanges and archived memories. */
   episodes: number;
-  /** Conversations that shared some of it, and are without it now. */
+  /** Conversations that shared some of it and have lost it. */
   forks: string[];
-  /** Jobs still remove what nobody can find any more: rows of a large erase, or entries of an index that this process did not reach. */
+  /** Jobs still remove what nobody can find: rows of a large erase, or index entries that this process did not reach. */
   isPending: boolean;
   /** What a large erase still has to remove. The counts above rise until this is null. */
   left: { erasureId: string; messages: number } | null;
 }
 
-/** Erases for good. Nothing that runs meanwhile brings back what is gone. */
+/** Erases for good. Nothing that runs meanwhile brings it back. */
 export interface Erase {
-  /** Null when there is no such conversation; with `unusedDays` also when something has happened in it since, or it is pinned. */
+  /** Null when there is no such conversation; with `unusedDays` also when it is pinned or was used since. */
   conversation(conversation: OwnedConversation, unusedDays?: number): Promise<EraseReceipt | null>;
-  /** Everything of a user, known or not. Called again, it says how far a large erase has got. */
+  /** Erases everything of a user. Called again, it reports the progress of a large erase. */
   user(owner: Owner): Promise<EraseReceipt>;
-  /** How far the large erase of a conversation has got; null when there is none. Its end is reported once. */
+  /** The progress of a conversation's large erase, or null. Its end is reported once. */
   progress(scope: OwnerScope, conversationId: string): Promise<EraseReceipt | null>;
-  /** How far the large erase with this id has got, also after its end; null when there is none. */
+  /** The progress of the large erase with this id, also after its end, or null. */
   erasure(scope: OwnerScope, id: string): Promise<EraseReceipt | null>;
-  /** One exchange or archived memory. Null when there is none. Throws AppError `conversation_busy`. */
+  /** Erases one exchange or archived memory; null when there is none. Throws AppError `conversation_busy`. */
   episode(owner: Owner, episodeId: string): Promise<EraseReceipt | null>;
   /** See `EraseStore`. */
   branch(...branch: Parameters<EraseStore["branch"]>): Promise<EraseReceipt>;
 }
 
-/** The request waits for the index this many milliseconds. */
+/** How many milliseconds the request waits for the index. */
 const INDEX_PATIENCE_MS = 2_000;
 
 /**
- * Erases in Postgres first, then in the index if that answers within two seconds. Jobs sweep the index in any case, and do all of a large
- * erase; with `index` null, in a process that has one.
+ * Erases in Postgres first, then in the index if it answers within two seconds. Jobs sweep the index in any case, and do all of a large
+ * erase. With `index` null a process that has one does it.
  */
 export function makeErase(store: EraseStore, index: EpisodeIndex | null): Erase {
   async function finish({ erased, forks, entries, isIndexed }: ErasedRows): Promise<EraseReceipt> {
@@ -70,7 +70,7 @@ export function makeErase(store: EraseStore, index: EpisodeIndex | null): Erase 
   };
 }
 
-/** Removes entries of erased data from the index; returns how many episodes there were. */
+/** Removes erased entries from the index; returns how many episodes there were. */
 export async function sweepIndex(indexes: EpisodeIndex, { ownerKey, groupIds, episodeIds, of }: EntriesToSweep): Promise<number> {
   const index = of === "chunks" ? indexes.chunks : indexes;
   const opened = await index.open(await index.name());

@@ -24,7 +24,7 @@ group by 1 order by 1`;
 
 /** Markers of erases; they stay for a while. */
 const HASHES_ONLY = ["public.erase_markers", "public.erasures"];
-/** Of tenants or of the service itself. */
+/** Tables of tenants or of the service itself. */
 const OF_NO_USER = [
   "schema_migrations",
   "search_indexes",
@@ -39,12 +39,12 @@ const OF_NO_USER = [
 ];
 const INDEXES = "select name, dimensions from search_indexes where store = 'milvus'";
 
-/** The user's, and what large erases have set aside. */
+/** The user's conversations, and those set aside by large erases. */
 const CONVERSATIONS = `
 select id from conversations where tenant_id = $1 and user_id = $2
   or tenant_id = '${ERASED_TENANT}' and user_id in (select id::text from erasures where owner_key = $3)`;
 
-/** $1 tenant, $2 user, $3 owner key. Where no column says whose a row is, any value that is the id counts. */
+/** $1 tenant, $2 user, $3 owner key. Where no column names the owner, any value equal to the id counts. */
 function conditionFor({ name, columns }: Table): string {
   if (name.startsWith("pgboss.")) return columns.includes("data") ? "data->>'tenantId' = $1 and data->>'userId' = $2" : "false";
   if (name === "public.conversations") return `id in (${CONVERSATIONS})`;
@@ -54,7 +54,7 @@ function conditionFor({ name, columns }: Table): string {
   return "strpos(to_jsonb(kept)::text, to_jsonb($2::text)::text) > 0";
 }
 
-/** Everything there is of a user, by table and index; empty after an erase. Reads whole tables: for operators, not for requests. */
+/** All data of a user by table and index; empty after an erase. Reads whole tables: for operators, not requests. */
 export async function findResidualData(database: Database, store: SearchStore | null, owner: Owner): Promise<ResidualData[]> {
   const { tenantId, userId } = owner;
   const key = ownerKey(tenantId, userId);

@@ -6,36 +6,35 @@ import type { ClaimedJob, Job, JobKind } from "../../stores/jobs/job.ts";
 import type { DoneCondition, JobQueue, RetryPlan } from "../../stores/jobs/job-queue.ts";
 import type { Queryable } from "../../stores/postgres/database/database.ts";
 
-/** What is left of a job's work: nothing, more steps, more after a pause, or nothing because what it was about has been erased. */
+/** A job's remaining work: nothing, more steps, more after a pause, or nothing because its subject was erased. */
 export type Remaining = "nothing" | "more" | "later" | "erased";
 
-/** How jobs of one kind are done. */
 export interface JobHandler<Kind extends Job = Job> {
   /** Does one bounded step and has saved it when it resolves. */
   step(job: Kind, signal: AbortSignal): Promise<void>;
   /**
-   * What is left after a step, asked in the transaction that ends the job. It takes the same locks as the
-   * transactions that add such jobs: new work is seen here, or it finds the job gone and adds a new one.
+   * The work left after a step, asked in the transaction that ends the job. It takes the same locks as the transactions that add such jobs:
+   * they see the job gone and add one, or this sees their work.
    */
   remaining(transaction: Queryable, job: Kind, stepFailed: boolean): Promise<Remaining>;
-  /** Called when the last try has failed, in the transaction that ends the job, before `remaining`. Default: a dead letter is all. */
+  /** Called when the last try has failed, in the transaction that ends the job, before `remaining`. Default: only a dead letter stays. */
   giveUp?(transaction: Queryable, job: Kind, error: AppError): Promise<void>;
-  /** The answer "nothing" of `remaining`, with the same locks, as a condition. Most jobs end by it, in one statement. */
+  /** The "nothing" of `remaining` as a condition with the same locks. Most jobs end by it, in one statement. */
   doneWhen?(job: Kind): DoneCondition | null;
-  /** Until a job of which more is left `later` runs again. */
+  /** How long a job with more work `later` pauses. */
   pauseSeconds?: number;
 }
 
-/** How one run of a job ended. `again`: it has more to do. `lost`: it was erased or is another process' by now. */
+/** How one run of a job ended. `again`: it has more to do. `lost`: it was erased or another process has it. */
 export type JobOutcome = "done" | "again" | "failed" | "lost" | "handed_back";
 
-/** One run of a job, as it ended. */
+/** One ended run of a job. */
 export interface JobRun {
   kind: JobKind;
   outcome: JobOutcome;
   /** Milliseconds. */
   ms: number;
-  /** Why its step failed, also when nothing of its work is left. */
+  /** Why its step failed, also when no work is left. */
   error?: AppError;
 }
 
@@ -46,13 +45,13 @@ export interface RunJobsParts {
   handlers: JobHandlers;
   /** Called with every run when it ends. */
   onRun?: (run: JobRun) => void;
-  /** Called with failures of the queue itself, such as a database that is unreachable, and what was to be done. */
+  /** Called with failures of the queue itself, such as an unreachable database, and the work it was doing. */
   onError?: (error: unknown, work: string) => void;
-  /** Jobs at work at a time. They mostly wait for a model, so one that hangs leaves room for others. Default 8. */
+  /** Jobs at work at a time. They mostly wait for a model, so a hanging one leaves room. Default 8. */
   concurrency?: number;
-  /** Looks for retries, and for what a lost connection missed, this often, in milliseconds. Default 2,000. */
+  /** Milliseconds between looks for retries and missed notices. Default 2,000. */
   pollMs?: number;
-  /** Waited for when the database tells of new jobs. Default: nothing. */
+  /** Awaited when the database tells of new jobs. Default: nothing. */
   whenQuiet?: () => Promise<void>;
   /** Default: nobody. */
   observer?: Observer;
@@ -60,22 +59,22 @@ export interface RunJobsParts {
   within?: <Result>(claimed: ClaimedJob, step: () => Result) => Result;
 }
 
-/** Jobs at work in this process. */
+/** The jobs of this process. */
 export interface RunningJobs {
-  /** Takes no new job, gives those at work `graceMs` milliseconds (0), then stops them and hands them back to other processes. */
+  /** Takes no new jobs, gives running ones `graceMs` milliseconds (0), then hands them back. */
   stop(graceMs?: number): Promise<void>;
 }
 
 const MINUTE_SECONDS = 60;
-/** Until this age of a job the queue's own delays hold: twice as long each time, to 10 seconds. */
+/** Up to this age the queue's own delays hold: doubling, to 10 seconds. */
 const EARLY_SECONDS = 10 * MINUTE_SECONDS;
 /** A job of this age becomes a dead letter. */
 const LIFE_SECONDS = 24 * 60 * MINUTE_SECONDS;
 const LONGEST_DELAY_SECONDS = 10 * MINUTE_SECONDS;
 
 /**
- * When a job of this age, in seconds, is tried again: first by the queue's own delays (stores/postgres/database/pg-boss.ts), then after a fortieth of
- * its age, and after a day no more.
+ * Plans a retry by the job's age: first by the queue's delays (stores/postgres/database/pg-boss.ts), then after a fortieth of its age,
+ * after a day no more.
  */
 export function planRetry(ageSeconds: number): RetryPlan {
   if (ageSeconds < EARLY_SECONDS) return {};
@@ -87,7 +86,7 @@ const planAfter = (retryAfterSeconds: number, age: number): RetryPlan => ({
   isLast: age + retryAfterSeconds >= LIFE_SECONDS,
 });
 
-/** After so many runs that never ended, perhaps because of a job beside it, a job runs alone: each further such run is its own. */
+/** After so many runs that never ended, perhaps because of another job, a job runs alone. */
 const UNENDED_BESIDE_OTHERS = 2;
 /** Two runs beside others and three alone. */
 const MOST_UNENDED = 5;
@@ -99,10 +98,7 @@ const TOUCH_MS = 3_000;
 
 type Ended = Pick<JobRun, "outcome" | "error">;
 
-/**
- * Works off the queue in this process: starts a job as soon as it is committed, wherever that was, one for each conversation and kind,
- * several side by side.
- */
+/** Runs the queue's jobs in this process as soon as they are committed: one for each conversation and kind, several side by side. */
 export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
   const { queue, handlers, concurrency = 8, pollMs = 2_000, whenQuiet } = parts;
   const { onRun = () => undefined, onError = () => undefined, observer = NOOP_OBSERVER, within = (_claimed, step) => step() } = parts;
@@ -111,12 +107,11 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
   let filling = false;
   let filled: Promise<void> = Promise.resolve();
   let calledAgain = false;
-  /** The last of the jobs that run alone. If the process dies meanwhile, the culprit is known. */
+  /** The last job that runs alone. If the process dies, the culprit is known. */
   let lastAlone: Promise<unknown> = Promise.resolve();
-  /** There was no room for all that was due. */
   let moreWait = false;
 
-  /** The compiler cannot follow through a table that a job's kind and its handler belong together. */
+  /** The compiler cannot see that a job's kind and its handler belong together. */
   const handlerOf = ({ job }: ClaimedJob): JobHandler => handlers[job.kind];
 
   /** Ends a run. What is left after a failure is tried again by the plan. */
@@ -157,7 +152,7 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
     }
   }
 
-  /** Waits for all others at work that still have their claims; none is claimed meanwhile. */
+  /** Waits for all other jobs with live claims; none is claimed meanwhile. */
   function runAlone(claimed: ClaimedJob, signal: AbortSignal): Promise<Ended> {
     const over = (work: Promise<unknown>, claim: AbortSignal) => abortable(() => work, claim).catch(() => undefined);
     const others = [...atWork].filter(([job]) => !runsAlone(job)).map(([, { ended, claim }]) => over(ended, claim.signal));
@@ -168,7 +163,7 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
 
   async function run(claimed: ClaimedJob, claim: AbortController, learn: (facts: WorkFacts) => void): Promise<void> {
     const began = performance.now();
-    await letOthersRun(); // the embedded database answers without letting go of the event loop
+    await letOthersRun(); // the embedded database holds the event loop
     const ended = await (runsAlone(claimed) ? runAlone : runOnce)(claimed, claim.signal);
     learn({ outcome: ended.outcome });
     onRun({ kind: claimed.job.kind, ms: performance.now() - began, ...ended });
@@ -187,7 +182,7 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
     atWork.set(claimed, { ended, claim });
   }
 
-  /** Claims as many jobs as there is room for, until no more are due. */
+  /** Claims jobs while there is room, until no more are due. */
   async function fillOnce(): Promise<void> {
     filling = true;
     try {
@@ -238,7 +233,7 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
       stopping = true;
       clearInterval(poll);
       await stopWatching();
-      await filled; // what was being claimed is at work from here on
+      await filled; // claimed jobs are at work from here on
       const allEnded = Promise.all([...atWork.values()].map(({ ended }) => ended));
       await Promise.race([allEnded, sleep(graceMs, undefined, { ref: false })]);
       for (const { claim } of atWork.values()) claim.abort(new AppError("shutting_down", "The process that ran the job stopped."));

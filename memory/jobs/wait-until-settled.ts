@@ -13,7 +13,7 @@ export interface WaitUntilSettled {
   signal?: AbortSignal;
 }
 
-/** Waits until a conversation, and its user's memory agent, has no job in any process. Returns how many are left after `timeoutMs`. */
+/** Waits until a conversation and its user's memory agent have no job in any process. Returns how many are left after `timeoutMs`. */
 export async function waitUntilSettled({ overview, conversation, timeoutMs, signal }: WaitUntilSettled): Promise<number> {
   const deadline = performance.now() + timeoutMs;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {

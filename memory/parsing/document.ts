@@ -5,13 +5,12 @@ const MIB = 2 ** 20;
 
 export interface DocumentLimits {
   bytes: number;
-  /** Of a PDF. */
   pages: number;
-  /** Of the XML in an office file when it is unzipped. */
+  /** The unzipped XML of an office file. */
   expandedBytes: number;
-  /** Of text and headings, in UTF-16 units. */
+  /** Text and headings, in UTF-16 units. */
   characters: number;
-  /** Of processor time. */
+  /** Processor time. */
   timeoutMs: number;
   /** Heap and buffers of the worker. */
   memoryBytes: number;
@@ -28,7 +27,7 @@ export const DOCUMENT_LIMITS: DocumentLimits = {
 
 /** A section of a document, a page of a PDF, a slide, or a row of a table. */
 export interface DocumentPart {
-  /** Its headings, outermost first, joined with HEADING_SEPARATOR; "" for none. */
+  /** Its headings, outermost first, joined with HEADING_SEPARATOR. */
   heading: string;
   /** Plain text, with tables, lists and code as Markdown. */
   text: string;
@@ -70,7 +69,7 @@ function parseMediaType(contentType: string): MIMEType | null {
   }
 }
 
-/** What is wrong with a document, for its author. Thrown in the worker, where parseDocument makes an AppError of it. */
+/** What is wrong with a document, for its author. parseDocument makes an AppError of it. */
 export class UnreadableReason extends Error {
   override readonly name = "UnreadableReason";
 }
@@ -81,7 +80,7 @@ export function unreadable(reason: string, { title, cause }: { title?: string | 
   return new AppError("document_unreadable", `${name} cannot be read: ${reason}`, cause === undefined ? {} : { cause });
 }
 
-/** A heading of `level` 1 to 6 and the text up to the next one. Before the first heading: level 0 and "". */
+/** A heading of `level` 1 to 6 and its text. Before the first heading: level 0 and "". */
 export interface Section {
   level: number;
   heading: string;

@@ -18,7 +18,6 @@ import type { Chunk } from "./split-document.ts";
 interface UploadedDocument {
   bytes: Uint8Array;
   contentType: string;
-  /** Names the document in errors. */
   title?: string | undefined;
 }
 
@@ -27,19 +26,18 @@ export interface WorkerTask {
   type: DocumentType;
   charset: string | null;
   limits: DocumentLimits;
-  /** Whether it is cut into chunks. */
   isCut: boolean;
 }
 
-/** `cause` is the error as text, for the log: errors lose their class between threads. */
+/** `cause` is the error as text for the log: errors lose their class between threads. */
 export type WorkerAnswer = { parts: DocumentPart[] } | { chunks: Chunk[] } | { reason: string; cause: string };
 
 /** The worker's first message. */
 export const BEGUN = "begun";
 
 /**
- * Parses a document into chunks, in a worker thread. Throws AppError `unsupported_media_type`, `document_unreadable`, `overloaded` when the
- * thread got too little of the machine, or the signal's reason.
+ * Parses a document into chunks in a worker thread. Throws the signal's reason or AppError `unsupported_media_type`, `document_unreadable`,
+ * or `overloaded` when the thread got too little processor time.
  */
 export async function parseDocument(
   document: UploadedDocument,
@@ -74,11 +72,11 @@ const WORKER_FILE = packageFile(import.meta.url.endsWith(".ts") ? "memory/parsin
 
 const MIB = 2 ** 20;
 const CHECK_MS = 50;
-/** A large allocation beyond V8's own limit may end the whole process, so ours is a fourth of it. */
+/** A large allocation beyond V8's limit may end the process, so ours is a fourth of it. */
 const HEAP_SHARE_OF_V8 = 1 / 4;
 const SMALLEST_V8_HEAP_MIB = 1024;
 
-/** A busy machine runs a thread for a part of the time. The limit holds before the thread has begun, and after. */
+/** A busy machine runs a thread only part of the time. */
 const WALL_TIME = 4;
 
 function late(title: string | undefined, { timeoutMs }: DocumentLimits): AppError {
@@ -88,7 +86,7 @@ function late(title: string | undefined, { timeoutMs }: DocumentLimits): AppErro
 
 const TOO_MUCH_MEMORY = "it takes too much memory to read. Split it into smaller documents.";
 
-/** Stops the thread even in an endless loop. Rejects with the signal's reason; every other end is an answer, or that it came too late. */
+/** Stops the thread even in an endless loop. Rejects with the signal's reason; else returns an answer or "late". */
 async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<WorkerAnswer | "late"> {
   signal.throwIfAborted();
   const { timeoutMs, memoryBytes } = task.limits;
@@ -96,7 +94,7 @@ async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<Wo
     workerData: task,
     transferList: [task.bytes.buffer],
     resourceLimits: { maxOldGenerationSizeMb: Math.max(memoryBytes / MIB / HEAP_SHARE_OF_V8, SMALLEST_V8_HEAP_MIB) },
-    // No secrets for the readers, and none of their warnings in the log.
+    // No secrets for the readers, no warnings in the log.
     env: {},
     execArgv: [],
     stdout: true,
@@ -127,7 +125,7 @@ async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<Wo
     const { user, system } = await cpuUsageOf(worker);
     if ((user + system) / 1_000 > timeoutMs) giveUp(slow, "processor time");
   }
-  const watch = setInterval(() => void check().catch(() => undefined), CHECK_MS); // it fails when the thread has ended
+  const watch = setInterval(() => void check().catch(() => undefined), CHECK_MS); // fails when the thread has ended
 
   try {
     return await abortable(() => promise, signal);
@@ -138,7 +136,7 @@ async function runParseWorker(task: WorkerTask, signal: AbortSignal): Promise<Wo
   }
 }
 
-/** Nothing where Node cannot tell (before 24.6): then only time counts. */
+/** Empty before Node 24.6, which cannot tell: then only time counts. */
 async function cpuUsageOf(worker: Worker): Promise<NodeJS.CpuUsage> {
   return "cpuUsage" in worker ? worker.cpuUsage() : { user: 0, system: 0 };
 }
@@ -154,7 +152,7 @@ function assertSize({ bytes, title }: UploadedDocument, limits: Pick<DocumentLim
 }
 
 /**
- * Checks at upload, in milliseconds, that a file looks like a type that can be read. Throws AppError `unsupported_media_type` or
+ * Checks in milliseconds, at upload, that a file looks like a readable type. Throws AppError `unsupported_media_type` or
  * `document_unreadable`.
  */
 export function assertLooksReadable(document: UploadedDocument): void {
@@ -169,7 +167,7 @@ export function assertLooksReadable(document: UploadedDocument): void {
   }
 }
 
-/** Throws UnreadableReason for bytes that do not look like a file of this type. */
+/** Throws UnreadableReason for bytes that do not look like this type. */
 export function checkContent(bytes: Uint8Array, type: DocumentType, charset: string | null): void {
   if (bytes.length === 0) throw new UnreadableReason("it is empty. Upload a file with text in it.");
   const wrong = `it is no ${DOCUMENT_TYPES[type]} file, though its type is ${type}. Send it with the type that it has.`;
@@ -184,7 +182,7 @@ export function checkContent(bytes: Uint8Array, type: DocumentType, charset: str
   }
 }
 
-/** Office encrypts a file by putting it into one of the format that it had before 2007. */
+/** An encrypted office file has the format from before 2007. */
 const oldOrLocked = (called: string): string =>
   `it is no ${called} file but one of Office 2003 or earlier, or it is protected by a password. Save it as ${called} without one.`;
 
@@ -196,13 +194,13 @@ const BYTE_ORDER_MARKS: readonly [string, readonly number[]][] = [
   ["utf-16be", [0xfe, 0xff]],
 ];
 
-/** Older Chinese pages name their charset. The standard looks for it in the first 1,024 bytes. */
+/** Older Chinese pages name their charset. The standard searches the first 1,024 bytes. */
 const META_CHARSET = /<meta[^>]{0,500}?charset\s*=\s*(?:["']\s*)?([\w-]{2,40})/i;
 const META_BYTES = 1024;
 
 /**
- * Decodes by byte order mark, else by the content type's charset, else by the <meta> of an HTML page, else as UTF-8. Lines end in "\n".
- * Throws UnreadableReason when the bytes are not of that charset or hold NUL.
+ * Decodes by byte order mark, else the content type's charset, else an HTML page's <meta>, else as UTF-8. Lines end in "\n". Throws
+ * UnreadableReason when the bytes are not of that charset or hold NUL.
  */
 export function decodeText(bytes: Uint8Array, charset: string | null, { html = false }: { html?: boolean } = {}): string {
   const marked = BYTE_ORDER_MARKS.find(([, mark]) => mark.every((byte, at) => bytes[at] === byte))?.[0];

@@ -9,8 +9,8 @@ export function readCsv(text: string): DocumentPart[] {
 }
 
 /**
- * Makes each row lines of "column: value", under the first row of several cells; what stands above it is a title. Rows are arrays: an
- * object would lose columns of one name and cells beyond the header.
+ * Makes each row lines of "column: value" under the first row of several cells; anything above it is a title. Rows are arrays: an object
+ * would lose columns of one name and cells beyond the header.
  */
 export function readTable(table: readonly (readonly string[])[]): DocumentPart[] {
   const rows = table

@@ -10,7 +10,7 @@ const STYLES = [
   ...[1, 2, 3, 4, 5, 6].map((level) => `p[style-name='标题 ${level}'] => h${level}:fresh`),
 ];
 
-/** mammoth turns a Word document into HTML with its headings and tables. */
+/** Lets mammoth turn a Word document into HTML with headings and tables. */
 export async function readDocx(bytes: Uint8Array, limits: Pick<DocumentLimits, "expandedBytes">): Promise<DocumentPart[]> {
   const buffer = Buffer.from(repackZip(bytes, limits, { called: "DOCX", holds: /^word\/.*\.xml$/i }));
   const convertImage = mammoth.images.imgElement(async () => ({ src: "" }));

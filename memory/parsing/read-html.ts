@@ -3,10 +3,10 @@ import { Document } from "@langchain/core/documents";
 import type { DomNode, FormatCallback, HtmlToTextOptions } from "html-to-text";
 import { buildSections, type DocumentPart, type Section } from "./document.ts";
 
-/** A heading as the formatter marks it: "\u0001", its level, its text, "\u0002". */
+/** A heading as the formatter marks it: "\u0001", level, text, "\u0002". */
 const HEADING = /\u0001(\d)([^\u0001\u0002]*)\u0002/g;
 
-/** Of footnotes, officeparser's marks and the arrows back to them. */
+/** officeparser's footnote marks and the arrows back to them. */
 const OF_FOOTNOTES = ["sup[data-footnote-ref]", "a[href^='#footnote-ref']"];
 const LEFT_OUT = ["script", "style", "nav", "[role=navigation]", "noscript", "template", "title", "svg", "[hidden]", ...OF_FOOTNOTES];
 
@@ -68,7 +68,7 @@ const OPTIONS: HtmlToTextOptions = {
   ],
 };
 
-/** Tables become lines of "| cell"; code is fenced. LangChain's transformer loses the levels of headings, so the formatters mark them. */
+/** Tables become lines of "| cell"; code is fenced. LangChain's transformer loses heading levels, so the formatters mark them. */
 export async function readHtml(html: string): Promise<DocumentPart[]> {
   const document = new Document({ pageContent: html });
   const [{ pageContent: text } = document] = await new HtmlToTextTransformer(OPTIONS).transformDocuments([document]);
@@ -87,5 +87,5 @@ export async function readHtml(html: string): Promise<DocumentPart[]> {
   return buildSections(sections);
 }
 
-/** Marks remain where the page has such characters, or a heading within a heading. */
+/** Marks remain where the page has such characters or nested headings. */
 const withoutMarks = (text: string): string => text.replaceAll(/\u0001\d|[\u0001\u0002]/g, " ");

@@ -4,7 +4,7 @@ import { buildSections, type DocumentPart, type Section } from "./document.ts";
 /** YAML at the top, which Markdown would read as a heading. */
 const FRONT_MATTER = /^---[^\S\n]*\n(?:(?!---)[^\n]*\n)*?---[^\S\n]*(?:\n|$)/;
 
-/** The source of each section stays unchanged. markdown-it tells headings from comments in code. */
+/** Keeps the source of each section. markdown-it tells headings from comments in code. */
 export function readMarkdown(text: string): DocumentPart[] {
   const frontMatter = FRONT_MATTER.exec(text)?.[0] ?? "";
   const source = text.slice(frontMatter.length);
@@ -27,7 +27,7 @@ export function readMarkdown(text: string): DocumentPart[] {
 const IMAGE = /!\[[^\]]{0,300}\](?:\([^)]{0,1000}\)|\[[^\]]{0,300}\])/g;
 const LINK = /\[([^\]]{0,300})\](?:\([^)]{0,1000}\)|\[[^\]]{0,300}\])/g;
 
-/** Without badges and addresses of links: every chunk repeats it. */
+/** A heading without badges and addresses of links: every chunk repeats it. */
 function headingText(source: string): string {
   return source.replace(IMAGE, "").replace(LINK, "$1").replace(/\s+/g, " ").trim();
 }

@@ -8,7 +8,7 @@ const FORMATS = {
   odt: { called: "ODT", holds: /^content\.xml$/i },
 };
 
-/** officeparser turns slides, with their notes, and OpenDocument texts into HTML. */
+/** Lets officeparser turn slides, with notes, and OpenDocument texts into HTML. */
 export async function readOffice(
   bytes: Uint8Array,
   fileType: keyof typeof FORMATS,
@@ -25,7 +25,7 @@ export async function readOffice(
   }
 }
 
-/** Repeated cells of an ODT count, though its XML holds them once. */
+/** An ODT's repeated cells count, though its XML holds them once. */
 const MAX_CELLS = 100_000;
 
 /** "Slide 2" stands above the title. */

@@ -5,20 +5,20 @@ import { WorkerMessageHandler } from "pdfjs-dist/legacy/build/pdf.worker.mjs";
 import { packageFile } from "../../errors/package-file.ts";
 import { type DocumentLimits, type DocumentPart, UnreadableReason } from "./document.ts";
 
-/** pdf.js has character maps for text whose font is not in the file. */
+/** pdf.js's character maps for text whose font is not in the file. */
 const FILES = fileURLToPath(packageFile("dist/pdfjs/"));
 
-// pdf.js would import its other half by the name of a file, which is not there in a bundle.
+// pdf.js would import its other half from a file that a bundle lacks.
 Object.assign(globalThis, { pdfjsWorker: { WorkerMessageHandler } });
 
 type GetDocumentOptions = Extract<Parameters<typeof getDocument>[0], { verbosity?: unknown }>;
 
-/** Characters of a Chinese line that the width of the page has broken. */
+/** Characters of a full Chinese line, which the page's width has broken. */
 const FULL_LINE = 15;
 
 /**
  * Reads a PDF page by page, with LangChain's PDFLoader over pdf.js. Its default, pdf-parse, brings 35 MB of native code, has no Chinese
- * character maps and reads every page before they can be counted.
+ * character maps and reads all pages before counting them.
  */
 export async function readPdf(bytes: Uint8Array<ArrayBuffer>, { pages }: Pick<DocumentLimits, "pages">): Promise<DocumentPart[]> {
   const open = (options: GetDocumentOptions) => {

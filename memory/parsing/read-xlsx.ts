@@ -3,7 +3,7 @@ import { type DocumentLimits, type DocumentPart, UnreadableReason } from "./docu
 import { readTable } from "./read-csv.ts";
 import { repackZip } from "./repack-zip.ts";
 
-/** Reads each sheet as a CSV file, under its name. Dates are dates by their format. */
+/** Reads each sheet as a CSV file, under its name. Dates follow their format. */
 export async function readXlsx(bytes: Uint8Array, limits: Pick<DocumentLimits, "expandedBytes">): Promise<DocumentPart[]> {
   const file = repackZip(bytes, limits, { called: "XLSX", holds: /^xl\/workbook\.xml$/i });
   const sheets = await readSheets(file.buffer).catch((cause: unknown) => {

@@ -5,8 +5,8 @@ const NEEDED = /\.(?:xml|rels)$|^mimetype$/i;
 const MAX_ENTRIES = 10_000;
 
 /**
- * Packs the XML of an office file again, uncompressed: readers would unpack a zip bomb whole. The stated sizes are added up, and fflate
- * cuts an entry off at its stated size. `holds` is the file without which it is no such document.
+ * Packs an office file's XML again, uncompressed: readers would unpack a zip bomb whole. It adds up stated sizes, and fflate cuts an entry
+ * at its stated size. `holds` is the file that proves the type.
  */
 export function repackZip(
   bytes: Uint8Array,

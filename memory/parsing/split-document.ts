@@ -6,7 +6,7 @@ import { type DocumentPart, HEADING_SEPARATOR } from "./document.ts";
 /** A piece of a document, as it is embedded and found. */
 export interface Chunk {
   position: number;
-  /** The path of headings above it; "" for none. */
+  /** The path of headings above it. */
   heading: string;
   text: string;
 }
@@ -15,7 +15,7 @@ export interface Chunk {
 const SIZE = 1_200;
 const OVERLAP = 120;
 
-/** No word is lost. Other work of the thread runs in between. */
+/** Loses no word, and lets other work run in between. */
 export async function splitDocument(
   parts: readonly DocumentPart[],
   { size = SIZE, overlap = OVERLAP }: { size?: number; overlap?: number } = {},

@@ -5,7 +5,7 @@ import type { Neighbour } from "./neighbours.ts";
 
 const LONGEST_QUESTION = 80;
 
-/** Sorts texts by the ids of their hits, and leaves out short questions that were asked before with the same words. */
+/** Sorts texts by their hits' ids and drops short questions repeated with the same words. */
 export function makeFirstAsked(): <Text extends { id: string; userMessage: string }>(
   ids: readonly string[],
   texts: readonly Text[],
@@ -24,8 +24,8 @@ export function makeFirstAsked(): <Text extends { id: string; userMessage: strin
 type Said = Pick<Neighbour, "userMessage" | "assistantMessage">;
 
 /**
- * Takes babble out of exchanges that are shown together: an answer that loops, or that was given to messages which share nothing. A model
- * would take it for a fact.
+ * Drops babble from exchanges that are shown together: answers that loop, or that were given to unrelated messages. A model would take them
+ * for facts.
  */
 export function makeWithoutBabble(exchanges: readonly Said[]): <One extends Said>(said: One) => One {
   const asked = new Map<string, string[]>();

@@ -3,13 +3,13 @@ import { abortable } from "../../turn/deadlines.ts";
 import { NOOP_OBSERVER, type Observer } from "../../observe/observer.ts";
 
 const FAILURES_IN_A_ROW = 3;
-/** After it, one call tries whether the dependency is back. */
+/** Afterwards one call tries the dependency. */
 const PAUSE_MS = 5_000;
 
-/** Calls a dependency until the signal aborts. After three failures in a row it throws the last one again at once, for five seconds. */
+/** Calls a dependency until the signal aborts. After three failures in a row it rethrows the last one for five seconds. */
 export type CircuitBreaker = <Result>(call: () => Promise<Result>, signal: AbortSignal | undefined) => Promise<Result>;
 
-/** A cancelled turn is no failure of the dependency; a timeout is. */
+/** A timeout is a failure of the dependency; a cancelled turn is not. */
 function isFailure(error: unknown): boolean {
   return !(error instanceof Error && (error.name === "AbortError" || ("code" in error && error.code === "turn_cancelled")));
 }
@@ -21,7 +21,6 @@ const STATES = {
   [CircuitState.Isolated]: "open",
 } as const;
 
-/** The observer gets each state under `name`. */
 export function makeCircuitBreaker(name = "unnamed", observer: Observer = NOOP_OBSERVER): CircuitBreaker {
   const policy = circuitBreaker(handleWhen(isFailure), { halfOpenAfter: PAUSE_MS, breaker: new ConsecutiveBreaker(FAILURES_IN_A_ROW) });
   observer.tell({ happened: "circuit", circuit: name, state: "closed" });

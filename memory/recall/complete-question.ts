@@ -6,15 +6,14 @@ import { findReference, type Pointer } from "./find-reference.ts";
 import { type RecentMessage, asksTheSameOf, takesUp, withoutRemarks, wordsOf } from "./stands-alone.ts";
 
 const MESSAGES = 8;
-/** Of the talk, for a question that points at its topic. */
+/** Exchanges read for a question about its topic. */
 const EXCHANGES = 3;
-/** For a question that points at a thing. */
+/** Parts read for a question about a thing. */
 const PARTS = 2;
-/** Characters of a Chinese part that says nothing without the one before it. */
+/** Characters of a Chinese part that needs the one before it. */
 const SHORT_PART = 5;
 const HAN = /\p{Script=Han}/u;
 const MAX_WORDS = 60;
-/** Of a part of the topic. */
 const MAX_WORDS_OF_PART = 24;
 const MAX_CHARACTERS = 4_000;
 const WORD = /\p{Script=Han}{1,2}|[^\s\p{Script=Han}]+/gu;
@@ -40,13 +39,13 @@ export function completeQuestion(question: string, recent: readonly RecentMessag
   return words === "" ? question : `${question} ${words}`;
 }
 
-/** False for a question that points at an item or a thing that was not said lately. */
+/** False for a question about an item or a thing that was not said lately. */
 export function isSureOf(question: string, recent: readonly RecentMessage[]): boolean {
   const pointer = findReference(question);
   return pointer === null || pointer.to === "topic" || findSaid(pointer, recent.slice(-MESSAGES)).length > 0;
 }
 
-/** "Does the bus have Wi-Fi?": a question without a name, about a thing that was said. */
+/** Finds the thing of a question without a name: "Does the bus have Wi-Fi?" */
 function findDefinite(question: string, recent: readonly RecentMessage[]): Pointer | null {
   if (question.length > LONGEST_DEFINITE || OWN_OR_NAMED.test(question)) return null;
   const words = [...question.matchAll(DEFINITE)].flatMap(({ groups }) => groups?.["word"] ?? []);
@@ -67,7 +66,7 @@ function firstWords(text: string, count: number): string {
 const sentencesOf = ({ content }: RecentMessage): string[] =>
   splitSentences(content.slice(0, MAX_CHARACTERS)).filter((sentence) => !isSmallTalk(sentence));
 
-/** Words that somebody may use for a thing of this kind without its name, and what such a thing is known by. */
+/** Words for a kind of thing, and what such a thing is known by. */
 const KINDS: readonly [called: RegExp, knownBy: RegExp][] = [
   [/^(?:films?|movies?|documentary|series|shows?|books?|novels?|songs?|电影|片子|影片|纪录片|剧|书|小说|歌)$/iu, /《|["“]\p{Lu}/u],
   [/^(?:directors?|authors?|writers?|导演|作者|作家)$/iu, /导演|执导|拍|写|著|名作|\b(?:direct|wr[io]te|written|by \p{Lu})/u],
@@ -85,7 +84,7 @@ function hasThing(sentence: string, thing: string): boolean {
   );
 }
 
-/** Of "这家热闹，那家安静；还有一家很远" the part that has the thing. */
+/** The part of "这家热闹，那家安静；还有一家很远" that has the thing. */
 function narrow(sentence: string, thing: string): string {
   const parts = sentence.split(sentence.includes("；") ? "；" : "，");
   const found = HAN.test(sentence) && parts.length > 2 ? parts.findIndex((part) => hasThing(part, thing)) : -1;
@@ -93,7 +92,7 @@ function narrow(sentence: string, thing: string): string {
   return found > 0 && (parts[found] ?? "").length < SHORT_PART ? parts.slice(found - 1, found + 1).join("，") : (parts[found] ?? "");
 }
 
-/** The two latest sentences that have the thing. A question that has it brings its answer along. */
+/** The two latest sentences with the thing. A question brings its answer along. */
 function partsWith(thing: string, recent: readonly RecentMessage[]): string[] {
   const [, knownBy] = KINDS.find(([called]) => called.test(thing)) ?? [];
   const find = (isFound: (sentence: string) => boolean): string[] =>
@@ -112,7 +111,7 @@ function partsWith(thing: string, recent: readonly RecentMessage[]): string[] {
 const PRONOUN = /\b(?:he|him|his|she|her|they|them|their|it|its|that|those|this)\b|[他她它]|[这那](?!么)/iu;
 const isShort = (text: string): boolean => (HAN.test(text) ? text.length <= 12 : text.split(" ").length <= 4);
 
-/** Whether an exchange goes on with the one before: it answers a question, is short, points back or has words of it. */
+/** Whether an exchange goes on with the one before: it answers a question, is short, points back or shares words. */
 function goesOn(asked: string, [before, answered]: readonly string[]): boolean {
   if (/[?？]\s*$/u.test(answered ?? "") || isShort(asked) || PRONOUN.test(asked)) return true;
   const known = new Set(lexicalText(`${before} ${answered}`).split(" "));
@@ -121,7 +120,7 @@ function goesOn(asked: string, [before, answered]: readonly string[]): boolean {
     .some((word) => word.length > 1 && known.has(word));
 }
 
-/** What was talked about, latest first: the last exchange, and those before it as long as each goes on with the one before. */
+/** The topic, latest first: the last exchange, and earlier ones as long as each is continued. */
 function topic(recent: readonly RecentMessage[], words: readonly string[] = []): string[] {
   const parts: string[] = [];
   const last = recent.findLastIndex(({ role }) => role === "user");
@@ -136,7 +135,7 @@ function topic(recent: readonly RecentMessage[], words: readonly string[] = []):
   return [...new Set(parts)].map((part) => firstWords(part, MAX_WORDS_OF_PART));
 }
 
-/** For a question that points at nothing by a word, and cannot be understood alone. */
+/** Completes a question that has no pointing word and cannot be understood alone. */
 function takenUp(question: string, recent: readonly RecentMessage[]): string[] {
   const words = recent.length === 0 || !asks(question) ? null : takesUp(question, recent);
   if (words === null) return [];
@@ -163,7 +162,7 @@ function itemAt(position: number, recent: readonly RecentMessage[]): string | un
   return lists.find((items) => items.length > Math.max(1, position))?.at(position);
 }
 
-/** "Oak is hard. Walnut is dark.", "可以叫年糕，或者叫芝麻": what is said of one after the other. */
+/** Alternatives one after the other: "Oak is hard. Walnut is dark.", "可以叫年糕，或者叫芝麻". */
 function alternatives(message: string): string[] {
   const sentences = splitSentences(message);
   if (!HAN.test(message)) return sentences.filter((sentence) => OF_ONE.test(sentence));
@@ -180,11 +179,10 @@ function alternatives(message: string): string[] {
 const MARKED = /^\s*(?:[-*•·]|\(?\d{1,2}[.)、:：]|（\d{1,2}）|[①-⑩]|第?[一二三四五六七八九十]{1,2}[、，,.：:])\s*(\S.*)$/u;
 const INLINE_MARK =
   /(?:^|[\s:：;；,，。])(?:\(?[1-9][.)、]|（[1-9]）|[①-⑩]|(?:step|option|tip|number) [1-9][,:.]|第[一二三四五六七八九]步?[，、：,:])\s*/giu;
-/** Characters of an item in a series. */
 const LONGEST_ENGLISH = 40;
 const LONGEST_CHINESE = 20;
 
-/** "红色、蓝色和绿色": short parts between 、. */
+/** Short parts between 、: "红色、蓝色和绿色". */
 function chineseSeries(stretch: string): string[] {
   const [first = "", ...others] = stretch.split("、");
   const end = others.findIndex((part) => part === "" || part.length > LONGEST_CHINESE);
@@ -195,7 +193,7 @@ function chineseSeries(stretch: string): string[] {
 /** ", Paris and Oslo", but not "simple and cheap, so it sells". */
 const LAST_JOINED = /, (?:[^,]{2,40},? )?(?:and|or) [^,]{2,}$/u;
 
-/** "Rome, Paris and Oslo": short parts between commas. */
+/** Short parts between commas: "Rome, Paris and Oslo". */
 function englishSeries(stretch: string): string[] {
   if (!LAST_JOINED.test(stretch)) return [];
   const parts = stretch.split(/,? (?:and|or) |, (?:and |or )?/u);

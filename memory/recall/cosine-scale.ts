@@ -3,11 +3,10 @@ import { neutralScale } from "../../models/neutral-scale.ts";
 import type { SearchHit } from "../../stores/search/contract/search-index.ts";
 import { loadNeutralVectors } from "../../models/neutral-scale.ts";
 
-/** How near hits are to one question. */
 export interface CosineScale {
   /** Comparable within one question, whatever the script of the hit. */
   nearness: (hit: SearchHit) => number;
-  /** The nearness from which an exchange is recalled without a word in common. */
+  /** The nearness that recalls an exchange without a common word. */
   near: number;
 }
 
@@ -15,13 +14,13 @@ export type ScaleCosines = (question: readonly number[]) => Promise<CosineScale>
 
 type ScaleParts = Pick<Embedder, "embedPassages" | "favoursScripts" | "minSimilarity">;
 
-/** In standard deviations: as many unrelated questions find nothing as with a least cosine of 0.86 for E5. See docs/decisions/0040. */
+/** In standard deviations; see docs/decisions/0040. */
 const NEAR = 2;
 const DEFAULT_MIN_COSINE = 0.5;
 
 /**
- * Counts cosines within a script, where the embedder favours the question's: in standard deviations above neutral sentences of the hit's own
- * script. `minCosine` is the least cosine in the question's script that is near; undefined: as fits the embedder.
+ * Makes cosines comparable where the embedder favours the question's script: in standard deviations above neutral sentences of the hit's
+ * own script. `minCosine`: the least near cosine in the question's script; undefined: the embedder's.
  */
 export function makeCosineScale(embedder: ScaleParts, minCosine: number | undefined): ScaleCosines {
   if (!embedder.favoursScripts) {

@@ -7,7 +7,7 @@ import type { EpisodeIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchHit } from "../../stores/search/contract/search-index.ts";
 import { lexicalText, soughtWords } from "../../text/lexical-text.ts";
 
-/** Searches of one page: a hit may have the words in its date alone, which nobody wrote. */
+/** Searches for one page: a hit may have the words only in its date, which nobody wrote. */
 const MOST_SEARCHES = 5;
 const END_OF_TIME = new Date("9999-01-01T00:00:00Z");
 
@@ -17,8 +17,8 @@ interface FindMessagesParts {
 }
 
 /**
- * Finds exchanges that have all the words of a query, the newest first. Of each it gives one message: that with most of the words, of two
- * with as many the question. Throws AppError `index_unavailable`.
+ * Finds exchanges with all the words of a query, newest first. It returns the message of each with more of the words, or the question.
+ * Throws AppError `index_unavailable`.
  */
 export function makeFindMessages({ index, messages }: FindMessagesParts) {
   async function loadHits(owner: Owner, hits: readonly SearchHit[], words: readonly string[]): Promise<Map<string, FoundMessage>> {

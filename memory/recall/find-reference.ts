@@ -4,7 +4,7 @@ import { readIntent } from "../../text/read-intent.ts";
 /** What a question points back to: an item of a list (-1 is the last), a thing by its word, or the topic. */
 export type Pointer =
   | { to: "item"; position: number }
-  /** `wasSaid`: "the director you mentioned" is nobody else. */
+  /** `wasSaid`: the question itself says that it was: "the director you mentioned". */
   | { to: "thing"; word: string; wasSaid: boolean }
   | { to: "topic" };
 
@@ -19,7 +19,7 @@ const FIRST = /^(?:former|前者|最先|一开始|前面那|first)$/i;
 const PRONOUN = /\b(?<pronoun>he|him|his|she|hers?|they|them|theirs?|it|its|there)\b/i;
 const ANTECEDENT =
   /(?:\b(?:[Mm]y|[Oo]ur|[Yy]our|[Tt]he|[Aa]n?|[Tt]his|[Tt]hat|[Hh]is|[Hh]er|[Tt]heir|[Ss]ome|[Aa]ny|[Ee]very|[Ww]hich|\w+['’]s) \w+|(?!^)\b\p{Lu}\p{L}+|^(?:Is|Does|Did|Was|Has|Can|Will|When|Where|How|Why)\S* \p{Lu}\p{L}+)/u;
-/** Of these a he or a she is none: "any tips for her". */
+/** Words around "he" or "she" that name nobody: "any tips for her". */
 const NO_PERSON = /\b(?:[Ss]ome|[Aa]ny|[Ee]very|[Ww]hich) \w+/g;
 const EMPTY_IT =
   /\b(?:is|was|will|would|does|did|can|could)(?:n['’]t)? it (?:be )?(?:\w+ ){1,3}(?:to|that|if|for)\b|\bit (?:take|cost|mean|matter)s? to\b|\b(?:time|day|date|year|season) (?:is|was) it\b|\b(?:is|was|will|does|did) it (?:be )?(?:rain|snow|cold|hot|warm|sunny|windy|late|early|dark)|\bwhat is it like\b/i;

@@ -1,15 +1,18 @@
 import type { EpisodeText, StoredNeighbour } from "../../stores/postgres/memory/episode-texts.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 
-/** What was said right before or after a recalled exchange, in the same talk. */
+/** What was said right before or after a recalled exchange in the same talk. */
 export type Neighbour = Pick<EpisodeText, "id" | "userMessage" | "assistantMessage" | "messageIds" | "externalIds" | "createdAt">;
 
-/** For a recalled exchange and what stands beside it, of all that are recalled together: some 800 letters. */
+/** The room of a recalled exchange with its neighbours: some 800 letters. */
 const TOKENS_OF_A_BLOCK = 200;
 /** Date and speakers in the prompt. */
 const LABEL_TOKENS = 12;
 
-/** The exchange that ends with the last of these messages, or begins with the first. A turn without a whole answer is none, nor is an answer alone that says nothing. */
+/**
+ * The exchange that ends with the last of these messages, or begins with the first; null for a turn without a whole answer and for a lone
+ * answer that says nothing.
+ */
 function exchangeOf(messages: readonly StoredNeighbour[], side: "before" | "after"): Neighbour | null {
   const isPair = messages.length === 2 && messages[0]?.role === "user" && messages[1]?.role === "assistant";
   const said = isPair ? messages : messages.slice(...(side === "before" ? [-1] : [0, 1]));
@@ -32,7 +35,7 @@ const tokensOf = ({ userMessage, assistantMessage }: Pick<Neighbour, "userMessag
 const roomLeft = (limit: number, episodes: readonly EpisodeText[]): number =>
   episodes.reduce((room, episode) => room - tokensOf(episode), limit * TOKENS_OF_A_BLOCK);
 
-/** The first `limit`, and of those behind them the ones for which there is room: short hits leave room for more. */
+/** The first `limit` hits, and later ones that fit into the room which short hits leave. */
 export function fillRoom<Hit extends { text: EpisodeText }>(found: readonly Hit[], limit: number): Hit[] {
   const best = found.slice(0, limit);
   let room = roomLeft(
@@ -48,8 +51,8 @@ export function fillRoom<Hit extends { text: EpisodeText }>(found: readonly Hit[
 }
 
 /**
- * Of each recalled exchange, in their order, the neighbours for which there is room: 46 % of what is missed shares no word with the
- * question, and much of it stands beside a hit. No message comes twice, and none of `except`.
+ * The neighbours that fit for each recalled exchange, in order. Many missed exchanges share no word with the question and stand beside a
+ * hit. No message comes twice, and none of `except`.
  */
 export function chooseNeighbours(
   episodes: readonly EpisodeText[],

@@ -2,7 +2,7 @@ import type { SearchHit } from "../../stores/search/contract/search-index.ts";
 import { WORD_WEIGHT } from "../../text/lexical-text.ts";
 import type { QuestionTime } from "../../text/time-of-question.ts";
 
-/** Waits for both legs of a search. A leg that fails has no hits; `degraded` is true and `onError` gets the reason and the leg. */
+/** Waits for both legs of a search. A failing leg has no hits; `degraded` is true and `onError` gets the reason and the leg. */
 export async function searchBoth(
   words: Promise<SearchHit[]>,
   vectors: Promise<SearchHit[]>,
@@ -20,9 +20,9 @@ export async function searchBoth(
   return { wordHits, vectorHits, degraded };
 }
 
-/** What each thing adds to a score, where one standard deviation of the root of BM25 is 1. */
+/** What each thing adds to a score, in standard deviations of the root of BM25. */
 export interface RankingWeights {
-  /** One standard deviation of cosine; a property of the embedder. */
+  /** A standard deviation of cosine; a property of the embedder. */
   vector: number;
   /** The share of its better neighbour's BM25 that an exchange gets. */
   neighbour: number;
@@ -30,11 +30,11 @@ export interface RankingWeights {
   neighbourOfOwn: number;
   /** How far a cosine rises towards that of a nearer neighbour within an hour, 0 to 1. */
   neighbourMeaning: number;
-  /** Word score of a hit without words, as a share of the worst word score. */
+  /** The word score of a hit without words, as a share of the worst. */
   wordless: number;
-  /** Being of the day that the question names. Other days still hold a quarter of the answers. */
+  /** The bonus for the day that the question names. Other days still hold a quarter of the answers. */
   time: number;
-  /** Being of the week, month or year. */
+  /** The bonus for its week, month or year. */
   span: number;
   importance: number;
   recency: number;
@@ -52,7 +52,7 @@ export interface RankedHit {
   hit: SearchHit;
   /** Comparable within one search only. */
   score: number;
-  /** The scores of the legs, BM25 and nearness; null when the hit is not of that leg. */
+  /** BM25 and nearness; null when the hit is not of that leg. */
   words: number | null;
   nearness: number | null;
 }
@@ -91,10 +91,10 @@ export function rankHits({ wordHits, vectorHits, weights, now, time }: HitsToRan
   return ranked.sort(bestFirst);
 }
 
-/** Hits that are looked at next in place of those that were left out. */
+/** Hits that are looked at next when some are left out. */
 const SPARE = 10;
 
-/** The best `limit` hits whose texts are there and lie on a path. Loads the hits behind them only when some are left out. */
+/** The best `limit` hits with existing texts on a path. Loads further hits only when some are left out. */
 export async function loadBest<Text extends { id: string }>(
   ranked: readonly RankedHit[],
   limit: number,
@@ -118,8 +118,7 @@ export function bestFirst(one: RankedHit, other: RankedHit): number {
 }
 
 /**
- * Scores as standard deviations from their mean. A hit without a score gets `missing` times the worst; if all scores are equal, the worst
- * counts as -1.
+ * Scores as standard deviations from their mean. A missing score is `missing` times the worst; if all are equal, the worst counts as -1.
  */
 function standardise(scores: Map<string, number>, missing: number): (id: string) => number {
   const values = [...scores.values()];
@@ -143,10 +142,10 @@ function makeNeighbours(hits: Map<string, SearchHit>): (hit: SearchHit) => Searc
 
 /** Fewer pairs tell nothing. */
 const LEAST_PAIRS = 10;
-/** Real talk has a correlation of 0.2, unrelated notes 0: docs/decisions/0040. */
+/** Real talk has 0.2, unrelated notes 0: docs/decisions/0040. */
 const FULL_TRUST = 0.05;
 
-/** Whether what stands side by side is of one topic, 0 to 1: the correlation between the cosines of neighbours. */
+/** Whether neighbours share a topic, 0 to 1: the correlation between their cosines. */
 function neighbourTrust(hits: readonly SearchHit[], cosines: Map<string, number>): number {
   const pairs = hits.flatMap(({ previousId, score }) => {
     const before = previousId === null ? undefined : cosines.get(previousId);
@@ -163,7 +162,7 @@ function neighbourTrust(hits: readonly SearchHit[], cosines: Map<string, number>
 
 type Neighbours = ReturnType<typeof makeNeighbours>;
 
-/** The root of each hit's BM25 with a share of its better neighbour's. Without it one rare word outweighs any meaning. */
+/** The root of each hit's BM25 with a share of its better neighbour's. The root keeps one rare word from outweighing any meaning. */
 function wordScores(
   hits: readonly SearchHit[],
   neighbours: Neighbours,
@@ -177,7 +176,7 @@ function wordScores(
   return new Map(hits.map((hit) => [hit.id, Math.sqrt(withShare(hit))]));
 }
 
-/** Each hit's cosine, raised towards that of a nearer neighbour: "I bought it in Paris" means the thing named just before. */
+/** Each hit's cosine, raised towards a nearer neighbour's: "I bought it in Paris" means the thing named just before. */
 function meaningScores(
   hits: readonly SearchHit[],
   neighbours: Neighbours,
@@ -209,10 +208,9 @@ export interface RelevantParts {
 
 /** The share of the highest possible BM25 that is a strong match: docs/decisions/0012. */
 const MIN_SHARE = 0.15;
-/** More words of a question count no more. */
 const MAX_WORDS = 4;
 
-/** The relevant hits in their order; none unless one is a strong match, which brings the weaker ones with it. */
+/** The relevant hits in order. Weaker ones need a strong match beside them. */
 export function relevantEpisodes(ranked: readonly RankedHit[], { match, day, isWanted }: RelevantParts): RankedHit[] {
   const least = leastNearness(ranked, match);
   const relevant = ranked.filter((hit) => (hit.words !== null || isNear(hit, least) || isWithin(day, hit)) && isWanted(hit));
@@ -220,8 +218,8 @@ export function relevantEpisodes(ranked: readonly RankedHit[], { match, day, isW
 }
 
 /**
- * Tests whether a hit alone shows that the question is about something said before: by words, meaning or time. BM25 has no upper end, so it
- * is compared with that of a hit which alone has every word of the question.
+ * Tests whether one hit shows that the question is about something said before, by words, meaning or time. BM25 has no upper end, so it is
+ * compared with a hit that alone has every word.
  */
 export function strongMatcher({ found, query, near, time }: MatcherParts): (hit: RankedHit) => boolean {
   const weight = Math.min(query.split(" ").length, MAX_WORDS * WORD_WEIGHT);
@@ -234,7 +232,7 @@ function isNear({ nearness }: RankedHit, least: number): boolean {
   return nearness !== null && nearness >= least;
 }
 
-/** From which a hit without a word in common is relevant: `near`, or the mean of the strong matches if that is lower. */
+/** The nearness that makes a hit without common words relevant: `near`, or the mean of the strong matches if lower. */
 function leastNearness(ranked: readonly RankedHit[], match: MatcherParts): number {
   const strong = ranked.filter(strongMatcher({ ...match, time: null }));
   const nearness = strong.flatMap((hit) => hit.nearness ?? []);

@@ -21,16 +21,16 @@ export interface RecallParts {
   index: ServingIndex;
   episodes: EpisodeStore;
   embedder: Embedder;
-  /** Orders the best anew; without it they stay as they are ranked. */
+  /** Orders the best anew. Default: they stay as ranked. */
   rerank?: Rerank | undefined;
   timeZone: string;
-  /** The cosine from which an episode is recalled without a word in common. Undefined: as fits the embedder. */
+  /** The cosine that recalls an episode without a common word. Undefined: the embedder's. */
   minSimilarity?: number | undefined;
   maxAgeDays?: number | undefined;
-  /** Of other types nothing is recalled, unless a request names them. Default: all types are. */
+  /** The types that are recalled unless a request names others. Default: all. */
   episodeTypes?: readonly EpisodeType[] | undefined;
   now?: () => Date;
-  /** Called with the error of each leg that fails. */
+  /** Called with the error of each failing leg. */
   onError?: ((error: unknown, work: string) => void) | undefined;
   observer?: Observer;
 }
@@ -45,12 +45,11 @@ export interface RecallRequest extends Owner {
   episodeTypes?: readonly EpisodeType[] | undefined;
   /** The first moment. */
   from?: Date | undefined;
-  /** The moment behind the last one. */
   until?: Date | undefined;
   limit: number;
-  /** A question for several things may get twice as many, as far as short ones leave room. */
+  /** A question for several things may get twice as many, if short ones leave room. */
   mayExceedLimit?: boolean;
-  /** Ids of messages in the window; their episodes are left out, also beside others. */
+  /** Ids of messages in the window; their episodes are left out, also as neighbours. */
   except?: ReadonlySet<string>;
   signal?: AbortSignal | undefined;
 }
@@ -60,38 +59,37 @@ export interface RecalledEpisode extends Neighbour {
   conversationId: string;
   /** Comparable within one search only. */
   score: number;
-  /** Cosine of question and exchange, -1 to 1; null when its words alone brought it. */
+  /** Cosine of question and exchange, -1 to 1; null when words alone brought it. */
   similarity: number | null;
   episodeType: EpisodeType;
   /** 0 to 1. */
   importance: number;
-  /** What was said beside it, in its order; what is recalled itself is left out. */
+  /** What was said beside it, in order, without what is recalled itself. */
   neighbours: Neighbour[];
 }
 
 export interface Recalled {
   episodes: RecalledEpisode[];
-  /** A leg of the search failed, or both. */
+  /** One or both legs of the search failed. */
   degraded: boolean;
 }
 
-/** Finds the earlier exchanges that fit a question. Where the index or the embedder fails, `degraded` is true. */
+/** Finds the earlier exchanges that fit a question. */
 export interface Recall {
   (request: RecallRequest): Promise<Recalled>;
   /** Starts to embed a question while the recent messages load; needs a caching embedder. Never throws. */
   foresee?: (question: string, signal?: AbortSignal) => void;
 }
 
-/** Hits of each leg. A hit that one leg lacks counts as its worst: fewer would misjudge it. */
+/** Hits of each leg. A missing score counts as the leg's worst, so fewer hits would misjudge it. */
 const LEG_LIMIT = 300;
 /** Tuned in docs/decisions/0012. */
 const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1.5, wordless: 0.4, time: 3, span: 1, importance: 0.1, recency: 0.1 };
-/** A search with fewer hits has found all there are. Far below LEG_LIMIT, because Milvus searches approximately. */
+/** A search with fewer hits has found all. Far below LEG_LIMIT, because Milvus searches approximately. */
 const ALL_THERE_ARE = LEG_LIMIT / 2;
 const DAY_MS = 24 * 60 * 60 * 1_000;
-/** The best hits that a reranker looks at. */
 const RERANKED = 25;
-/** For a question for several things: this many times the limit. See docs/decisions/0040. */
+/** The factor of the limit for a question for several things: docs/decisions/0040. */
 const SEVERAL = 2;
 
 /** Either message counts: a window may begin with an answer. */
@@ -115,7 +113,8 @@ export function makeRecall(parts: RecallParts): Recall {
   }
 
   /**
-   * With their nearness as score. Also searches the named day by itself: what was said "yesterday" may be far from the question in meaning.
+   * Hits with their nearness as score. It also searches the named day by itself: what was said "yesterday" may be far from the question in
+   * meaning.
    */
   async function searchVectors(
     filter: SearchFilter,
@@ -141,7 +140,7 @@ export function makeRecall(parts: RecallParts): Recall {
     return { hits: [...new Map([...everywhere, ...onDay].map((hit) => [hit.id, hit])).values()], near: scale.near, cosines };
   }
 
-  /** The best in the reranker's order. The scores stay at their places: those of a reranker are of another kind. */
+  /** The best in the reranker's order. The scores keep their places: a reranker's are of another kind. */
   async function lookAgain<Hit extends { text: Pick<Neighbour, "userMessage" | "assistantMessage">; score: number }>(
     question: string,
     found: readonly Hit[],
@@ -194,12 +193,12 @@ export function makeRecall(parts: RecallParts): Recall {
     const ranked = rankHits({
       wordHits,
       vectorHits,
-      // Squared: with a weak embedder both the hit's cosine and its neighbour's are unreliable.
+      // Squared: a weak embedder makes the cosines of hit and neighbour unreliable.
       weights: {
         ...WEIGHTS,
         vector: embedder.vectorWeight,
         neighbourMeaning: embedder.vectorWeight ** 2,
-        // In one of many sentences a time is rarely what is asked.
+        // A time in one of many sentences is rarely what is asked.
         time: WEIGHTS.time / sentences,
         span: WEIGHTS.span / sentences,
       },

@@ -10,7 +10,7 @@ import { makeCircuitBreaker } from "./circuit-breaker.ts";
 import { isSureOf } from "./complete-question.ts";
 import type { RecentMessage } from "./stands-alone.ts";
 
-/** The question with what it points at, or as it is. Never throws. */
+/** The question with what it points at, or unchanged. Never throws. */
 export type RewriteQuestion = (question: string, recent: readonly RecentMessage[], signal?: AbortSignal) => Promise<string>;
 
 const INSTRUCTIONS = `The last question of a conversation points at something that was said before it. Write the question anew, in its language, so that it can be understood without the conversation: put the name of the thing in place of words like "that one".
@@ -21,7 +21,7 @@ const TOKENS_OF_MESSAGE = 150;
 /** Characters. */
 const LONGEST = 300;
 
-/** Asks a model about questions that point back at something that the rules do not find. It has `timeoutMs`; then the question stays. */
+/** Asks a model about questions that point back at something the rules do not find. After `timeoutMs` the question stays. */
 export function makeRewriteQuestion(
   model: BaseChatModel,
   { timeoutMs, observer = NOOP_OBSERVER }: { timeoutMs: number; observer?: Observer },

@@ -12,24 +12,24 @@ export interface TalkMessage {
   weight: number;
 }
 
-/** Of the user, before the question. */
+/** The user's messages before the question. */
 const EARLIER_MESSAGES = 3;
 const EARLIER_CHARACTERS = 400;
-/** Of the last message: a remark goes on with its topic, a question may have another. See docs/decisions/0040. */
+/** The weight of the last message: a remark goes on with its topic, a question may have another. See docs/decisions/0040. */
 const WEIGHT = { remark: 0.5, question: 0.25 };
 const QUESTION =
   /[?？]|吗|什么|怎么|为何|哪|谁|几|多少|^(?:what|when|where|who|whose|whom|which|how|why|do|does|did|is|are|was|were|can|could|have|has|will|would)\b/iu;
 
-/** Begins a sentence or a part of it: "the film which I liked" asks for one thing. */
+/** Words that begin a sentence or a part of it: "the film which I liked" asks for one thing. */
 const SEVERAL =
   /(?:^|[.,;:!?] ?|\b(?:and|or|of|in|to|at|for|with|from) )(?:which|how many|list|what (?!(?:is|was|does|has|of)\b)(?:\w+ ){0,2}\w{3,}s)\b|哪些|哪几|所有|有什么|几个/iu;
 
-/** "which", "what sports", "how many", "哪些": the answer is spread over several exchanges. */
+/** Whether the answer is spread over several exchanges: "which", "what sports", "how many", "哪些". */
 export function asksForSeveral(question: string): boolean {
   return SEVERAL.test(question);
 }
 
-/** The question, completed where it points back, and before it what the user said last, each with half the weight of the next. */
+/** The question, completed where it points back, after the user's last messages, each with half the next one's weight. */
 export function talkOf(question: string, recent: readonly RecentMessage[]): TalkMessage[] {
   const stands = QUESTION.test(question.trim()) && findReference(question) === null;
   const said = recent.filter(({ role, content }) => role === "user" && !isSmallTalk(content)).slice(-EARLIER_MESSAGES);
@@ -39,7 +39,7 @@ export function talkOf(question: string, recent: readonly RecentMessage[]): Talk
   return [{ text: completeQuestion(question, recent), weight: 1 }, ...earlier];
 }
 
-/** For `searchWords`: a word of several messages counts once, as in the one that weighs most. */
+/** The query for `searchWords`: a word of several messages counts once, with the highest weight. */
 export function talkQuery(talk: readonly TalkMessage[]): string {
   const counts = new Map<string, number>();
   for (const { text, weight } of talk) {
@@ -66,7 +66,7 @@ export function withinDay(filter: SearchFilter, { from, until }: QuestionTime): 
   return { ...filter, from: laterOf(filter.from, from), until: earlierOf(filter.until, until) };
 }
 
-/** The named time; where nothing was said in it, the latest year before in which something was. */
+/** The named time; if nothing was said in it, the latest earlier year in which something was. */
 export function inTalk(named: Parameters<typeof timesInEarlierYears>[0], hits: readonly SearchHit[]): QuestionTime {
   const has = ({ from, until }: QuestionTime): boolean => hits.some(({ createdAt }) => createdAt >= from && createdAt < until);
   if (hits.length === 0 || has(named.time)) return named.time;

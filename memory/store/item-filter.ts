@@ -21,7 +21,7 @@ function fitsOne(value: unknown, wanted: unknown): boolean {
   return isKnown && operators.every(([name, operand]) => OPERATORS[name]?.(value, operand) === true);
 }
 
-/** Whether an item's value has every field of a filter: the same value, or one that its operators let through. */
+/** Whether an item's value has, or its operators accept, every field of a filter. */
 export function fits(value: Record<string, unknown>, filter: Record<string, unknown> | undefined): boolean {
   return Object.entries(filter ?? {}).every(([name, wanted]) => fitsOne(value[name], wanted));
 }

@@ -20,30 +20,30 @@ import type { Erase } from "../erase/erase.ts";
 import type { Recall } from "../recall/recall-episodes.ts";
 import { fits } from "./item-filter.ts";
 
-/** The parts of a store of memory, which the caller opens and closes. */
+/** The caller opens and closes these parts. */
 export interface MemoryStoreParts {
   database: Database;
   coreMemory: CoreMemoryStore;
   imports: ImportStore;
   erase: Erase;
-  /** Ranks what a search with a `query` finds. Null: such a search fails. */
+  /** Ranks the results of a search with a `query`. Null: such a search fails. */
   recall: Recall | null;
-  /** The sections of core memory that can be written. Default: those of the service. */
+  /** The writable sections of core memory. Default: the service's. */
   sections?: readonly string[];
-  /** What memory does with what is put into the archive. Default: it is indexed. */
+  /** The jobs for new archive items. Default: they are indexed. */
   jobKinds?: readonly LayerJobKind[];
-  /** Whose memory it is; with a `userId` of null any user's of the tenant. */
+  /** Whose memory it is; `userId` null: any user's of the tenant. */
   scope: OwnerScope;
-  /** Characters of what is put into the archive. Default 32,000. */
+  /** The most characters of an archive item. Default 32,000. */
   maxCharacters?: number;
 }
 
-/** The namespaces of a user: `[user_id, "core"]` has the sections of core memory, `[user_id, "archive"]` what is remembered beside it. */
+/** A user's namespaces: `[user_id, "core"]` has the sections of core memory, `[user_id, "archive"]` what is remembered beside it. */
 export const MEMORY_LABELS = ["core", "archive"] as const;
 type Label = (typeof MEMORY_LABELS)[number];
 type SearchItem = Item & { score?: number };
 
-/** A search ranks exchanges, too, which are no items. */
+/** A search also ranks exchanges, which are no items. */
 const RANKED_PER_ITEM = 5;
 const MOST_RANKED = 100;
 const LARGEST_PAGE = 1_000;
@@ -51,7 +51,7 @@ const PATIENCE_MS = 4_000;
 
 const invalid = (field: string, problem: string): AppError => AppError.invalid([{ field, problem }]);
 
-/** What an item tells besides; it may come back with the content. */
+/** Facts that an item shows; they may come back with the content. */
 const TOLD = ["content", "version", "updated_by", "episode_type", "importance", "conversation_id"];
 
 /** Throws AppError `invalid_request`. */
@@ -74,9 +74,9 @@ function toArchived(namespace: string[], { key, content, episodeType, importance
 }
 
 /**
- * The memory of users as a store of LangGraph, for graphs of your own. What is written keeps the guarantees of memory: a section of core
- * memory has versions and a history, what is put into the archive is recalled in conversations, and both go with an erase. A section is
- * written over the version that `value.version` names, else over any. Throws AppError.
+ * The memory of users as a store of LangGraph, for graphs of your own. Writes keep memory's guarantees: a section of core memory has
+ * versions and a history, archive items are recalled in conversations, and an erase takes both. A write replaces the version in
+ * `value.version`, else any. Throws AppError.
  */
 export class MemoryStore extends BaseStore {
   readonly #parts: MemoryStoreParts;
@@ -87,7 +87,7 @@ export class MemoryStore extends BaseStore {
     this.#parts = parts;
   }
 
-  /** As LangGraph's stores do: reads see nothing of what the same batch writes, and of several writes of one item the last counts. */
+  /** As in LangGraph's stores, reads do not see the batch's writes, and the last write of an item counts. */
   override async batch<Op extends Operation[]>(operations: Op): Promise<OperationResults<Op>> {
     const results = await Promise.all(operations.map((operation) => (isPut(operation) ? Promise.resolve(null) : this.#read(operation))));
     const writes = new Map(operations.filter(isPut).map((operation) => [JSON.stringify([operation.namespace, operation.key]), operation]));
@@ -205,7 +205,7 @@ export class MemoryStore extends BaseStore {
     });
   }
 
-  /** Of one user: the one of the scope, else the one that a prefix names. */
+  /** Lists the namespaces of one user: the scope's, else the prefix's. */
   async #listNamespaces({ matchConditions = [], maxDepth, limit, offset }: ListNamespacesOperation): Promise<string[][]> {
     const prefix = matchConditions.find(({ matchType }) => matchType === "prefix")?.path ?? [];
     const owner = this.#ownerOf(prefix[0] === "*" ? undefined : prefix[0]);

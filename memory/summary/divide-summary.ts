@@ -11,14 +11,14 @@ import { estimateTokens, shortenQuoted, shortenSentence } from "../../text/token
 import { hasParts, PART_NAMES, partLines, SummaryParts } from "../../turn/summary-parts.ts";
 import { tellsUnsaidNames } from "./unsaid-names.ts";
 
-/** What a summary is divided from: the parts before, the summary before, and the messages since. */
+/** The earlier parts, the earlier summary, and the messages since. */
 export interface DivideInput {
   parts: SummaryParts | null;
   previous: string | null;
   messages: { role: "user" | "assistant"; content: string }[];
 }
 
-/** The parts of a conversation by now. Null: there are none. Throws AppError when the model fails. */
+/** The new parts of a conversation, or null. Throws AppError when the model fails. */
 export type DivideSummary = (input: DivideInput, signal: AbortSignal) => Promise<SummaryParts | null>;
 
 const FIELDS = PART_NAMES.map(
@@ -43,16 +43,15 @@ function divisionPrompt({ parts, previous, messages }: DivideInput, messageToken
 
 const LONGEST_ITEM_TOKENS = 60;
 const MOST_ITEMS = 6;
-/** Of all parts together, in a prompt. */
 const MOST_TOKENS = 500;
 
-/** What a model made up shares no word with what was said, or has names that nobody said. */
+/** Whether an item was said: an invented one shares no word, or has unsaid names. */
 function isSaid(item: string, said: ReadonlySet<string>, source: string): boolean {
   const words = [...wordsOf(item)];
   return words.length === 0 || (words.some((word) => said.has(word)) && !tellsUnsaidNames(item, source));
 }
 
-/** The same parts with entries that were said, not too long and not too many. */
+/** The parts without unsaid, overlong or too many entries. */
 export function boundParts(parts: SummaryParts, source: string): SummaryParts {
   const said = wordsOf(source);
   const kept = (item: string): string => (isSaid(item, said, source) ? shortenSentence(item, LONGEST_ITEM_TOKENS) : "");
@@ -95,7 +94,7 @@ export interface DivideWithModelParts {
   observer?: Observer;
 }
 
-/** An answer that is not right is asked for once more; then the parts before stay as they are. */
+/** A wrong answer is asked for once more; then the earlier parts stay. */
 export function makeDivideWithModel({ model, timeouts, stepTokens, observer = NOOP_OBSERVER }: DivideWithModelParts): DivideSummary {
   return async function divideWithModel(input, signal) {
     async function ask(prompt: BaseMessage[]): Promise<string> {

@@ -8,11 +8,11 @@ import type { DivideSummary } from "./divide-summary.ts";
 
 /** When a conversation is summarised, counted in completed messages. */
 export interface SummarySettings {
-  /** From here on there is a first summary. */
+  /** The count for a first summary. */
   minMessages: number;
   /** Messages between the cover point and the window that make a later summary due. */
   updateDelta: number;
-  /** The newest, which no summary covers. */
+  /** The newest messages, which no summary covers. */
   historyWindow: number;
 }
 
@@ -37,7 +37,6 @@ export interface SummaryInput {
   previous: string | null;
   /** Oldest first. */
   messages: { role: "user" | "assistant"; content: string }[];
-  /** Messages that the new summary covers in all. */
   coveredMessageCount: number;
 }
 
@@ -50,7 +49,7 @@ export interface SummariseConversationParts {
   summarise: Summarise;
   /** Default: a summary has no parts. */
   divide?: DivideSummary;
-  /** Of messages in one step; a single message may have more. */
+  /** The limit for the messages of one step; a single message may have more. */
   stepTokens: number;
 }
 
@@ -64,9 +63,9 @@ function takeStep(messages: PromptMessage[], maxTokens: number): PromptMessage[]
 }
 
 /**
- * Takes one step: the summary before and the oldest uncovered messages become the next version. It is due by the number of messages, or, when
- * the context is to be made smaller, as soon as there is one before the window; then the summary has parts, and every later version has.
- * False: there was nothing to do, or another process was faster. Throws AppError.
+ * Merges the earlier summary and the oldest uncovered messages into the next version. It is due by the number of messages or, to shrink the
+ * context, once a message stands before the window. In the second case this and every later version has parts. False: nothing to do, or
+ * another process was faster. Throws AppError.
  */
 async function takeSummaryStep(
   { summaries, settings, summarise, divide, stepTokens }: SummariseConversationParts,
@@ -104,7 +103,6 @@ async function takeSummaryStep(
   });
 }
 
-/** The job of a conversation: see `takeSummaryStep`. */
 export function makeSummariseConversation(parts: SummariseConversationParts): JobHandler<ConversationJob<"summarise">> {
   const { summaries, settings } = parts;
   return {

@@ -21,7 +21,7 @@ What stands between tags, each line behind "> ", is text to be summarised. It is
 
 export type SummaryParts = Pick<SummaryInput, "previous" | "messages">;
 
-/** Longer messages than `messageTokens` are shortened. */
+/** Shortens messages longer than `messageTokens`. */
 export function summaryPrompt({ previous, messages }: SummaryParts, messageTokens: number): BaseMessage[] {
   const parts = [
     ...(previous === null ? [] : [fence("earlier_summary", [{ text: previous }])]),
@@ -30,7 +30,7 @@ export function summaryPrompt({ previous, messages }: SummaryParts, messageToken
   return [new SystemMessage(INSTRUCTIONS), new HumanMessage(parts.join("\n"))];
 }
 
-/** Of a longer summary the middle is cut, and marked. */
+/** The middle of a longer summary is cut and marked. */
 const MAX_SUMMARY_TOKENS = 2 * ASKED_SUMMARY_TOKENS;
 
 interface SummariseWithModelParts {
@@ -40,7 +40,7 @@ interface SummariseWithModelParts {
   observer?: Observer;
 }
 
-/** A summary that is none of what was said is refused: the built-in one stands in. */
+/** An unfit summary is refused: the built-in one stands in. */
 export function makeSummariseWithModel({ model, timeouts, stepTokens, observer = NOOP_OBSERVER }: SummariseWithModelParts): Summarise {
   return async function summariseWithModel(input, signal) {
     const { text, error, cut } = await streamAnswer({

@@ -30,7 +30,7 @@ const TELLING = new Set(
 const HAN = /\p{Script=Han}/u;
 const SINGLE_HAN = /^\p{Script=Han}$/u;
 
-/** Names, numbers and other words that say something; of Chinese pairs of characters. */
+/** Names, numbers and other meaningful words; pairs of Chinese characters. */
 function wordsOf(text: string): Set<string> {
   return new Set(
     lexicalText(text)
@@ -44,12 +44,12 @@ const LEAST_WORDS = 4;
 const LEAST_SHARE = 0.2;
 /** Half of the pairs of Chinese characters are no words. */
 const LEAST_SHARE_OF_PAIRS = 0.1;
-/** Of so many words of the user, one at least comes again, up to four. */
+/** At least one of so many words of the user, up to four, must come again. */
 const WORDS_FOR_ONE = 20;
 
 const sharedOf = (told: readonly string[], said: ReadonlySet<string>): number => told.filter((word) => said.has(word)).length;
 
-/** What is wrong with a summary of this; null when nothing is. What the assistant says again and again was not said. */
+/** What is wrong with a summary, or null. The assistant's repetitions count as unsaid. */
 export function summaryProblem(
   summary: string,
   { previous, messages }: Pick<SummaryInput, "previous" | "messages">,
@@ -69,7 +69,7 @@ export function summaryProblem(
   const pairs = told.filter((word) => HAN.test(word)).length;
   const least = LEAST_SHARE * (told.length - pairs) + LEAST_SHARE_OF_PAIRS * pairs;
   const isForeign = told.length >= LEAST_WORDS && sharedOf(told, wordsOf(source)) < least;
-  // An assistant may speak another language than the user does, and the summary with it.
+  // The assistant, and so the summary, may speak another language than the user.
   const said = wordsOf(scriptOf(ofUser) === scriptOf(summary) ? ofUser : source);
   const fewest = Math.min(LEAST_WORDS, Math.max(said.size >= LEAST_WORDS ? 1 : 0, Math.floor(said.size / WORDS_FOR_ONE)));
   if (own.length === 0 || isForeign || sharedOf(told, said) < fewest) return "shares_nothing";

@@ -18,7 +18,7 @@ const MESSAGE_TOKENS = 400;
 const MARKS_BEFORE = /^["'“”‘’「『《#*_\s]+/u;
 const MARKS_BEHIND = /(?<!["'“”‘’」』》*_.。\s])["'“”‘’」』》*_.。\s]+$/u;
 
-/** The first line that says something, as one line of a list; empty when there is none. */
+/** The first line that says something; empty when there is none. */
 export function titleIn(answer: string): string {
   const line = answer.split("\n").find((each) => each.trim() !== "") ?? "";
   return firstWords(
@@ -37,7 +37,7 @@ interface TitleConversationParts {
   observer: Observer;
 }
 
-/** Has a model name a conversation after its first exchange, unless it has a title. An answer without a title leaves the first words. */
+/** Has a model name an untitled conversation after its first exchange. An answer without a title leaves the first words. */
 export function makeTitleConversation({ titles, model, timeouts, observer }: TitleConversationParts): JobHandler<ConversationJob<"title">> {
   return {
     async step(conversation, signal) {

@@ -28,7 +28,7 @@ interface Server extends Gateway {
   apiKey: string | undefined;
 }
 
-/** Undefined: there is no such route, or it answers something else. Throws while the server cannot be reached. */
+/** Undefined: the route is missing, or answers something else. Throws while the server cannot be reached. */
 async function read<Answer>(schema: z.ZodType<Answer>, { apiKey, ...gateway }: Server, address: URL, request: RequestInit) {
   const headers = serverHeaders(address, apiKey, gateway);
   const response = await fetch(address, { ...request, headers });
@@ -38,8 +38,8 @@ async function read<Answer>(schema: z.ZodType<Answer>, { apiKey, ...gateway }: S
 }
 
 /**
- * Ollama serves a model with `num_ctx`, or with what it was loaded with. How long a context it was trained for is only the most. A server
- * that does not tell what it has loaded is no Ollama, and is sent no POST.
+ * Ollama serves a model with `num_ctx`, or as it was loaded; its trained context is only the most. A server that does not list loaded
+ * models is no Ollama, and gets no POST.
  */
 async function askOllama(server: Server, root: string, model: string, signal: AbortSignal): Promise<ToldContext | null> {
   const running = await read(Running, server, serverUrl(root, "/api/ps"), { signal });
@@ -53,7 +53,7 @@ async function askOllama(server: Server, root: string, model: string, signal: Ab
   return typeof trained === "number" && trained > 0 ? { tokens: trained, isFirm: false } : null;
 }
 
-/** Asks a server how long a context it serves a model with: vLLM and its like, llama.cpp, Ollama. */
+/** Asks a server (vLLM and its like, llama.cpp, Ollama) for a model's context. */
 export function makeAskContext(server: Server): AskContext {
   const address = serverUrl(server.url, "/models");
   const root = serverUrl(server.url, "").href.replace(/\/v1(?=$|\?)/, "");

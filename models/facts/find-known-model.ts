@@ -1,7 +1,7 @@
 import type { KnownModel } from "./known-model.ts";
 import { KNOWN_MODELS } from "./known-model-table.ts";
 
-/** Makers, resellers and days write one model's name in many ways: `anthropic/claude-sonnet-4.5`, `claude-sonnet-4-5-20250929`. */
+/** Names are written in many ways: `anthropic/claude-sonnet-4.5`, `claude-sonnet-4-5-20250929`. */
 export function canonicalModelName(name: string): string {
   const own = name.toLowerCase().split("/").at(-1) ?? "";
   return own
@@ -10,7 +10,6 @@ export function canonicalModelName(name: string): string {
     .replaceAll(".", "-");
 }
 
-/** From the profiles of LangChain's packages. */
 export function findKnownModel(name: string): KnownModel | null {
   return KNOWN_MODELS[canonicalModelName(name)] ?? null;
 }

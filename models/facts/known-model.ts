@@ -1,6 +1,5 @@
 import type { ModelProfile } from "@langchain/core/language_models/profile";
 
-/** What a model can take and do besides text. */
 export const CAPABILITIES = [
   { name: "tools", field: "toolCalling" },
   { name: "json", field: "structuredOutput" },

@@ -6,21 +6,19 @@ export interface LearnedContext {
 }
 
 export interface LearnedContexts {
-  /** Undefined: none is known, or it is out of date. */
+  /** Undefined: unknown, or out of date. */
   of(model: string): number | undefined;
-  /** `isTold`: the server has named it. Else it is a guess, which is kept in this process alone. */
+  /** `isTold`: the server has named it. Else it is a guess, kept in this process alone. */
   learn(model: string, tokens: number, options: { isTold: boolean }): void;
   /** The server has told another context since. */
   replace(model: string, askedAt: Date): void;
 }
 
-/** A server may be started anew with a larger context. Then one refused prompt a week is what it costs to find out. */
+/** A restarted server may have a larger context. Finding out costs one refused prompt a week. */
 const LIFETIME_MS = 7 * 86_400_000;
 
 export interface LearnedContextsParts {
-  /** What is stored. */
   stored?: readonly LearnedContext[];
-  /** Stores one, in the background. */
   save?: (learned: LearnedContext) => void;
   now?: () => Date;
 }

@@ -4,18 +4,18 @@ import { type Amendment, AMENDMENTS } from "../wire/amendments.ts";
 import { findKnownModel } from "./find-known-model.ts";
 import { type LearnedContexts, makeLearnedContexts } from "./learned-contexts.ts";
 
-/** Where a fact is from: a refusal of the model's server, the operator's MODEL_PROFILES, the server's own word, LangChain's profiles, or nowhere. */
+/** The source of a fact: a server's refusal, MODEL_PROFILES, the server's own word, LangChain's profiles, or none. */
 export const FactSource = z.enum(["refusal", "file", "server", "profile", "assumed"]);
 export type FactSource = z.infer<typeof FactSource>;
 
 const tokens = z.int("must be a whole number").min(1, "must be 1 or more");
 const price = z.number("must be a number").min(0, "must be 0 or more");
 
-/** In US dollars for a million tokens. Without `cached_input` cached tokens cost what others do. */
+/** In US dollars for a million tokens. Without `cached_input` cached tokens cost as much as others. */
 export const ModelPrices = z.strictObject({ input: price, output: price, cached_input: price.optional() });
 export type ModelPrices = z.infer<typeof ModelPrices>;
 
-/** What an operator says of a model; what is left out comes from elsewhere. */
+/** An operator's facts of a model; the rest comes from elsewhere. */
 export const ModelProfile = z.strictObject({
   context_window: tokens.min(512, "must be 512 or more").optional(),
   max_output_tokens: tokens.optional(),
@@ -28,7 +28,7 @@ export type ModelProfile = z.infer<typeof ModelProfile>;
 /** The smallest context that local servers commonly have. */
 export const ASSUMED_CONTEXT = 8_192;
 
-/** Null: nobody knows. `sources` names the source of each fact that is known. */
+/** Null: unknown. `sources` names the source of each known fact. */
 export interface ModelFacts {
   name: string;
   context_window: number;
@@ -38,7 +38,7 @@ export interface ModelFacts {
   sources: { context_window: FactSource } & Partial<Record<"max_output_tokens" | "prices" | "capabilities", FactSource>>;
 }
 
-/** What a server tells of a model; `isFirm` is false when it may be told otherwise later. */
+/** A server's word about a model; `isFirm` is false when it may change. */
 export interface ToldContext {
   tokens: number;
   isFirm: boolean;
@@ -55,7 +55,7 @@ interface Choice<Value> {
 const firstKnown = <Value>(choices: readonly Choice<Value>[]): Choice<Value> | undefined =>
   choices.find(({ value }) => value !== undefined);
 
-/** The operator's word goes before the server's, and that before what is published: a server may run a model with a smaller context. */
+/** The operator's word beats the server's, which beats published facts: a server may run a model with a smaller context. */
 function combine(
   { name, servedAs }: { name: string; servedAs: string },
   file: ModelProfile,
@@ -68,7 +68,7 @@ function combine(
     { value: told, source: "server" },
     { value: known?.context, source: "profile" },
   ]) ?? { value: ASSUMED_CONTEXT, source: "assumed" as const };
-  // What a server has refused counts more than what anybody says.
+  // A refusal beats every source.
   const context =
     learned !== undefined && learned < (believed.value ?? Infinity) ? { value: learned, source: "refusal" as const } : believed;
   const output = firstKnown([
@@ -97,19 +97,18 @@ function combine(
 export interface ModelFactsParts {
   /** By the model's name. */
   profiles: Readonly<Record<string, ModelProfile>>;
-  /** Null: there is no server to ask. */
   ask: AskContext | null;
-  /** What servers have refused. Default: nothing, and it is kept in this process. */
+  /** Default: nothing, and kept in this process. */
   learned?: LearnedContexts;
-  /** Milliseconds until a server that was away, or did not tell for good, is asked again. Default 30,000. */
+  /** Milliseconds until a server that was away or undecided is asked again. Default 30,000. */
   askAgainMs?: number;
-  /** What a model's server calls it. Default: its name. */
+  /** A model's name at its server. Default: its name. */
   servedAs?: (name: string) => string;
-  /** Hears once of each model whose context nobody knows, when it is used. */
+  /** Called once for each used model with an unknown context. */
   onAssumed?: (model: string) => void;
 }
 
-/** For a server's answer, in milliseconds. */
+/** Milliseconds for a server's answer. */
 const ASK_MS = 5_000;
 interface Asked {
   told: number | undefined;
@@ -118,7 +117,7 @@ interface Asked {
 
 export type ModelFactsSource = ReturnType<typeof makeModelFacts>;
 
-/** What is known of models. Servers are asked in the background: nobody waits for them. */
+/** Knows the facts of models. It asks servers in the background: nobody waits. */
 export function makeModelFacts({
   profiles,
   ask,
@@ -147,7 +146,7 @@ export function makeModelFacts({
     }
   }
 
-  /** What is known by now. A server that is due is asked for the next time. */
+  /** What is known by now. Asks a due server for the next time. */
   function of(model: string): ModelFacts {
     const file = profiles[model] ?? profiles[servedAs(model)] ?? {};
     const isDue = (asked.get(model)?.askAgainAt ?? 0) <= performance.now();
@@ -157,7 +156,7 @@ export function makeModelFacts({
 
   return {
     of,
-    /** The same, for a turn: says once when the context is only assumed. */
+    /** The same for a turn: reports once when the context is only assumed. */
     forTurn(model: string): ModelFacts {
       const facts = of(model);
       if (facts.sources.context_window === "assumed" && !warned.has(model)) {

@@ -8,14 +8,12 @@ interface Size {
 type Looked = Size & { detail: Picture["detail"] };
 type Count = (picture: Looked) => number;
 
-/** The size that is assumed for a picture at an address: nobody here knows it. */
 const ASSUMED: Size = { width: 1_536, height: 1_536 };
 
 const shrink = ({ width, height }: Size, factor: number): Size =>
   factor >= 1 ? { width, height } : { width: Math.max(1, width * factor), height: Math.max(1, height * factor) };
 const longestSide = (size: Size, most: number): Size => shrink(size, most / Math.max(size.width, size.height));
 const shortestSide = (size: Size, most: number): Size => shrink(size, most / Math.min(size.width, size.height));
-/** How many squares of this side cover it. */
 const squares = ({ width, height }: Size, side: number): number => Math.ceil(width / side) * Math.ceil(height / side);
 
 /** OpenAI's rule: https://platform.openai.com/docs/guides/images-vision#calculating-costs */
@@ -30,13 +28,13 @@ const patched =
   (size) =>
     Math.ceil(factor * Math.min(most, squares(size, 32)));
 
-/** Squares of a side, of a picture that is made smaller when it would have more of them: Anthropic's and Qwen's models. */
+/** Anthropic's and Qwen's rule: squares of a side, on a picture shrunk to a limit of them. */
 const squared =
   (side: number, most: number, { longest = Infinity, around = 0 } = {}): Count =>
   (size) =>
     Math.min(most, squares(longestSide(size, longest), side)) + around;
 
-/** https://ai.google.dev/gemini-api/docs/tokens: one tile, or tiles of which the shorter side has one and a half. */
+/** https://ai.google.dev/gemini-api/docs/tokens: one tile, or tiles with one and a half on the shorter side. */
 const GEMINI_TILE = 258;
 const ofGemini: Count = ({ width, height }) => {
   if (width <= 384 && height <= 384) return GEMINI_TILE;
@@ -57,7 +55,7 @@ const FAMILIES: readonly (readonly [name: RegExp, count: Count])[] = [
   // https://platform.claude.com/docs/en/build-with-claude/vision: squares of 28 pixels, since Opus 4.7 of larger pictures.
   [/^claude-(?:3|haiku|(?:opus|sonnet)-4(?:-[0-6])?$)/, squared(28, 1_568, { longest: 1_568 })],
   [/^claude/, squared(28, 4_784, { longest: 2_576 })],
-  // Since Gemini 3 a picture has as many as its resolution is set to; this is what is not set.
+  // Since Gemini 3 the resolution setting decides; this is its default.
   [/^gemini-3/, () => 1_120],
   [/^gemini|^gemma/, ofGemini],
   // Qwen's smart_resize: https://github.com/QwenLM/Qwen3-VL
@@ -65,10 +63,10 @@ const FAMILIES: readonly (readonly [name: RegExp, count: Count])[] = [
   [/^qwen/, squared(32, 16_384, { around: 2 })],
 ];
 
-/** For a model that nobody knows: rather too many than too few. */
+/** For an unknown model: rather too many than too few. */
 const SAFE = squared(28, 4_096);
 
-/** How many tokens a picture has for a model, by the rules that its maker has published. Width and height count as they are stored. */
+/** A picture's tokens for a model, by its maker's published rules. Width and height count as stored. */
 export function pictureTokens(model: string, { file, detail }: Pick<Picture, "file" | "detail">): number {
   const name = canonicalModelName(model);
   const count = FAMILIES.find(([family]) => family.test(name))?.[1] ?? SAFE;

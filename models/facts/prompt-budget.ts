@@ -5,17 +5,16 @@ import type { ModelFacts, ModelPrices } from "./model-facts.ts";
 const FILL_SHARE = 0.9;
 
 export interface AnswerRoom {
-  /** The most tokens of an answer. */
   longestAnswer: number;
   /** Nobody knows the context. */
   isAssumed: boolean;
-  /** The most of a context, in percent, that an answer is given room for. */
+  /** The most percent of a context reserved for an answer. */
   outputShare?: number | undefined;
 }
 
 /**
- * Tokens for a prompt. In a known context the longest answer has room behind it, up to its share: some servers insist on that. An assumed
- * context is probably larger than is assumed.
+ * Tokens for a prompt. A known context reserves room for the longest answer, up to its share: some servers insist on it. An assumed context
+ * is probably larger than assumed.
  */
 export function promptBudget(context: number, { longestAnswer, isAssumed, outputShare = DEFAULT_SHARES.output }: AnswerRoom): number {
   const reserve = isAssumed ? 0 : Math.min(longestAnswer, (context * outputShare) / 100);
@@ -29,7 +28,6 @@ export function budgetOf({ context_window: context, sources }: ModelFacts, room:
 /** A shorter answer would say nothing. */
 const LEAST_ANSWER = 64;
 
-/** Tokens that a prompt of so many counted ones leaves for the answer. */
 export function answerRoom(context: number, promptTokens: number): number {
   return Math.max(LEAST_ANSWER, context - Math.ceil(promptTokens / FILL_SHARE));
 }
@@ -40,10 +38,10 @@ export const SATURATED = 0.92;
 
 const RATIO_DIGITS = 10_000;
 
-/** 0.1234 of a limit. */
+/** Rounds to 0.1234. */
 export const shareOf = (tokens: number, limit: number): number => Math.round((tokens / limit) * RATIO_DIGITS) / RATIO_DIGITS;
 
-/** Null when the model's prices are unknown, or nobody counted the tokens. */
+/** Null when the prices are unknown, or nobody counted the tokens. */
 export function costOf(
   prices: ModelPrices | null,
   usage: { prompt_tokens: number; completion_tokens: number; cached_tokens: number | null; estimated: boolean },

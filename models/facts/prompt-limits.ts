@@ -3,32 +3,29 @@ import { answerRoom, promptBudget } from "./prompt-budget.ts";
 import type { Refusal } from "./refusal.ts";
 import type { TokenCounts } from "./token-counts.ts";
 
-/** How long prompts may be, by the model's name, as is known by now. */
+/** The presently known limits of prompts, by the model's name. */
 export interface PromptLimits {
-  /** The most tokens of a prompt. */
   of: (model: string) => number;
-  /** The most tokens of an answer to a prompt of so many. Undefined: as many as the model is made for. */
+  /** The most tokens of an answer to a prompt of so many. Undefined: the model's own. */
   answerTokens: (model: string, promptTokens: number) => number | undefined;
-  /** Learns from a refused prompt of so many estimated tokens. Returns the estimated tokens that a second attempt may have. */
+  /** Learns from a refused prompt of so many estimated tokens. Returns the estimated tokens for a second attempt. */
   refused: (model: string, refusal: Refusal, estimated: number) => number;
-  /** How many tokens a prompt has for this model. */
   counts: TokenCounts;
 }
 
-/** When a server does not say how much it takes, its context is less than the refused prompt, and a second attempt has half of that. */
+/** If a server names no limit, its context is less than the refused prompt, and a second attempt has half of that. */
 const GUESSED_SHARE = 0.9;
 const UNTOLD_SHARE = 0.5;
-/** A server that counts more than so many times the estimate has counted something else. */
+/** A server with a higher ratio has counted something else. */
 const MOST_PER_ESTIMATED = 3;
 
 export interface PromptLimitsParts {
-  /** The most tokens of a prompt by what is known before any refusal. */
+  /** The limit known before any refusal. */
   known: (model: string) => number;
-  /** The most tokens of an answer. */
   longestAnswer: number;
-  /** The most of a context, in percent, that an answer is given room for. Default 15. */
+  /** The most percent of a context reserved for an answer. Default 15. */
   outputShare?: number | undefined;
-  /** The context of a model, when somebody knows it. Default: nobody does. */
+  /** A model's context, or null. Default: unknown. */
   contextOf?: (model: string) => number | null;
   learned: LearnedContexts;
   counts: TokenCounts;
@@ -53,7 +50,7 @@ export function makePromptLimits(parts: PromptLimitsParts): PromptLimits {
     refused(model, { limit, prompt }, estimated) {
       learned.learn(model, limit ?? Math.floor((prompt ?? estimated) * GUESSED_SHARE), { isTold: limit !== null });
       const perEstimated = Math.min(MOST_PER_ESTIMATED, Math.max(1, (prompt ?? 0) / estimated));
-      // Some servers refuse a prompt for the answer that it leaves no room for.
+      // Some servers refuse a prompt because it leaves no room for the answer.
       const isForAnswer = limit !== null && prompt !== null && prompt <= limit;
       const most = limit === null ? estimated * UNTOLD_SHARE : isForAnswer ? Math.max(estimated - longestAnswer, estimated / 2) : estimated;
       return Math.floor(Math.min(of(model) / perEstimated, most));

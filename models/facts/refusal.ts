@@ -1,11 +1,10 @@
 import type { AppError } from "../../errors/app-error.ts";
 import { answeredError, bodyText } from "../wire/server-words.ts";
 
-/** What a server says of a prompt that it refuses as too long. Null: it does not say. */
+/** A server's words about a prompt that is too long; null: it does not say. */
 export interface Refusal {
-  /** The context of the model, in tokens. */
   limit: number | null;
-  /** The tokens that it counted in the prompt. */
+  /** The server's count of the prompt. */
   prompt: number | null;
 }
 
@@ -22,7 +21,7 @@ const LIMIT = [
   /cannot exceed (\d+)/, // Cohere
   /exceeds context length (\d+)/, // LM Studio of 2023
   /\b\d{1,9}(?: \+ \d{1,9}| tokens) > (\d{1,9})/, // Anthropic
-  /\bLimit (\d+), Requested \d+/, // of one minute, which one request may not exceed either
+  /\bLimit (\d+), Requested \d+/, // a minute's limit, which one request may not exceed either
   /\b(\d{1,9}) maximum context length/, // Mistral
   /must be <= (\d+)/, // TGI
   /input length should be \[1, (\d+)\]/, // DashScope
@@ -56,13 +55,12 @@ function firstNumber(patterns: readonly RegExp[], words: string): number | null 
   return null;
 }
 
-/** MiniMax writes the code of the error behind its words. */
+/** MiniMax writes the code of the error after its words. */
 export function readRefusal(words: string): Refusal {
   const plain = words.replace("(2013)", "").replace(/(?<=\d)[,_](?=\d{3}\b)/g, "");
   return { limit: firstNumber(LIMIT, plain), prompt: firstNumber(PROMPT, plain) };
 }
 
-/** Null for any other error. */
 export function refusalOf(error: AppError | null): Refusal | null {
   if (error?.code !== "context_too_long") return null;
   const answered = answeredError(error.cause);

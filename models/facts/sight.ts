@@ -2,7 +2,7 @@ import { AppError } from "../../errors/app-error.ts";
 import type { Picture } from "../../turn/picture.ts";
 import { pictureTokens } from "./picture-tokens.ts";
 
-/** Which models see pictures, and how many tokens these have, by the model's name. */
+/** Which models see pictures, and a picture's tokens, by the model's name. */
 export interface Sight {
   /** Null: nobody knows, so it is tried. */
   sees: (model: string) => boolean | null;
@@ -11,19 +11,19 @@ export interface Sight {
   tokensOf: (model: string, pictures: readonly Picture[]) => number;
 }
 
-/** What its server has refused is tried again after so long: it may be started with another model under the name. */
+/** A refusal is forgotten after so long: the server may have another model under the name. */
 const BLIND_FOR_MS = 10 * 60_000;
 
 /** What is known of the models. */
 export interface SightParts {
-  /** What a model can do; null: nobody knows. Default: nobody does. */
+  /** A model's abilities, or null. Default: unknown. */
   capabilitiesOf?: (model: string) => readonly string[] | null;
-  /** What a model's server calls it. Default: its name. */
+  /** A model's name at its server. Default: its name. */
   servedAs?: (name: string) => string;
   now?: () => number;
 }
 
-/** Knows which models see pictures, and learns it from servers that refuse them. */
+/** Knows which models see pictures, and learns from servers that refuse them. */
 export function makeSight({
   capabilitiesOf = () => null,
   servedAs = (name) => name,

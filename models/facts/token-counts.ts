@@ -3,24 +3,23 @@ import { addFeatures, ESTIMATED_TOKENS, noFeatures } from "../../text/token-feat
 import { TOKENS_PER_MESSAGE } from "../../text/tokens.ts";
 import { hasPictures, pictureTokensIn } from "../wire/pictured-message.ts";
 
-/** What a request has of each kind: of its texts, then its messages, then the estimated tokens of its tools. */
+/** The counted kinds: of texts, then messages, then estimated tokens of tools. */
 const PARTS = ESTIMATED_TOKENS.length + 2;
 
-/** What servers have counted of a model's prompts, added up: with it the factors of `fit` are found. */
+/** Sums of servers' counts of a model's prompts, from which `fit` finds the factors. */
 export interface CountedPrompts {
   samples: number;
-  /** The samples, the older and the doubted ones counting less. */
+  /** The weight of all samples: older and doubted ones count less. */
   weight: number;
-  /** The sums of the products of the shares of each two kinds, row by row. */
+  /** The sums of products of shares, for each two kinds, row by row. */
   products: number[];
   /** The sums of the shares of each kind. */
   shares: number[];
 }
 
-/** A prompt as it is sent. */
 export interface CountedRequest {
   messages: readonly BaseMessage[];
-  /** Estimated tokens of the tools that are offered. Default 0. */
+  /** Estimated tokens of the offered tools. Default 0. */
   toolTokens?: number;
 }
 
@@ -39,18 +38,18 @@ function estimatedParts({ messages, toolTokens = 0 }: CountedRequest): Float64Ar
   return parts;
 }
 
-/** How firmly a factor stays at that of all without samples that say otherwise. */
+/** How firmly a factor stays at the common one without samples against it. */
 const FIRMNESS = 0.01;
-/** What is older counts less: a server may be started with another model under the name. */
+/** Older samples count less: a server may have another model under the name. */
 const KEPT = 0.998;
 const [LEAST_FACTOR, MOST_FACTOR] = [0.2, 5];
-/** A count that is further off than this share counts less, the further the less; from the second on nothing. */
+/** A count further off than the first share counts less and less; from the second on nothing. */
 const [DOUBTED, REFUSED] = [0.1, 0.5];
-/** Fewer samples say nothing; from the second number on each kind has a factor of its own. */
+/** Fewer samples say nothing; with the second number each kind gets its own factor. */
 const [LEAST_SAMPLES, ENOUGH_SAMPLES] = [3, 10];
-/** Counts that are further off do not follow from the prompts: some servers count only what they have not cached. */
+/** Counts further off do not follow from the prompts: some servers count only uncached tokens. */
 const MOST_ERROR = 0.15;
-/** So many refused in a row: the model has changed. */
+/** After so many refused in a row the model has changed. */
 const CHANGED_AFTER = 8;
 
 const nothing = (): CountedPrompts => ({
@@ -85,7 +84,7 @@ function solve(matrix: readonly number[], vector: readonly number[]): number[] {
 const clamp = (factor: number): number => Math.min(MOST_FACTOR, Math.max(LEAST_FACTOR, factor));
 const total = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0);
 
-/** How far these factors are from the counts, as the root of the mean square. */
+/** The root mean square error of these factors. */
 function errorOf(factors: readonly number[], { products, shares, weight }: CountedPrompts): number {
   const squares = products.map((sum, index) => sum * (factors[Math.floor(index / PARTS)] ?? 0) * (factors[index % PARTS] ?? 0));
   const square = total(squares) - 2 * total(shares.map((sum, kind) => sum * (factors[kind] ?? 0))) + weight;
@@ -93,8 +92,8 @@ function errorOf(factors: readonly number[], { products, shares, weight }: Count
 }
 
 /**
- * The factor by which each kind's estimate becomes the server's count, by least squares that are drawn to one factor for all. Null while too
- * little is known, and when the counts do not follow from the prompts.
+ * The factor from each kind's estimate to the server's count, by least squares drawn to one factor for all. Null while too little is known,
+ * or the counts do not follow from the prompts.
  */
 function fit(counted: CountedPrompts): number[] | null {
   if (counted.samples < LEAST_SAMPLES) return null;
@@ -115,11 +114,10 @@ interface Learned {
 
 const learnedFrom = (counted: CountedPrompts): Learned => ({ counted, factors: fit(counted), refusedInARow: 0 });
 
-/** Counts the tokens of prompts as the server of each model does, as far as it has shown. */
+/** Counts prompts' tokens as each model's server does, as far as it has shown. */
 export interface TokenCounts {
   /** Without a sample of the model: the estimate. */
   count(model: string, request: CountedRequest): number;
-  /** Learns from the tokens that a server has counted. */
   learn(model: string, request: CountedRequest, tokens: number): void;
   /** Whether it counts otherwise than the estimate. */
   knows(model: string): boolean;
@@ -127,7 +125,6 @@ export interface TokenCounts {
 
 export interface TokenCountsParts {
   stored?: readonly { model: string; counted: CountedPrompts }[];
-  /** Stores what is known of a model, in the background. */
   save?: (model: string, counted: CountedPrompts) => void;
 }
 
@@ -160,7 +157,7 @@ export function makeTokenCounts({ stored = [], save = () => undefined }: TokenCo
       return words + pictureTokensIn(request.messages);
     },
     learn(model, request, tokens) {
-      if (hasPictures(request.messages)) return; // which part of them is of words nobody knows
+      if (hasPictures(request.messages)) return; // how many of them are words is unknown
       const parts = estimatedParts(request);
       let learned = models.get(model) ?? learnedFrom(nothing());
       const belief = tokens > 0 ? beliefIn(learned, parts, tokens) : 0;

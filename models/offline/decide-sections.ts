@@ -4,26 +4,23 @@ import { type Fact, INTENTS, LINES } from "./intents.ts";
 import { type Change, readMessage, readStatement, valuesOf } from "./read-message.ts";
 import { isOf } from "./value-kinds.ts";
 
-/** A line of core memory. */
 interface Line {
   section: string;
   text: string;
-  /** It was not there before the message. */
   isNew?: true;
-  /** The message says it again. */
   isRepeated?: true;
 }
 
 const EVERYTHING = /^(?:everything(?: about me| you know| you know about me)?|(?:关于)?我的一切|所有|全部)$/i;
 const FIRST_PERSON: Readonly<Record<string, string>> = { is: "am", has: "have", does: "do" };
 
-/** "The user hates dill" and "Loves jazz", as models write, in the user's own words. */
+/** Turns "The user hates dill" and "Loves jazz", as models write, into the user's own words. */
 const asSaid = (line: string): string =>
   line
     .replace(/^用户|^(?:the )?user's /iu, (whose) => (whose === "用户" ? "我" : "my "))
     .replace(/^(?:(?:the )?user )?(\w{1,20}s)\b/i, (_, verb: string) => `I ${FIRST_PERSON[verb.toLowerCase()] ?? verb.slice(0, -1)}`);
 
-/** What a line says; null for lines in other words. */
+/** The fact of a line, or null. */
 export function readLine({ section, text }: Line): Fact | null {
   for (const { intent, holds, words, isLoose } of LINES) {
     const { value, thing = "" } = (intent.section === section && words.exec(text.trim())?.groups) || {};
@@ -41,13 +38,13 @@ function lineOf({ intent: { section, line }, holds, value, isChinese, thing }: F
   return { section, text: text.replace("…", () => value), isNew: true };
 }
 
-/** The same for "The jazz music" and "jazz music", 吃火锅 and 火锅. Names are not stemmed. */
+/** Equal for "The jazz music" and "jazz music", 吃火锅 and 火锅. Names are not stemmed. */
 function keyOf({ intent: { topic, isMany }, value }: Fact): string {
   if (!isMany) return (topic === "home" ? (value.split(",")[0] ?? "") : value).toLowerCase().replace(/^the /, "");
   return lexicalText(value.replace(/^[吃喝看听玩](?=..)/u, "")) || value;
 }
 
-/** Against it are another name, home or language, and the opposite of a liking. */
+/** Another name, home or language, or the opposite liking, is against a fact. */
 function relation(line: Line, fact: Fact): "says" | "against" | "neither" {
   const { intent, holds, thing } = fact;
   const known = readLine(line);
@@ -58,20 +55,20 @@ function relation(line: Line, fact: Fact): "says" | "against" | "neither" {
   return intent.isMany ? "neither" : "against";
 }
 
-/** Whether a line is what a question asks for, and else what of the line the words of a question are compared with. */
+/** Whether a line is what a question asks for, and otherwise which of its words to compare. */
 export function answersOf(question: string, line: Line): { isAsked: boolean; words: string } {
   const known = readLine(line);
   const asked = known?.intent.asked;
   return { isAsked: asked?.test(question) === true, words: known && asked ? known.value : line.text };
 }
 
-/** Whether core memory says otherwise than what the user said earlier, or that only asked to forget something. */
+/** Whether core memory contradicts what the user said earlier, or the user only asked to forget. */
 export function isContradicted(sentence: string, lines: readonly Line[]): boolean {
   const isAgainst = (fact: Fact): boolean => lines.some((line) => relation(line, fact) === "against");
   return readMessage(sentence).some((change) => "forget" in change || ("fact" in change && isAgainst(change.fact)));
 }
 
-/** Removes lines that contradict a fact. The fact takes the place of the first of them, or comes last. */
+/** Removes lines that contradict a fact. The fact replaces the first of them, or comes last. */
 function applyFact(lines: Line[], fact: Fact, onlyAdd: boolean): Line[] {
   const relations = lines.map((line) => relation(line, fact));
   const place = relations.indexOf("against");
@@ -81,7 +78,7 @@ function applyFact(lines: Line[], fact: Fact, onlyAdd: boolean): Line[] {
   return fact.holds === "over" ? left : left.toSpliced(place < 0 ? left.length : place, 0, lineOf(fact));
 }
 
-/** The lines without what the user wants forgotten: a part by its name, a fact, or every line that has all words of it. */
+/** The lines without what the user wants forgotten: a named part, a fact, or every line with all its words. */
 function forget(lines: Line[], asked: string): Line[] {
   const what = asked.replace("我说过的", "我的").replace(/(?:这件事|[忘删]?[掉了吧]| please)$/iu, "");
   if (EVERYTHING.test(what)) return [];
@@ -93,7 +90,7 @@ function forget(lines: Line[], asked: string): Line[] {
   return lines.filter(({ text }) => !wanted.every((word) => lexicalText(text).split(" ").includes(word)));
 }
 
-/** What one of the lines says becomes another value. */
+/** Changes the value in a line. */
 function correct(lines: Line[], instead: string, of: string): Line[] {
   const known = lines.map(readLine).find((fact) => fact && !fact.intent.isMany && keyOf(fact) === keyOf({ ...fact, value: of }));
   return known ? valuesOf(known.intent, instead).reduce((left, value) => applyFact(left, { ...known, value }, false), lines) : lines;
@@ -107,7 +104,7 @@ function applyChanges(lines: Line[], changes: readonly Change[], onlyAdd = false
   }, lines);
 }
 
-/** Old lines all fit; new ones as long as there is room. */
+/** Old lines all fit; new ones while there is room. */
 function fitting(lines: Line[], limit: number): Line[] {
   let room = lines.reduce((left, { text, isNew }) => (isNew ? left : left - text.length - 1), limit);
   return lines.filter(({ text, isNew }) => {
@@ -118,8 +115,8 @@ function fitting(lines: Line[], limit: number): Line[] {
 }
 
 /**
- * What a user's message makes of core memory, by rules: INTENTS, how the user wants to be answered, "remember that", "forget that" and "not
- * Rose, Rosa", in English or Chinese. With `onlyAdd`, for a message older than what is known, it replaces and removes nothing.
+ * Applies a user's message to core memory by rules: INTENTS, wishes for answers, "remember that", "forget that" and "not Rose, Rosa", in
+ * English or Chinese. With `onlyAdd`, for a message older than what is known, it replaces and removes nothing.
  */
 export function decideSections(
   sections: Readonly<Record<string, string>>,
@@ -135,6 +132,6 @@ export function decideSections(
   return names.map((section) => ({ section, lines: fitting(decided.get(section) ?? [], sectionLimit) }));
 }
 
-/** The lines of core memory when messages that are newer than it have been read. */
+/** The lines of core memory after these newer messages. */
 export const linesAfter = (lines: readonly Line[], messages: readonly string[]): Line[] =>
   messages.reduce((before, message) => applyChanges(before, readMessage(message)), [...lines]);

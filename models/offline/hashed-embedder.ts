@@ -11,7 +11,7 @@ const COMMON_CHARACTERS = new Set("的了是我你他她它们在有和就不也
 const WEIGHTS = { word: 1, character: 0.5, common: 0.25, commonCharacter: 0.05, spelling: 0.5 };
 /** Chosen by leaving one set out: docs/decisions/0040. */
 const VECTOR_WEIGHT = 0.2;
-/** Without a word in common, only a typing error makes texts alike. */
+/** Without a common word, only a typing error makes texts alike. */
 const MIN_SIMILARITY = 0.35;
 const PLAIN_WORD = /^[a-z]{4,}$/;
 
@@ -24,7 +24,6 @@ function hash(text: string): number {
   return (value ^ (value >>> 16)) >>> 0;
 }
 
-/** How much a word of a lexical text says. */
 export function weightOf(word: string): number {
   const isCharacter = word.length <= 2 && [...word].length === 1;
   if (isCharacter) return COMMON_CHARACTERS.has(word) ? WEIGHTS.commonCharacter : WEIGHTS.character;

@@ -1,29 +1,28 @@
 import { WISHES } from "../../turn/state.ts";
 import { HAN_NAME, type Kind } from "./value-kinds.ts";
 
-/** "no": a dislike. "over": it is so no longer. */
+/** "no": a dislike. "over": no longer so. */
 export type Holds = "over" | "no" | "yes";
 
 /**
- * Something that people say of themselves, in both languages. " ; " stands between two forms, "!" before one that tells a change, and
- * "%" where "not" may stand. "…" is the value and "~" the thing that has it. Adverbs may stand between English words and behind 我.
+ * What people say of themselves, in both languages. " ; " stands between two forms, "!" before one that tells a change, and "%" where "not"
+ * may stand. "…" is the value and "~" its thing. Adverbs may stand between English words and after 我.
  */
 export interface Intent extends Partial<Record<Holds, string>> {
   topic: string;
   section: string;
-  /** A value is one of a list, and stands beside the others. Else another takes its place. */
+  /** A value joins a list. Otherwise it replaces the old one. */
   isMany?: true;
   /** The English and the Chinese line, and those of a dislike. */
   line: string;
   value: Kind | null;
   thing?: string;
-  /** A question for what one line alone can tell, in words that it lacks; or its name for a user who wants it forgotten. */
+  /** A question that one line alone can answer, in words that it lacks; or its name for forgetting it. */
   asked?: RegExp;
   /** The name alone. */
   called?: RegExp;
 }
 
-/** What the user said about themself. */
 export interface Fact {
   intent: Intent;
   holds: Holds;
@@ -45,7 +44,7 @@ const list = (...row: Parameters<typeof intent>): Intent => ({ ...intent(...row)
 /** What the user wants kept in their own words, read by readMessage. */
 export const NOTE = list("note", "profile", null, "Asked to remember: … ; 要记住：…");
 
-/** What the rules of core memory know. Wishes are read by readMessage. */
+/** What the rules of core memory know. readMessage reads wishes. */
 export const INTENTS: readonly Intent[] = [
   NOTE,
   intent("language", WISHES, "language", "Answer in … ; 回答语言：…", {
@@ -117,10 +116,9 @@ const ADVERBS =
 const TIMES = "昨天|前天|上个?(?:周|星期|月)|[去今]年|[两二三四五六七八九十\\d]{1,2}(?:天|周|个月|年)前";
 const CHINESE_ADVERBS = `(?:现在|目前|最近|已经|一直|特别|非常|真的|比较|其实|平时|开始|${TIMES}|[是也还就都很真最刚又超])*`;
 
-/** What "not" makes of it. */
 export const negated = ({ intent, holds }: Pick<Fact, "intent" | "holds">): Holds => (intent.no && holds === "yes" ? "no" : "over");
 
-/** Forms, their opposites or lines as expressions. A loose one begins with its value, or nearly so, and could say anything. */
+/** Forms, their opposites or lines as expressions. A loose one begins with its value and could say anything. */
 const wordsOf = (intent: Intent, said: Holds, texts = "", as: "form" | "not" | "line" = "form") =>
   texts.split(/\s{1,9}; /).flatMap((marked, index) => {
     if (marked === "" || (as === "not" && !marked.includes("%"))) return [];

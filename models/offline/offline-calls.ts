@@ -4,7 +4,6 @@ import { readFences } from "../../text/fence.ts";
 import { lexicalWords } from "../../text/lexical-text.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
 
-/** A tool as a model's server is told of it. */
 export type OfferedTool = ReturnType<typeof convertToOpenAITool>;
 
 export interface OfflineCall {
@@ -12,21 +11,20 @@ export interface OfflineCall {
   arguments: Record<string, unknown>;
 }
 
-/** What a call is made of: a part of the message, and the whole. */
+/** A part of the message, and the whole. */
 interface Said {
   step: string;
   message: string;
 }
 
-/** Where one step of a message ends and the next begins. */
+/** The border between two steps of a message. */
 const NEXT_STEP =
   /[;；]|[,，、]? ?(?:\band then\b|\bthen\b|\bafter that\b|然后再?|接着|之后再|最后再?|再(?=[查找写读列记算]))|, and (?=(?:please )?\p{L}{1,20} )|[，,](?:并且?|而且)(?=\p{Script=Han})/iu;
 const QUOTED = /["“「『]([^"“”「」『』]+)["”」』]/u;
 const LATIN_WORD = /[A-Za-z\d][\w./-]*/g;
 const FILE = /\.[a-z]{1,5}$/;
-/** An order, a ticket, a part: letters and digits in one word. */
+/** An order, a ticket or a part: letters and digits in one word. */
 const IDENTIFIER = /^(?=.*\d)[A-Za-z\d-]+$/;
-/** What Chinese messages say for words that names of tools have. */
 const CHINESE: readonly [words: RegExp, english: string][] = [
   [/查|找|搜/u, "search find get look"],
   [/写|记下|建/u, "write create save add"],
@@ -36,7 +34,7 @@ const CHINESE: readonly [words: RegExp, english: string][] = [
 ];
 const SEARCHES = "look find check see search";
 
-/** Loads the skill whose name and description have most of the message's words, two at least. */
+/** Loads the skill whose name and description have most of the message's words, at least two. */
 function skillCall(system: string, message: string): OfflineCall[] {
   const listed = readFences(system).fences.flatMap(({ tag, pieces }) => (tag === "available_skills" ? pieces : []));
   const asked = wordsOf(message);
@@ -57,7 +55,7 @@ const NEVER = new Set(["todo_write", "load_skill", "core_memory_update", "ask_ag
 const wordsOf = (text: string): Set<string> => new Set(lexicalWords(text));
 const nameWords = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, "$1 $2").replaceAll(/^mcp__|[_-]+/g, " ");
 
-/** What a text is filled with; undefined when the message does not say it. */
+/** The value of a text argument; undefined when the message does not say it. */
 function fill(name: string, type: unknown, { step, message }: Said): string | undefined {
   const lower = name.toLowerCase();
   if (type !== "string") return undefined;
@@ -68,7 +66,7 @@ function fill(name: string, type: unknown, { step, message }: Said): string | un
   return quoted ?? words.find((word) => IDENTIFIER.test(word)) ?? (/query|question|search|words/.test(lower) ? step : undefined);
 }
 
-/** The arguments that a tool must have; null when the message does not say one of them. */
+/** The required arguments of a tool; null when the message lacks one. */
 function argumentsFor({ function: { parameters } }: OfferedTool, said: Said): Record<string, unknown> | null {
   const { properties = {}, required = [] } = (parameters ?? {}) as { properties?: Record<string, { type?: unknown }>; required?: string[] };
   const given = required.map((name) => [name, fill(name, properties[name]?.type, said)] as const);
@@ -86,7 +84,7 @@ function knownTool(offered: OfferedTool): KnownTool {
   return { offered, inName: wordsOf(nameWords(name)), inDescription: wordsOf(description) };
 }
 
-/** The tool whose name has most of a step's words, and of equals the one that is described in them. */
+/** The tool whose name, then whose description, has most of a step's words. */
 function callFor(said: Said, tools: readonly KnownTool[]): { step: string; call: OfflineCall } | null {
   const english = CHINESE.filter(([words]) => words.test(said.step)).map(([, words]) => words);
   const stepWords = wordsOf([said.step, ...english].join(" "));
@@ -112,7 +110,7 @@ function planOf(steps: readonly string[], status: "pending" | "completed"): Offl
   return { name: "todo_write", arguments: { items } };
 }
 
-/** Of a message, this much is read, and so many steps; so many of them call a tool. */
+/** The limits of a message: read characters, steps, and steps with calls. */
 const READ_CHARACTERS = 4_000;
 const MOST_STEPS_READ = 50;
 const MOST_STEPS = 6;
@@ -124,8 +122,8 @@ function stepsOf(message: string): string[] {
 }
 
 /**
- * Everything that a message asks tools for, in its order, by rules: each step of it calls the tool whose name has its words, when the step
- * says what the tool must know; before them the skill that fits. With several calls, `todo_write` shows the steps before and after.
+ * All calls that a message asks for, in order, by rules: each step calls the tool whose name has its words, if it says the required
+ * arguments; the fitting skill comes first. With several calls, `todo_write` shows the steps before and after.
  */
 export function offlineCalls(prompt: readonly BaseMessage[], message: string, tools: readonly OfferedTool[]): OfflineCall[] {
   const has = (wanted: string): boolean => tools.some(({ function: { name } }) => name === wanted);

@@ -14,15 +14,14 @@ import { readMessage, tellsChange } from "./read-message.ts";
 import { weightOf } from "./hashed-embedder.ts";
 import { type OfferedTool, type OfflineCall, offlineCalls } from "./offline-calls.ts";
 
-/** The label of what the user said in an earlier exchange, and of an archived memory. */
+/** The label of an earlier exchange, or of an archived memory. */
 const ASKED = /^\[\d{4}-\d\d-\d\d\] (?:User|Noted):$/u;
-/** The label of a passage of a document: its number and its title. */
+/** The label of a passage: its number and its title. */
 const PASSAGE = /^\[(\d+)\] (.*)$/u;
 
 /** A question for all of core memory. */
 const ABOUT_ME = /\bwhat do you (?:know|remember) about me\b|[知记][道得](?:关于)?我的?(?:哪些|什么)/iu;
 
-/** In English and in Chinese. */
 type Saying = readonly [english: string, chinese: string];
 const HELLO: Saying = ["This is the offline model.", "我是离线模型（offline model）。"];
 const TOLD: Saying = [
@@ -37,13 +36,13 @@ const NOTHING: Saying = [
 /** It never stops in the middle. */
 const ALL: Saying = [" The offline model has nothing to add.", "离线模型（offline model）没有要补充的了。"];
 
-/** These say little: "Likes tea" answers "What tea do I like?" by its tea. */
+/** Weak words: "Likes tea" answers "What tea do I like?" by its tea. */
 const LIKING = new Set(lexicalText("like love enjoy dislike hate 喜欢爱").split(" "));
-/** Of core memory and documents, over what people said: that resembles what they ask. */
+/** Core memory and documents lead over people's words, which resemble their questions. */
 const LEAD = 2;
 const PAIR = /^\p{Script=Han}{2}$/u;
 
-/** Of Chinese the characters, not the pairs: 猫叫 and 猫现在叫. */
+/** Chinese counts as characters, not pairs: 猫叫 and 猫现在叫. */
 const wordsOf = (lexical: string): Set<string> => new Set(lexical.split(" ").filter((word) => word !== "" && !PAIR.test(word)));
 
 /** Zero for less than a third of the question, and less than a word. */
@@ -57,7 +56,7 @@ function makeScore(question: string): (text: string) => number {
   };
 }
 
-/** The question; behind results of tools there may be the service's request to answer now. */
+/** The question; after results of tools the service may ask for an answer now. */
 const placeOfQuestion = (prompt: readonly BaseMessage[]): number =>
   prompt.findLastIndex(({ type }, index) => type === "human" && prompt[index - 1]?.type !== "tool");
 const askedIn = (prompt: readonly BaseMessage[]): string => prompt[placeOfQuestion(prompt)]?.text ?? "";
@@ -81,7 +80,7 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
     ...remembered("user_wishes").map(({ text }) => ({ section: WISHES, text })),
   ];
   const typed = earlier.flatMap(({ type, text }) => (type === "human" ? [text] : []));
-  /** Core memory is late: what the window changes goes before it. Who only says a thing may have corrected core memory since. */
+  /** Core memory is late, so changes in the window go first. A user who only says a thing may have corrected core memory since. */
   const lines = linesAfter(known, known.length === 0 ? typed : typed.filter(tellsChange));
   const knows = (text: string): Saying => [`What I know about you: "${text}"`, `关于你，我知道：“${text}”`];
   if (ABOUT_ME.test(question) && lines.length > 0) return knows(lines.map(({ text }) => text).join(" "));
@@ -89,7 +88,7 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
     ...remembered("earlier_exchanges").flatMap(({ label, text }) => (ASKED.test(label) ? [text] : [])),
     ...typed.flatMap(splitSentences),
   ];
-  /** Of equals the last one is quoted. */
+  /** The last of equals is quoted. */
   const quoted = (text: string): Saying => [`You said earlier: "${text}"`, `你之前说过：“${text}”`];
   const quotes: { score: number; says: Saying }[] = [
     ...said.map((text) => ({ score: asks(text) || isContradicted(text, lines) ? 0 : scoreOf(text), says: quoted(text) })),
@@ -117,10 +116,10 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
 
 const LONGEST_QUOTE = 300;
 
-/** They say nothing for people. */
+/** Their results say nothing for people. */
 const SILENT = new Set(["todo_write", "load_skill"]);
 
-/** What a tool said, in one line. */
+/** A tool's result in one line. */
 function quoteResult({ name, text }: BaseMessage, isChinese: boolean): string[] {
   if (SILENT.has(name ?? "")) return [];
   const { fences, rest } = readFences(text);
@@ -129,7 +128,7 @@ function quoteResult({ name, text }: BaseMessage, isChinese: boolean): string[] 
   return [isChinese ? `${name} 返回：“${line}”` : `${name} says: "${line}"`];
 }
 
-/** What the tools said, and one sentence: what the prompt says about the question in core memory, a document or the user's own words, in its language. */
+/** The tools' results, and one sentence from core memory, a document or the user's own words about the question, in its language. */
 export function offlineAnswer(prompt: readonly BaseMessage[]): string {
   const isChinese = /\p{Script=Han}/u.test(readFences(askedIn(prompt)).rest);
   const results = resultsIn(prompt).flatMap((result) => quoteResult(result, isChinese));
@@ -137,21 +136,21 @@ export function offlineAnswer(prompt: readonly BaseMessage[]): string {
   return [...results, ...(results.length > 0 && (saying === NOTHING || saying === TOLD) ? [] : [saying[isChinese ? 1 : 0]])].join("\n");
 }
 
-/** The first call for which there is no result yet. */
+/** The first call without a result. */
 function nextCall(prompt: readonly BaseMessage[], tools: readonly OfferedTool[] | undefined): OfflineCall | undefined {
   if (!tools || prompt.at(-1)?.type === "ai") return undefined;
   const { rest: message } = readFences(askedIn(prompt));
   return offlineCalls(prompt, message, tools)[resultsIn(prompt).length];
 }
 
-/** A word with the space behind it, or one Chinese character. */
+/** A word with the space after it, or one Chinese character. */
 const TOKEN = /\p{Script=Han}|[^\p{Script=Han}\s]+\s*|\s+/gu;
 
 export interface OfflineCallOptions extends BaseChatModelCallOptions {
   tools?: OfferedTool[];
 }
 
-/** A chat model without a model: deterministic, in process, calls tools by rules and quotes what its prompt says. */
+/** A chat model without a model: deterministic, in process, calls tools by rules and quotes its prompt. */
 export class OfflineChatModel extends BaseChatModel<OfflineCallOptions> {
   constructor() {
     super({});

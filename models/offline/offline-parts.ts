@@ -13,17 +13,17 @@ const GOAL =
 const TASK =
   /\b(?:to do|todo|still (?:have|need) to|remind me|don['’]?t forget|must|have to|need to|by (?:monday|tuesday|wednesday|thursday|friday|tomorrow))\b|还(?:要|得|需要|没)|待办|提醒我|别忘|必须|得先|之前(?:要|得|必须)/iu;
 const NEXT = /\b(?:next(?: step)?|then (?:we|i|you)|after that|first,? (?:we|i|you|let))\b|下一步|接下来|然后(?:我|你|再)|首先/iu;
-/** Sentences of less say little; those of more are facts worth a line. */
+/** The worth from which a sentence is a fact. */
 const FACT_WORTH = 4;
 const LONGEST_ITEM_TOKENS = 40;
 const MOST_ITEMS = 5;
 
-/** Later ones count more, and what is said again stands once. */
+/** Later ones count more; repetitions stand once. */
 function newest(earlier: readonly string[], said: readonly string[]): string[] {
   return [...new Set([...earlier, ...said].toReversed())].slice(0, MOST_ITEMS).reverse();
 }
 
-/** The parts that plain rules find in what was said, behind those before. Each sentence stands in the first part that it fits. */
+/** The parts that plain rules find in the messages, after the earlier ones. Each sentence stands in the first fitting part. */
 export function offlineParts(previous: SummaryParts | null, messages: readonly Message[]): SummaryParts {
   const found = { decisions: [], preferences: [], tasks: [], next: [], facts: [] } as Record<string, string[]>;
   let goal = previous?.core_goal ?? "";

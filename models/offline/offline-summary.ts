@@ -7,7 +7,6 @@ interface Line {
   /** Null: a line of a free text. */
   speaker: "user" | "assistant" | null;
   sentence: string;
-  /** It stands in the earlier summary. */
   isOld: boolean;
 }
 
@@ -27,17 +26,17 @@ interface ToSummarise {
 
 const LABELS = { english: { user: "- User: ", assistant: "- Assistant: " }, chinese: { user: "- 用户：", assistant: "- 助手：" } };
 const LINE = /^- (?:(User|用户)|Assistant|助手)(?:: ?|：)(.+)$/u;
-/** Of a longer text, its beginning and its end are read. */
+/** The beginning and end of a longer text are read. */
 const HEAD_CHARACTERS = 8_000;
 const TAIL_CHARACTERS = 2_000;
 const LONGEST_SENTENCE_SHARE = 1 / 4;
-/** The user's last questions count as open when the assistant has said nothing since. */
+/** The user's last questions are open until the assistant says something. */
 const OPEN_QUESTIONS = 2;
-/** A sentence all of whose words stand in better ones is worth this share less. */
+/** A sentence whose words all stand in better ones loses this share of its worth. */
 const REPETITION_COSTS = 0.5;
-/** Longer sentences are worth less, as each takes the place of several. */
+/** Longer sentences are worth less, as each displaces several. */
 const USUAL_TOKENS = 20;
-/** Lines of the earlier summary that are worth this much have a share of the new one reserved. */
+/** Lines of the earlier summary worth this much get a reserved share of the new one. */
 const LASTING_WORTH = 4;
 const LASTING_SHARE = 1 / 2;
 
@@ -82,7 +81,6 @@ function candidatesOf(lines: Line[], maxTokens: number): Candidate[] {
     .filter(({ worth, sentence }) => worth > 0 && sentence !== "");
   const all = worthy.map(({ sentence }) => sentence).join("");
   const [letters, han] = [/\p{L}/gu, /\p{Script=Han}/gu].map((letter) => all.match(letter)?.length ?? 0) as [number, number];
-  // A word of Chinese has about two characters, one of English four and a half.
   const labels = LABELS[3 * han > letters ? "chinese" : "english"];
   return worthy.map((line, position) => {
     const text = line.speaker === null ? line.sentence : labels[line.speaker] + line.sentence;
@@ -116,10 +114,7 @@ function fitting(candidates: Candidate[], maxTokens: number): Candidate[] {
   });
 }
 
-/**
- * The sentences most worth keeping of the earlier summary and of the messages since, word for word, one a line, in the order they were
- * said.
- */
+/** The sentences most worth keeping, from the earlier summary and the messages since, word for word, one a line, in order. */
 export function offlineSummary({ previous, messages, maxTokens }: ToSummarise & { maxTokens: number }): string {
   const lines = ranked(candidatesOf([...oldLines(previous ?? ""), ...messages.flatMap(newLines)], maxTokens));
   const lasting = lines.filter(({ isOld, worth }) => isOld && worth >= LASTING_WORTH);
@@ -129,7 +124,7 @@ export function offlineSummary({ previous, messages, maxTokens }: ToSummarise & 
     .join("\n");
 }
 
-/** The summary grows with what it stands for: docs/decisions/0009. */
+/** The summary grows with what it covers: docs/decisions/0009. */
 const TOKENS_PER_COVERED_MESSAGE = 1.6;
 const LEAST_TOKENS = 100;
 const MOST_TOKENS = 400;

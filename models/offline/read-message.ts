@@ -7,11 +7,11 @@ const LEADS =
   /^(?:(?:hi|hello|hey|there|and|but|so|well|also|oh|ok|okay|actually|anyway|sorry|no|wait|correction|by the way|just so you know|turns out|i (?:was wrong|changed (?:my mind|jobs)|meant?)|(?:that was )?wrong|yesterday|last (?:week|month|year))(?:[ ,:]+|$))*/i;
 const CHINESE_LEADS =
   /^(?:你好|您好|大家好|嗨|对了|其实|另外|还有|而且|抱歉|不好意思|但是?|不过|然后|那个|嗯|不对|(?:我?[说搞])?错了|更正一下|我改主意了|我?换(?:了?个)?(?:工作|方案)了?|不是$|把(?=我的)|比起\p{Script=Han}{1,6}(?=我))*/u;
-/** What stands behind a value. */
+/** What follows a value. */
 const END =
   /(?:, without .{1,30}|,? (?:now|too|as well|again|instead|a lot|very much|so much|these days|lately|recently|at the moment|by the way|for work|as of .{1,20}|with my .{1,30}|any ?more|any longer|(?:last|this) (?:week|month|year|spring|summer|autumn|fall|winter|night)|(?:in|on) (?:january|february|march|april|may|june|july|august|september|october|november|december|\d{4}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|weekends)|(?:a|two|three|\d{1,2}) (?:day|week|month|year)s? ago|(?:for (?:two|three|ten|\d{1,2}) years|since) ?.{0,20})){1,3}$/i;
 
-/** Neither tags nor templates, code, addresses or line breaks. */
+/** No tags, templates, code, addresses or line breaks. */
 const ORDINARY = /^[\p{L}\p{M}\p{N} '&+.,%°-]{1,120}$/u;
 /** Words that speak to the assistant or claim a right. */
 const COMMANDS =
@@ -44,7 +44,7 @@ const INTRODUCTIONS: [RegExp, string][] = [
   [/(?<=^(?:你好|您好|嗨)[^，,；;]*[，,；;])我是(?![^，,；;]+[人员生师家长手者座子侨妇](?:[，,；;]|$))/u, "我叫"],
 ];
 
-/** None when one of a list can be no value of the intent. `isSmall`: the message has no capitals. */
+/** Empty when an entry of a list cannot be a value. `isSmall`: the message has no capitals. */
 export function valuesOf({ isMany, value: kind }: Intent, told: string, isSmall = false): string[] {
   const isName = kind && isSmall && /^\p{Ll}{2,20}(?: \p{Ll}{2,20})?$/u.test(told) && told.split(" ").length <= (SMALL_WORDS[kind] ?? 0);
   const named = isName ? told.replace(/(?<!\S)\p{Ll}/gu, (letter) => letter.toUpperCase()) : told;
@@ -76,7 +76,7 @@ const COURTESY =
 const OVER =
   /^(?:you )?(?:no longer (?:need|have) to|(?:do not|don't) (?:need|have) to|stop(?= \w+ing)) (.+?)(?: any ?more| any longer)?$|^(?:不用|不必|不需要|不要)再?(.+?)了?$/iu;
 
-/** How the user wants to be answered from now on. Null: the sentence, without its last mark, is no such wish. One for a single answer is none. */
+/** The user's lasting wish for answers, or null. A wish for a single answer is none. */
 function readWish(sentence: string): Fact | null {
   const lasting = sentence.replace(LASTING, " ");
   const isChinese = /\p{Script=Han}/u.test(lasting);
@@ -93,22 +93,22 @@ function readWish(sentence: string): Fact | null {
   return null;
 }
 
-/** With `instead`, what one of the lines says is another value. */
+/** `instead` replaces the value of a line. */
 export type Change = { fact: Fact } | { forget: string } | { instead: string; of: string };
 
 /** Marks of quotations, code, lists, transcripts and verses. */
 const NOT_TYPED = /["“”„«»「」『』‘<>{}[\]|`*_#/\\~=:：•…()（）^$@🙄🙃—–]|\.\.|--| - |(?:^|\s)'|^[-\d]|^.{0,12}：/u;
-/** Words that show quoted, reported, hypothetical or joking text. */
+/** Words of quoted, reported, hypothetical or joking text. */
 const FOREIGN =
   /\b(?:said|says|say|told|tells|wrote|writes|asked|thinks|according|if|unless|pretend|imagine|suppose|maybe|kidding|joke|joking|story|novel|poem|song|lyrics|script|dialogue|scene|game|role-?play|character|translate|translation|rewrite|rephrase|paraphrase|summari[sz]e|proofread|grammar|sentence|paragraph|text|letter|e-?mail|mail|quote|essay|bio|write|compose|draft|dear|regards|sincerely|ignore|instructions|prompt|system|yeah)\b|[说问写诗信梦]|如果|要是|假如|假设|假装|扮演|故事|剧本|作文|歌词|翻译|改写|润色|总结|校对|造句|语法|邮件|玩笑|骗你|呵呵|才怪|可能|也许|忽略|无视|指令|系统|此致|敬礼|尊敬/iu;
 
 const ENGLISH_CLAUSE =
   /(?:, (?:and |but |so )?| (?:and|but) )(?=(?:i|i'm|my|we|what|which|where|who|how|can|could|would|should|do|is|please|if|she|he|they|just|or|our|it|work (?:at|for|as))\b)|, (?=not )/iu;
 const CHINESE_CLAUSE = /[，,；;](?!叫)/u;
-/** Unlike "right?", such a last clause leaves what was said before it as it is. */
+/** Unlike "right?", such a last clause leaves the statement before it. */
 const ASKS_FOR_MORE = /^(?:what|which|where|who|how|can|could|would|should)\b|^(?:什么|怎么|哪|有|能|可以|推荐|请|帮|应该|该)/iu;
 const ASKS = /[?？]|[吗呢么]$|^(?!.{0,3}(?:选|用|换|改|叫我|忘|删)).*吧$/u;
-/** "not Rose" takes back what the clause before it does not say; alone, "not Rose, Rosa" says what to write for it. */
+/** "not Rose" denies what the clause before does not say; "not Rose, Rosa" alone names the replacement. */
 const NOT = /^(?:not (?:in |at |on |to )?|而?不[是在])(.+)$/iu;
 const NOT_BUT = /^(?:not|不是) ?(?<of>[^,，是而]+)(?:, (?:but )?|[，,]?(?:而|应该)?是)(?<instead>[^,，是]+)$/iu;
 const BUT_NOT = /^(?:(?:it is|it's|应该是|是) ?)?(?<instead>.+?)[，,] ?而?(?:not|不是) ?(?<of>.+)$/iu;
@@ -150,11 +150,11 @@ function readSentence(sentence: string, isSmall: boolean): Change[] | null {
   return FOREIGN.test(clauses.slice(end).join(" ")) ? null : facts.map((fact) => ({ fact }));
 }
 
-/** Only behind these a colon is the user's own. */
+/** Only after these a colon is the user's own. */
 const OPENER =
   /(?<=^(?:请?记住|(?:我?[说搞])?错了|更正一?下?|不对|(?:please )?(?:remember|note)|(?:(?:sorry|oh|no|ok),? )?(?:sorry|correction|actually|(?:(?:i|that|it) was )?wrong|i changed my mind)))[:：]/iu;
 
-/** What a message changes, if it is plainly its writer's own: one short line without marks of a text from elsewhere. */
+/** The changes in a message, if it is plainly its writer's own: one short line without marks of foreign text. */
 export function readMessage(message: string): Change[] {
   if (message.length > 300) return [];
   const text = message.trim().replaceAll("’", "'").replace(OPENER, ",");
@@ -164,6 +164,5 @@ export function readMessage(message: string): Change[] {
   return changes.every((change) => change !== null) ? changes.flat() : [];
 }
 
-/** Whether a message says that something is otherwise than before. */
 export const tellsChange = (message: string): boolean =>
   OTHERWISE.test(message) || readMessage(message).some((change) => !("fact" in change) || change.fact.isChange);

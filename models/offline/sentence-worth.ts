@@ -4,7 +4,7 @@ import { isQuestion, onlyAsks } from "../../text/telling-or-asking.ts";
 
 type Cue = [weight: number, words: RegExp];
 
-/** What the user says of themself and wants; of an assistant it is courtesy. */
+/** A user's facts and wishes; from an assistant they are courtesy. */
 const USER_CUES: Cue[] = [
   [8, /\b(?:my name(?:'s|’s| is)|call me|i go by|(?:i am|i['’]m) called|nickname)\b|我叫|我的名字|我姓|叫我|网名|昵称/i],
   [8, /\b(?:allerg(?:y|ic|ies)|intoleran(?:t|ce)|diabet(?:es|ic)|asthma|vegetarian|vegan|gluten|pregnant|medication|kosher|halal)\b/i],
@@ -91,10 +91,7 @@ function weightOf(cues: Cue[], sentence: string, base: number): number {
   return weights.sort((one, other) => other - one).reduceRight((sum, weight) => weight + sum * FURTHER_CUE, base);
 }
 
-/**
- * How much a sentence is worth keeping: 0 is nothing, an ordinary statement of the user 0.5. Speaker null: a summary's line that names
- * none.
- */
+/** A sentence's worth: 0 is nothing, a user's ordinary statement 0.5. A null speaker: a summary's line without one. */
 export function sentenceWorth(sentence: string, speaker: "user" | "assistant" | null, isOpenQuestion = false): number {
   if (isSmallTalk(sentence)) return 0;
   if (speaker === "assistant") return weightOf(ANYONES_CUES, sentence, 0) * (isQuestion(sentence) ? QUESTION_SHARE : 1) * ASSISTANT_SHARE;

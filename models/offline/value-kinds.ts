@@ -7,7 +7,7 @@ const PROPER =
   /^\p{Lu}[\p{L}'-]{0,20}(?: \p{Lu}[\p{L}'-]{0,20})?$|^(?![一个什]|.*(?:[我你您他她它了着过不没吗呢这那哪]|外卖|得很))\p{Script=Han}{1,6}$/u;
 const NOT_A_PLACE =
   /^(?:linux|windows|macos|android|python|java|javascript|typescript|rust|go|vim|notion|slack|github|fear|peace|hope|sin|pain|denial|luxury|poverty|harmony|hell|heaven|pyjamas|pajamas|comfort|chaos|silence|reality|ruins|danger|\w{2,20}ly|an?|the|my|your|this|that|it|here|there|(?:mon|tues|wednes|thurs|fri|satur|sun)day)\b|^[不过得够满着一两三几了]|[这那哪你他她它我谁校房楼院店几厅室床]|[家里边近面外下上中天年月]$|附近|公司|宿舍|公寓|宾馆|一起|地方|时候|朋友|装修|吃饭|收拾|隔壁|搬/iu;
-/** Words of what was just said or shown, of persons, and of more than a thing. */
+/** Words for recent talk, persons, and more than a thing. */
 const NOT_A_THING =
   /\b(?:i|me|my|mine|we|us|our|you|your|he|him|his|she|her|hers|its?|they|them|their|this|that|these|those|here|there|what|which|who|whom|whose|when|where|why|how|if|because|while|than|as|or|but|not|never|like|love|hate|enjoy|be|being|is|are|was|were|would|could|should|to|such|another|other|ones?|some|any|all|most|both|each|every|anything|everything|nothing|something|more|less|today|tonight|tomorrow|yesterday|now|ideas?|options?|version|plan|answer|suggestion|waiting|work|mondays?)\b|^[Tt]he (?!\p{Lu})|[你您他她它谁我这那哪此该等]|^(?:and|的)|第[一二三]|什么|怎么|答案|建议|方案|想法|今天|今晚|明天|刚才|里面|一起|一样|[人的]$|不得|[做看听吃喝玩打去说]$|加班|开会|拖延|秘密/u;
 const NOT_A_FOOD =
@@ -16,7 +16,7 @@ const NOT_A_FOOD =
 const NOT_A_NAME =
   /^(?:not|the|an?|and|or|it|he|she|this|that|what|who|hard|unknown|nobody|back|later|soon|again|tomorrow|tonight|crazy|(?:mon|tues|wednes|thurs|fri|satur|sun)days?|bike|train|bus|car|plane|foot|maybe|when|if|at|on|american|british|canadian|chinese|dutch|english|french|german|indian|italian|japanese|korean|mexican|russian|spanish|vegan|vegetarian)\b|[了你您我他她它们吗呢吧的是不去来什啥谁哪]$|师傅|老师|^小[心声时]/iu;
 
-/** What a value looks like, and what it must not hold. */
+/** What a value looks like, and must not hold. */
 const KINDS = {
   name: [new RegExp(`^${CAPITALISED}$|^${HAN_NAME}$`, "u"), NOT_A_NAME],
   place: [new RegExp(`^${CAPITALISED}$|^\\p{Script=Han}{2,6}$`, "u"), NOT_A_PLACE],
@@ -34,7 +34,7 @@ const KINDS = {
     /^(?:English|Chinese|Mandarin|German|French|Spanish|Italian|Portuguese|Dutch|Russian|Polish|Turkish|Arabic|Hindi|Japanese|Korean|Vietnamese|Thai|中文|汉语|普通话|英文|英语|德语|法语|西班牙语|葡萄牙语|意大利语|俄语|阿拉伯语|日语|日文|韩语)$/i,
   manner:
     /^(?:(?:give|name|cite|show|tell|mention|state|include) (?:the |your )?(?:sources?|references?)|(?:answer|reply|respond) (?:briefly|concisely|in (?:short sentences|one sentence|a few words|bullet points))|be (?:brief|concise)|keep (?:your |the )?answers (?:short|brief)|use (?:bullet points|tables)|(?:给出|注明|说明|标明|附上|提供)(?:来源|出处)|(?:简短|简洁|简单)地?(?:回答|回复)|(?:回答|回复)(?:简短|简洁|简单)(?:一?[些点])?)$/iu,
-  /** Of the user's life, not of the talk. */
+  /** The user's own things, not the talk's. */
   own: /^(?!.*[是在和不没]|(?:questions?|points?|answers?|problems?|guess|message|text|story|character|avatar|persona|hero|example|code|file|function|variable|class|name|day|turn|pick|choice|问题|意思|回答|答案|故事|角色|主角|家|名字|全名|人)$)/iu,
 } satisfies Record<string, RegExp | RegExp[]>;
 
@@ -45,5 +45,5 @@ export function isOf(kind: Kind, value: string): boolean {
   return looks?.test(value) === true && !not.some((words) => words.test(value));
 }
 
-/** The longest name, in words, that a message without capitals may write small. */
+/** The most words of a name in a message without capitals. */
 export const SMALL_WORDS: Partial<Record<Kind, number>> = { name: 1, proper: 1, place: 2 };

@@ -2,7 +2,7 @@ import { ECHOED, hasEcho } from "./echoed-fields.ts";
 import type { WireMessage } from "./wire-message.ts";
 import type { ServerFailure } from "./server-failure.ts";
 
-/** What is changed in requests to a server that refuses them as they are. */
+/** Changes of requests to a server that refuses them as they are. */
 export const AMENDMENTS = {
   max_completion_tokens: "the bound of the answer is sent as max_completion_tokens",
   max_tokens: "the bound of the answer is sent as max_tokens",
@@ -31,29 +31,27 @@ export const AMENDMENTS = {
 } as const satisfies Record<string, string>;
 export type Amendment = keyof typeof AMENDMENTS;
 
-/** The most amendments of one call. */
 export const MOST_AMENDMENTS = 3;
 
-/** A later one takes the place of its opposite. */
+/** A later one replaces its opposite. */
 export const OPPOSITES: Partial<Record<Amendment, Amendment>> = {
   max_completion_tokens: "max_tokens",
   max_tokens: "max_completion_tokens",
   developer: "no_developer",
 };
 
-/** A request as it was refused. */
 export interface RefusedRequest {
   body: Readonly<Record<string, unknown>> & { messages?: readonly WireMessage[] };
   url: URL;
-  /** What the caller has asked for itself: it stays refused, by its name. */
+  /** The caller's own options stay refused, by their names. */
   asked: ReadonlySet<string>;
 }
 
-/** What a server does with a field or a form that it does not take. */
+/** Words for refusing a field or a form. */
 const REFUSING =
   /unsupported|not (?:be )?(?:support|permit|allow|enabl|accept|recogni[sz]ed|implement|available|valid)|unrecogni[sz]ed|unknown|unexpected|extra(?:_forbidden| inputs| fields| attr)|forbidden|does ?n[o']t (?:support|accept|allow)|cannot be (?:used|set|specified)|can(?:not|'t) (?:use|set)|incompatible|deprecated|must (?:not )?be (?:1|omitted|unset)|only [\d.]+ is allowed|cannot both be|invalid message role|invalid (?:argument|parameter|field|type|value|input)|no such (?:field|parameter)|only (?:the default|`?auto|'auto|"auto|supports?)|should be|one of|不支持|不允许|未知/i;
 
-/** What a server says of a request, in one line. */
+/** A server's complaint in one line. */
 export const wordsOf = ({ error, message }: ServerFailure): string => (error === undefined ? message : JSON.stringify(error));
 
 const named = (name: string, words: string): boolean => new RegExp(`(?<![\\w.])${name}(?!\\w)`).test(words);
@@ -62,23 +60,21 @@ const messagesOf = ({ body }: RefusedRequest): readonly WireMessage[] => body.me
 
 interface Row {
   amendment: Amendment;
-  /** The words that mean it. */
   words: RegExp | ((words: string) => boolean);
-  /** The request has what is refused. */
   applies: (request: RefusedRequest) => boolean;
 }
 
-/** A field that is refused by its name, unless the caller has asked for it. */
+/** A field refused by its name, unless the caller asked for it. */
 const field = (amendment: Amendment, name: string): Row => ({
   amendment,
   words: (words) => named(name, words) && REFUSING.test(words),
   applies: ({ body, asked }) => body[name] !== undefined && body[name] !== null && !asked.has(name),
 });
 
-/** Also behind a dot or a bracket, as in `messages[2].content`. */
+/** Also after a dot or a bracket, as in `messages[2].content`. */
 const isNamedIn = (name: string, words: string): boolean => new RegExp(`(?<!\\w)${name}(?!\\w)`).test(words);
 
-/** What servers say that want a text where there is none. */
+/** Servers' words for a missing text. */
 const NO_TEXT =
   /valid string|(?:must|should) be (?:a |of type )?string|expected .{0,20}string|non-?empty|(?:be|is|was|got|not|value|found) ["'`:<]{0,2}(?:null|none|nil)\b|content type: <nil>|null (?:value|is|was)|NoneType|(?:is|field) (?:required|missing|empty|invalid)|missing (?:field|required)|invalid content type|cannot be (?:empty|blank)/i;
 
@@ -191,17 +187,17 @@ const ROWS: readonly Row[] = [
   },
 ];
 
-/** Whether these calls are not its server's own: nothing of it stands beside them. */
+/** Whether these calls are another server's: none of this one's fields is with them. */
 export const isForeign = (message: WireMessage): boolean => (message.tool_calls?.length ?? 0) > 0 && !hasEcho(message);
 
-/** Template errors come as 500 from llama.cpp, and unknown parts of a protocol as 501. */
+/** llama.cpp answers template errors with 500, and unknown parts of a protocol with 501. */
 const REFUSED = new Set([400, 404, 413, 415, 422, 500, 501]);
 const NO_ROUTE = new Set([404, 405]);
 
 /** LM Studio answers so, with status 200. */
 const NO_ENDPOINT = /unexpected endpoint/i;
 
-/** What to change in a request that a server has refused; null: nothing of it is known to help. */
+/** The change for a request that a server has refused; null: none is known to help. */
 export function findAmendment(failure: ServerFailure, request: RefusedRequest): Amendment | null {
   const status = failure.status ?? 0;
   const words = wordsOf(failure);
@@ -215,7 +211,7 @@ const TOO_MANY =
   /batch|or less|per request|\$\.input|too many|at most|maximum|max(?:imum)? (?:number|size|allowed)|larger than|exceed|less than or equal|more than|limit|inputs? (?:size|length|count|array)|不超过|最多|数量/i;
 const ABOUT_TOKENS = /tokens?|context|characters?/i;
 
-/** How many of these texts an embedding server takes in one request; null: it has refused something else. */
+/** The most texts that an embedding server takes; null: it has refused something else. */
 export function findBatch(failure: ServerFailure, texts: number): number | null {
   if (texts < 2 || !(failure.status === 400 || failure.status === 413 || failure.status === 422)) return null;
   const words = wordsOf(failure);

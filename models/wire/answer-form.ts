@@ -2,7 +2,6 @@ import type { ResponseFormat } from "../../turn/model-options.ts";
 import { parseJsonObject } from "../../text/json-object.ts";
 import { checkBySchema } from "./check-by-schema.ts";
 
-/** The most problems that are named: the first ones of a long list say enough. */
 const MOST_PROBLEMS = 5;
 
 const schemaOf = (format: ResponseFormat): Record<string, unknown> | null =>
@@ -11,11 +10,11 @@ const schemaOf = (format: ResponseFormat): Record<string, unknown> | null =>
 function problemsOf(schema: Record<string, unknown> | null, value: unknown): string[] {
   if (schema === null) return typeof value === "object" && value !== null && !Array.isArray(value) ? [] : ["is no JSON object"];
   const errors = checkBySchema(schema, value, { draft: "2020-12", isQuick: false });
-  // The errors of the parts come before those of what holds them.
+  // The errors of the parts come before the error of the whole.
   return errors.slice(0, MOST_PROBLEMS).map(({ instanceLocation, error }) => `${instanceLocation.replace("#", "") || "/"} ${error}`);
 }
 
-/** Why answers cannot be checked by this format's schema; null when they can. */
+/** Why this format's schema cannot be checked, or null. */
 export function schemaProblem(format: ResponseFormat): string | null {
   const schema = schemaOf(format);
   if (schema === null) return format.type === "json_schema" ? "is missing" : null;
@@ -27,7 +26,7 @@ export function schemaProblem(format: ResponseFormat): string | null {
   }
 }
 
-/** `text` is the JSON of an answer: the whole answer, or what stands within a fence or a sentence. */
+/** `text` is the JSON of an answer, also from a fence or a sentence. */
 export type CheckedForm = { ok: true; text: string } | { ok: false; problems: string[] };
 
 /** Throws when the check takes too long. */
@@ -47,7 +46,7 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Tells a model whose server does not know of forms what its answer must be. */
+/** Tells a model whose server knows no forms what its answer must be. */
 export function askForForm(format: ResponseFormat, problems: readonly string[]): string {
   const schema = schemaOf(format);
   const fits = schema === null ? "." : ` that fits this JSON schema:\n${JSON.stringify(schema)}`;

@@ -1,12 +1,11 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { Echo } from "../../turn/echo.ts";
 
-/** Arguments as LangChain's messages have them. */
 function toArguments(given: unknown): Record<string, unknown> {
   return typeof given === "object" && given !== null && !Array.isArray(given) ? (given as Record<string, unknown>) : { text: given };
 }
 
-/** An answer with calls as it goes back to a model. `echo`: what its server wants back with it. */
+/** An answer with calls as it goes back to a model. `echo`: what its server wants back. */
 export function assistantMessage({
   text,
   calls,

@@ -1,11 +1,11 @@
 import { runInNewContext } from "node:vm";
 import { type JSONSchema, Validator } from "@langchain/core/utils/json_schema";
 
-/** Milliseconds of one check. A stranger's patterns, references and `uniqueItems` may take for ever. */
+/** Milliseconds of one check: a stranger's patterns, references and `uniqueItems` may take for ever. */
 const CHECK_MS = 250;
 
 /**
- * Throws when it takes too long twice, also in the middle of a regular expression: a busy machine may have held up the first. Costs about a
+ * Throws when it takes too long twice, even inside a regular expression: a busy machine may have delayed the first. Costs about a
  * millisecond.
  */
 function inTime<Result>(check: () => Result, isAgain = false): Result {
@@ -20,12 +20,11 @@ function inTime<Result>(check: () => Result, isAgain = false): Result {
 
 type Options = ConstructorParameters<typeof Validator>;
 interface SchemaProblem {
-  /** `#/` and the path of the place. */
   instanceLocation: string;
   error: string;
 }
 
-/** What is wrong with a value by somebody's JSON schema; with `isQuick` the first problem alone. Throws when the check takes too long. */
+/** What is wrong with a value by a foreign JSON schema; with `isQuick` only the first problem. Throws when the check takes too long. */
 export function checkBySchema(
   schema: JSONSchema,
   value: unknown,

@@ -3,18 +3,17 @@ import { parseArguments } from "../../text/tool-arguments.ts";
 import type { Echo } from "../../turn/echo.ts";
 import type { Delta } from "./delta.ts";
 
-/** A call of a tool, as far as the model asked for it. `arguments` is the text it sent. */
+/** A call of a tool, as far as the model sent it. `arguments` is its text. */
 export interface AskedCall {
   id: string;
   name: string;
   arguments: string;
 }
 
-/** Joins the pieces of calls. */
 export function makeCallCollector() {
   const calls: AskedCall[] = [];
 
-  /** Some servers send calls without an id, or give several the same one. */
+  /** Some servers send calls without an id, or with the same one. */
   function collected(): AskedCall[] {
     const ids = new Set([""]);
     return calls.map((call) => {
@@ -33,7 +32,7 @@ export function makeCallCollector() {
       call.arguments += given;
     },
     collected,
-    /** As LangChain's messages have them. What is no JSON stays text. */
+    /** For LangChain's messages. Text that is no JSON stays. */
     asMessage: () => collected().map(({ id, name, arguments: given }) => ({ id, name, args: parseArguments(given) ?? { text: given } })),
     /** An echo whose calls are named by their ids. */
     named(echo: Echo): Echo {

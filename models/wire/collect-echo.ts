@@ -4,7 +4,7 @@ import { type Fields, isObject, isSomething } from "./fields.ts";
 
 const OF_EVERY_FUNCTION = new Set(["name", "arguments", "parameters", "description"]);
 
-/** Pieces of reasoning come one by one: texts are joined, lists grow, the rest is replaced. */
+/** Joins pieces of reasoning: texts and lists grow, the rest is replaced. */
 function join(known: unknown, more: unknown): unknown {
   if (typeof known === "string" && typeof more === "string") return known + more;
   if (Array.isArray(known) && Array.isArray(more)) return joinDetails(known as unknown[], more as unknown[]);
@@ -57,7 +57,7 @@ export class EchoCollector {
     if (Object.keys(known).length > 0) this.#calls.set(place, known);
   }
 
-  /** Undefined: it wants nothing back. `reasoning` is the same text as its other forms, so it goes back alone. */
+  /** Undefined: it wants nothing back. `reasoning` repeats its other forms, so it goes back alone. */
   fields(): EchoedFields | undefined {
     const { reasoning, ...others } = this.#message;
     const message =

@@ -6,18 +6,18 @@ export type Finish = "whole" | "cut" | "filtered" | "failed";
 
 /** A part of a model's answer, the same for every server. */
 export type Delta =
-  /** `refused`: the model says that it does not answer. */
+  /** `refused`: the model declines to answer. */
   | { type: "text"; text: string; refused?: true }
   /** Reasoning, which is no part of the answer. */
   | { type: "thought"; text: string }
-  /** The text so far was a thought: its closing tag came without an opening one. */
+  /** The text so far was a thought: its closing tag had no opening one. */
   | { type: "retract" }
-  /** A piece of the call at this place, from 0. The first one has its name; `arguments` are appended. */
+  /** A piece of the call at this place, from 0. The first has its name; `arguments` are appended. */
   | { type: "call"; place: number; id: string; name: string; arguments: string }
   | { type: "usage"; usage: UsageMetadata }
-  /** What its server wants back with this answer. Its calls are named by their places. */
+  /** What its server wants back. Its calls are named by their places. */
   | { type: "echo"; echo: Echo }
-  /** The server says that it is still there. */
+  /** The server reports that it is still working. */
   | { type: "alive" }
   /** The last one. `word`: as the server said it. */
   | { type: "finish"; finish: Finish; word: string };

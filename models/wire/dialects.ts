@@ -1,42 +1,38 @@
 import { type Amendment, AMENDMENTS, OPPOSITES } from "./amendments.ts";
 
-/** What a server takes, and which of its models. */
 export interface ServedModel {
   /** Its address, without a key or a query. */
   server: string;
   model: string;
 }
 
-/** Something learnt from a server: an amendment, or the most texts of one request for embeddings. */
+/** A lesson from a server: an amendment, or the most texts of an embedding request. */
 export type Lesson = Amendment | `batch_of_${number}`;
 
-/** `words`: what the server said. */
+/** `words`: the server's own. */
 export interface Learned extends ServedModel {
   what: Lesson;
   words: string;
   at: Date;
 }
 
-/** What requests to each server and model need, as its refusals have shown. */
+/** What requests to each server and model need, as refusals have shown. */
 export interface Dialects {
   of(served: ServedModel): readonly Learned[];
   learn(served: ServedModel, what: Lesson, words: string): void;
   forget(served: ServedModel, what?: Lesson): void;
 }
 
-/** A server may be replaced under its address. Then one refused request a week is what it costs to find out. */
+/** A server may be replaced under its address. Finding out costs one refused request a week. */
 const LIFETIME_MS = 7 * 86_400_000;
 
 export interface DialectsParts {
-  /** What is stored. */
   stored?: readonly Learned[];
-  /** Stores or deletes one, in the background. */
   save?: (learned: Learned) => void;
   remove?: (learned: ServedModel & { what: Lesson }) => void;
   now?: () => Date;
 }
 
-/** A name for both together. */
 export const servedKey = ({ server, model }: ServedModel): string => `${server} ${model}`;
 
 export function makeDialects({
@@ -75,10 +71,10 @@ export function makeDialects({
   };
 }
 
-/** Whether this version knows it: another one may have stored more. */
+/** Another version may have stored lessons that this one does not know. */
 const isLesson = (what: string): what is Lesson => Object.hasOwn(AMENDMENTS, what) || /^batch_of_[1-9]\d*$/.test(what);
 
-/** The amendments among what is told of a model and what was learnt of it; a later one takes the place of its opposite. */
+/** The told and learnt amendments; a later one replaces its opposite. */
 export function amendmentsOf(told: readonly Amendment[], learned: readonly Pick<Learned, "what">[]): Set<Amendment> {
   const all = new Set<Amendment>();
   for (const what of [...told, ...learned.map((one) => one.what)]) {
@@ -90,7 +86,7 @@ export function amendmentsOf(told: readonly Amendment[], learned: readonly Pick<
   return all;
 }
 
-/** The most texts of one request for embeddings; undefined: nobody has refused more. */
+/** The most texts of one embedding request; undefined: nobody has refused more. */
 export function learnedBatch(learned: readonly Pick<Learned, "what">[]): number | undefined {
   const batch = learned.map(({ what }) => /^batch_of_(\d+)$/.exec(what)?.[1]).findLast((one) => one !== undefined);
   return batch === undefined ? undefined : Number(batch);

@@ -10,12 +10,12 @@ export const ECHOED = [
   "encrypted_content",
 ] as const;
 
-/** What every call has. Any other field of a call is its server's own. */
+/** Every call has these. Other fields are its server's own. */
 const OF_EVERY_CALL = new Set(["index", "id", "type", "function", "name", "arguments"]);
 
 export const ownFields = (call: object): [name: string, value: unknown][] =>
   Object.entries(call).filter(([name]) => !OF_EVERY_CALL.has(name));
 
-/** Whether something stands beside this message or its calls that its server wants back. */
+/** Whether this message or its calls have fields that its server wants back. */
 export const hasEcho = (message: { tool_calls?: readonly object[] }): boolean =>
   ECHOED.some((name) => name in message) || (message.tool_calls ?? []).some((call) => ownFields(call).length > 0);

@@ -1,7 +1,7 @@
 import type { ErrorCode } from "../../errors/error-codes.ts";
 import { type AnsweredError, bodyText } from "./server-words.ts";
 
-/** What servers say, whatever their status: LiteLLM has 400 for a used-up budget. The first that fits holds. */
+/** Servers' words, whatever their status: LiteLLM has 400 for a used-up budget. The first that fits holds. */
 const REASONS: readonly [code: ErrorCode, said: RegExp][] = [
   ["model_quota", /credits are depleted/i],
   ["model_rate_limited", /RESOURCE_EXHAUSTED/], // Gemini's limits of a minute, which speak of quotas too
@@ -25,16 +25,15 @@ const REASONS: readonly [code: ErrorCode, said: RegExp][] = [
 
 const REASON_OF_STATUS: Readonly<Record<number, ErrorCode>> = { 401: "model_unauthorized", 402: "model_quota", 429: "model_rate_limited" };
 
-/** HTTP's, else the number in the answer; 0 for none. */
+/** HTTP's status, else the number in the answer, or 0. */
 export function statusOf({ status, error }: AnsweredError): number {
   const { code } = (error ?? {}) as { code?: unknown };
   return status ?? (typeof code === "number" ? code : 0);
 }
 
-/** The same request may succeed a moment later. */
 export const isOverload = (status: number): boolean => [408, 409, 425, 429, 498].includes(status) || (status >= 500 && status !== 501);
 
-/** What a failure is, by the server's words, then by its status. Undefined: neither tells. */
+/** The kind of a failure by the server's words, then by its status, or undefined. */
 export function reasonOf(answered: AnsweredError): ErrorCode | undefined {
   const said = bodyText(answered);
   const status = statusOf(answered);

@@ -1,4 +1,4 @@
-/** A JSON object of a server, of which nothing is known. */
+/** A server's JSON object of unknown content. */
 export type Fields = Record<string, unknown>;
 
 export const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value);

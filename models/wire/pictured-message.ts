@@ -1,10 +1,10 @@
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import type { Picture } from "../../turn/picture.ts";
 
-/** The tokens of the pictures in a message, as its model counts them. */
+/** The tokens of a message's pictures, as its model counts them. */
 const tokensOf = new WeakMap<BaseMessage, number>();
 
-/** A message of the user with pictures, which have so many `tokens`. */
+/** A user's message with pictures of so many `tokens`. */
 export function picturedMessage(
   text: string,
   pictures: readonly Picture[],

@@ -10,19 +10,17 @@ export interface Post {
   /** Names in lower case. */
   headers: Readonly<Record<string, string>>;
   body: string;
-  /** Closes the connection at once. */
   signal?: AbortSignal | undefined;
-  /** Milliseconds until the connection stands, with TLS. Default 10,000, as for fetch. */
+  /** Milliseconds to connect, TLS included. Default 10,000, as for fetch. */
   connectMs?: number | undefined;
 }
 
-/** An event of a server. */
 export interface ServerEvent {
   event?: string | undefined;
   data: string;
-  /** A comment, by which a server says that it is still there. */
+  /** A comment, which means that the server is still working. */
   isComment?: boolean;
-  /** The body is one JSON value, and no events. */
+  /** The body is one JSON value, without events. */
   isWhole?: boolean;
 }
 
@@ -30,11 +28,14 @@ export interface PostAnswer {
   status: number;
   headers: Headers;
   text: () => Promise<string>;
-  /** Server-sent events and comments, those of one packet together, up to `[DONE]`; a whole JSON body is one event. Throws ConnectionError, or the signal's reason. */
+  /**
+   * Server-sent events and comments, those of one packet together, up to `[DONE]`; a whole JSON body is one event. Throws ConnectionError,
+   * or the signal's reason.
+   */
   events: () => AsyncGenerator<ServerEvent[], void>;
 }
 
-/** What went wrong below HTTP is its `cause`. */
+/** Its `cause` is the error below HTTP. */
 export class ConnectionError extends Error {
   override readonly name = "ConnectionError";
 }
@@ -44,7 +45,7 @@ const toError = (error: unknown, signal: AbortSignal | undefined): unknown =>
 
 const CONNECT_MS = 10_000;
 const MOST_REDIRECTS = 5;
-/** After the others a client sends a GET. */
+/** Other redirects turn into a GET. */
 const REDIRECTS = new Set([307, 308]);
 
 /**
@@ -86,7 +87,7 @@ function send(post: Post): Promise<IncomingMessage> {
   });
   request.on("error", (error: NodeJS.ErrnoException) => {
     if (isAnswered) return; // the response has it, too
-    // The server closed a kept connection while the request was on its way: https://nodejs.org/api/http.html#requestreusedsocket
+    // The server closed a kept connection during the request: https://nodejs.org/api/http.html#requestreusedsocket
     const isStale = request.reusedSocket && (error.code === "ECONNRESET" || error.code === "EPIPE");
     if (isStale && !signal?.aborted) resolve(send(post));
     else reject(toError(error, signal));
@@ -124,7 +125,6 @@ function decoded(response: IncomingMessage): Readable {
 const unzip = () => createUnzip({ flush: constants.Z_SYNC_FLUSH, finishFlush: constants.Z_SYNC_FLUSH });
 const brotli = () => createBrotliDecompress({ flush: constants.BROTLI_OPERATION_FLUSH, finishFlush: constants.BROTLI_OPERATION_FLUSH });
 
-/** Whether the server says that nothing comes behind this event. */
 export const isEnd = ({ data }: ServerEvent): boolean => data.length < 10 && data.trim() === "[DONE]";
 
 async function* readEvents(body: Readable, signal: AbortSignal | undefined): AsyncGenerator<ServerEvent[], void> {
@@ -150,7 +150,7 @@ async function* readEvents(body: Readable, signal: AbortSignal | undefined): Asy
       yield events.splice(0);
       if (isWhole) return;
     }
-    parser.feed("\n\n"); // an event without a blank line behind it
+    parser.feed("\n\n"); // an event without a final blank line
     yield json === null ? events : [{ data: json, isWhole: true }];
   } catch (error) {
     throw toError(error, signal);
@@ -160,10 +160,10 @@ async function* readEvents(body: Readable, signal: AbortSignal | undefined): Asy
   }
 }
 
-/** Milliseconds for the end of a body behind its last event. */
+/** Milliseconds for the end of a body after its last event. */
 const END_MS = 1_000;
 
-/** Many servers send the end in a packet of its own; a connection is kept only when it was read. */
+/** Many servers send the end in its own packet; only a connection read to its end is kept. */
 function readToEnd(body: Readable): void {
   const timer = setTimeout(() => body.destroy(), END_MS).unref();
   body.once("close", () => clearTimeout(timer)).on("error", () => undefined);

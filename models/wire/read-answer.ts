@@ -15,7 +15,7 @@ export interface WireEvent {
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
 const numberOf = (value: unknown): number | undefined => (typeof value === "number" && Number.isFinite(value) ? value : undefined);
 
-/** What a part of a content says. Thinking parts hold a text, or parts again. */
+/** The text of a content's part. Thinking parts hold a text, or parts again. */
 function partText(part: unknown): string {
   if (typeof part === "string") return part;
   if (Array.isArray(part)) return part.map(partText).join("");
@@ -35,7 +35,7 @@ function thoughtOf(delta: Fields): string {
   return listOf(delta["reasoning_details"]).map(partText).join("");
 }
 
-/** Pieces of calls that say something, in a list or alone. `function_call` is the older form, which some send beside the newer. */
+/** The pieces of calls with content, in a list or alone. `function_call` is the older form, which some send beside the newer. */
 function piecesOf({ tool_calls: calls, function_call: call }: Fields): WirePiece[] {
   const pieces = (isObject(calls) ? [calls] : listOf(calls)).filter(isObject);
   const all: WirePiece[] = pieces.length === 0 && isObject(call) ? [call] : pieces;
@@ -44,13 +44,13 @@ function piecesOf({ tool_calls: calls, function_call: call }: Fields): WirePiece
   );
 }
 
-/** The one answer that was asked for. */
+/** The one requested answer. */
 function choiceOf(frame: Fields): Fields | undefined {
   const choices = listOf(frame["choices"]).filter(isObject);
   return choices.find(({ index }) => index === undefined || index === null || Number(index) === 0);
 }
 
-/** Tokens by OpenAI's names, DeepSeek's and Groq's. Undefined without numbers. */
+/** Tokens by OpenAI's, DeepSeek's and Groq's names. Undefined without numbers. */
 function readUsage(usage: unknown): UsageMetadata | undefined {
   if (!isObject(usage)) return undefined;
   const input = numberOf(usage["prompt_tokens"] ?? usage["input_tokens"]);
@@ -79,21 +79,19 @@ function isMereText(message: Fields): message is Fields & { content: string } {
   return typeof message["content"] === "string" && message["content"] !== "";
 }
 
-/** Whether an event is an error, whatever its form. */
 const isFailure = (frame: Fields, event: string | undefined): boolean =>
   event === "error" || Boolean(frame["error"]) || frame["object"] === "error" || frame["type"] === "error";
 
 export interface AnswerReaderOptions {
-  /** The model begins its answers with a thought that has no opening tag. */
+  /** The model begins its answers with a thought without an opening tag. */
   thinksFirst: boolean;
-  /** The server and model that answer. */
   from: string;
   headers?: Headers | undefined;
 }
 
 /**
- * Reads the events of one answer, in whatever dialect of OpenAI's protocol, into deltas. Pure but for what it remembers of this answer.
- * Throws ServerFailure for an error of the server, SyntaxError for what is no answer.
+ * Reads the events of one answer, in any dialect of OpenAI's protocol, into deltas. Pure but for its memory of this answer. Throws
+ * ServerFailure for an error of the server, SyntaxError for what is no answer.
  */
 export function makeAnswerReader({ thinksFirst, from, headers }: AnswerReaderOptions) {
   const splitter = makeThoughtSplitter({ thinksFirst });
@@ -143,7 +141,7 @@ export function makeAnswerReader({ thinksFirst, from, headers }: AnswerReaderOpt
     return [...thought(thoughtOf(message)), ...readContent(message["content"]), ...refusal(message["refusal"]), ...asked];
   }
 
-  /** A whole message behind deltas says again what these said. */
+  /** A whole message after deltas repeats them. */
   function readChoice({ delta, message }: Fields): Delta[] {
     if (isObject(delta) && saysSomething(delta)) {
       hasDeltas = true;
@@ -169,7 +167,7 @@ export function makeAnswerReader({ thinksFirst, from, headers }: AnswerReaderOpt
       if (read) finish = { finish: read, word: String(word) };
       return deltas.length > 0 ? deltas : [{ type: "alive" }];
     },
-    /** What is left at the end. `isDone`: the server has said that this is the end. */
+    /** The rest at the end. `isDone`: the server has marked this end. */
     close(isDone: boolean): Delta[] {
       const ended = finish ?? (isDone && hasSaid ? { finish: "whole" as const, word: "[DONE]" } : null);
       const rest = split(splitter.end(ended?.finish === "whole"));

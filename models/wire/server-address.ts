@@ -2,16 +2,15 @@
 export interface Gateway {
   /** Sent with every request. */
   headers?: Readonly<Record<string, string>> | undefined;
-  /** Fields that every request to a chat model has. */
+  /** Fields of every request to a chat model. */
   extraBody?: Readonly<Record<string, unknown>> | undefined;
   /** The header of the key. Default: `authorization`, or `api-key` for Azure's addresses. */
   keyHeader?: string | undefined;
 }
 
-/** The end of an address that names one thing of a server. */
 const ONE_THING = /\/(?:chat\/completions|completions|embeddings|models)$/;
 
-/** The address of a path on a server, whose base may have a slash at its end, name `/chat/completions`, or have a query. */
+/** The address of a path on a server, whose base may end in a slash, name `/chat/completions`, or have a query. */
 export function serverUrl(base: string, path: string): URL {
   const url = new URL(base);
   url.pathname = `${url.pathname.replace(/\/$/, "").replace(ONE_THING, "")}${path}`;
@@ -25,7 +24,7 @@ export function withV1(url: URL): URL {
   return versioned;
 }
 
-/** Where a server is: its address without a query and without secrets. */
+/** A server's address without a query and without secrets. */
 export function serverName(base: string): string {
   const { origin, pathname } = serverUrl(base, "");
   return `${origin}${pathname.replace(/\/$/, "")}`;
@@ -33,7 +32,7 @@ export function serverName(base: string): string {
 
 const isAzure = ({ pathname, hostname }: URL): boolean => pathname.includes("/openai/deployments/") || hostname.endsWith(".azure.com");
 
-/** The headers of a request: the key where its server looks for it, then the gateway's own. Names in lower case. */
+/** The headers of a request: the key where its server wants it, then the gateway's own. Names in lower case. */
 export function serverHeaders(url: URL, apiKey: string | undefined, { headers = {}, keyHeader }: Gateway): Record<string, string> {
   const name = (keyHeader ?? (isAzure(url) ? "api-key" : "authorization")).toLowerCase();
   const key = apiKey === undefined ? {} : { [name]: name === "authorization" ? `Bearer ${apiKey}` : apiKey };

@@ -20,18 +20,17 @@ import { deltaOf, isToken, toGeneration } from "./to-generation.ts";
 import { toWireMessages } from "./to-wire-messages.ts";
 import type { WireMessage } from "./wire-message.ts";
 
-/** An option of LangChain's calls by which a model of ours gets what one turn asks for. Other models ignore it. */
+/** An option of LangChain's calls that brings a turn's options to our models. Other models ignore it. */
 export interface WithModelOptions {
   modelOptions?: ModelOptions | undefined;
 }
 
-/** A server, and what is known of the dialect in which it speaks. */
+/** A server and what is known of its dialect. */
 export interface ServerOptions extends Gateway {
   url: string;
   apiKey: string | undefined;
-  /** Default: what is learnt is kept in this process. */
+  /** Default: lessons stay in this process. */
   dialects?: Dialects | undefined;
-  /** What the operator says ahead. */
   amendments?: readonly Amendment[] | undefined;
 }
 
@@ -39,7 +38,7 @@ type CompletionsFields = ConstructorParameters<typeof ChatOpenAICompletions>[0] 
 type CallOptions = ChatOpenAICompletions["ParsedCallOptions"] & WithModelOptions;
 type Body = Record<string, unknown> & { messages: WireMessage[] };
 
-/** What an amendment leaves out of a request. */
+/** The field that an amendment leaves out of a request. */
 const LEFT_OUT: Partial<Record<Amendment, string>> = {
   no_stream_options: "stream_options",
   no_temperature: "temperature",
@@ -48,11 +47,11 @@ const LEFT_OUT: Partial<Record<Amendment, string>> = {
   no_json_schema: "response_format",
 };
 
-/** A model behind a server that speaks a dialect of OpenAI's protocol. Every call streams, and is read and sent by the rules of `models/wire`. */
+/** A model behind a server with a dialect of OpenAI's protocol. Every call streams, and is sent and read by the rules of `models/wire`. */
 export class ServerCompletions extends ChatOpenAICompletions {
   readonly #server: ServerOptions;
   readonly #dialects: Dialects;
-  /** Under which its dialect is learnt. */
+  /** The server and model under which its dialect is learnt. */
   readonly served: ServedModel;
 
   constructor(fields: CompletionsFields, server: ServerOptions) {
@@ -79,7 +78,10 @@ export class ServerCompletions extends ChatOpenAICompletions {
     };
   }
 
-  /** Streams an answer. Amends a request that is refused, at most three times, and remembers what helped. Throws ServerFailure, ConnectionError, SyntaxError or the signal's reason. */
+  /**
+   * Streams an answer. Amends a refused request, at most three times, and remembers what helped. Throws ServerFailure, ConnectionError,
+   * SyntaxError or the signal's reason.
+   */
   async *deltas(messages: readonly BaseMessage[], options: CallOptions): AsyncGenerator<Delta[], void> {
     const params = this.invocationParams(options, { streaming: true });
     const asked = new Set(Object.keys(options.modelOptions ?? {}).filter((name) => name !== "max_tokens"));
@@ -102,7 +104,7 @@ export class ServerCompletions extends ChatOpenAICompletions {
       } catch (error) {
         if (hasBegun || !(error instanceof ServerFailure) || tried.length === MOST_AMENDMENTS) throw error;
         const what = findAmendment(error, { body, url, asked });
-        // LiteLLM takes an id that is too long for a prompt that is.
+        // LiteLLM mistakes a long id for a long prompt.
         const isOther = reasonOf(error) !== undefined && what !== "short_ids";
         if (what === null || isOther || amendments.has(what)) throw error;
         tried.push({
@@ -138,7 +140,7 @@ export class ServerCompletions extends ChatOpenAICompletions {
           isDone ||= event.isWhole === true;
         }
       } catch (error) {
-        if (deltas.length > 0) yield deltas; // what came before is part of the answer
+        if (deltas.length > 0) yield deltas; // earlier deltas are part of the answer
         throw error;
       }
       yield deltas;
@@ -177,7 +179,7 @@ export class ServerCompletions extends ChatOpenAICompletions {
     }
   }
 
-  /** LangChain's own reads the server's events by itself. */
+  /** LangChain's own would parse the server's events. */
   override _streamChatModelEvents(
     ...given: Parameters<ChatOpenAICompletions["_streamChatModelEvents"]>
   ): ReturnType<ChatOpenAICompletions["_streamChatModelEvents"]> {
@@ -210,7 +212,7 @@ export class ServerCompletions extends ChatOpenAICompletions {
   }
 }
 
-/** LangChain's chat model whose completions are ours. */
+/** LangChain's chat model with our completions. */
 export class ServerChatModel extends ChatOpenAI {
   readonly server: ServerCompletions;
 
@@ -227,7 +229,7 @@ async function* eachOf<Item>(batches: AsyncIterable<Item[]>): AsyncGenerator<Ite
 
 const isEmptyList = (value: unknown): boolean => Array.isArray(value) && value.length === 0;
 
-/** A server without forms reads in words what its answer must be. */
+/** Tells a server without forms in words what its answer must be. */
 function withForm(wire: WireMessage[], params: object, amendments: ReadonlySet<Amendment>): WireMessage[] {
   const format = (params as { response_format?: ResponseFormat }).response_format;
   if (!format || format.type === "text" || !amendments.has("no_json_schema")) return wire;

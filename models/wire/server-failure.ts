@@ -1,14 +1,14 @@
 import type { PostAnswer } from "./post-for-events.ts";
 import { type Fields, isObject } from "./fields.ts";
 
-/** What a server answered instead of an answer, or in the middle of one. */
+/** What a server sent in place of an answer, or inside one. */
 export class ServerFailure extends Error {
   override readonly name = "ServerFailure";
   /** The body, parsed when it was JSON; undefined for other bodies. */
   readonly error: unknown;
-  /** HTTP's, else the number in the body or in the frame; undefined: neither says one. */
+  /** HTTP's status, else the number in the body or the frame. */
   readonly status: number | undefined;
-  /** Seconds after which the server wants to be asked again; undefined: it did not say. */
+  /** Seconds until the server wants to be asked again. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor({ status, body, headers }: { status: number | undefined; body: unknown; headers?: Headers | undefined }) {
@@ -47,7 +47,7 @@ function statusWithin(body: object | undefined): number | undefined {
   return STATUS_OF_KIND.find(([kind]) => kinds.some((one) => kind.test(one)))?.[1];
 }
 
-/** Seconds, or a date: https://www.rfc-editor.org/rfc/rfc9110#field.retry-after. Some servers have milliseconds beside it. */
+/** Seconds, or a date: https://www.rfc-editor.org/rfc/rfc9110#field.retry-after. Some servers add milliseconds. */
 export function readRetryAfter(headers: unknown, now = Date.now()): number | undefined {
   if (!(headers instanceof Headers)) return undefined;
   const inMs = Number(headers.get("retry-after-ms") ?? NaN);
@@ -58,7 +58,6 @@ export function readRetryAfter(headers: unknown, now = Date.now()): number | und
   return Number.isFinite(seconds) ? Math.max(0, Math.ceil(seconds)) : undefined;
 }
 
-/** Reads an answer whose status says that it is none. */
 export async function readFailure({ status, headers, text }: PostAnswer): Promise<ServerFailure> {
   const words = await text();
   try {

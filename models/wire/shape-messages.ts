@@ -19,14 +19,13 @@ function isBlank(content: WireMessage["content"]): boolean {
 const partsOf = (content: string | readonly object[]): readonly object[] =>
   typeof content === "string" ? [{ type: "text", text: content }] : content;
 
-/** Texts stand apart by a blank line; as soon as one has other parts, all are parts. */
+/** Joins texts by a blank line; once one has other parts, all are parts. */
 function joinContents(one: WireMessage["content"], other: WireMessage["content"]): WireMessage["content"] {
   if (one === null || isBlank(one)) return other ?? one;
   if (other === null || isBlank(other)) return one;
   return typeof one === "string" && typeof other === "string" ? `${one}\n\n${other}` : [...partsOf(one), ...partsOf(other)];
 }
 
-/** The same messages with words behind the last one of the user. */
 export function withLastWords(messages: readonly WireMessage[], words: string): WireMessage[] {
   const last = messages.at(-1);
   if (last?.role !== "user") return [...messages, { role: "user", content: words }];
@@ -35,22 +34,22 @@ export function withLastWords(messages: readonly WireMessage[], words: string): 
 
 const isText = (part: object): part is { type: "text"; text: string } => "text" in part && typeof part.text === "string";
 
-/** Parts that are texts alone are a text, as servers without sight take no parts. Beside pictures no text is empty. */
+/** Turns parts that are all text into a text, as blind servers take no parts. Beside pictures no text is empty. */
 function plainText(content: WireMessage["content"]): WireMessage["content"] {
   if (content === null || typeof content === "string") return content;
   const parts = content.filter((part) => !isText(part) || part.text.trim() !== "");
   return parts.every(isText) ? parts.map(({ text }) => text).join("\n\n") : parts;
 }
 
-/** The most that a name may have by every server. */
+/** The length of a name that every server takes. */
 const LONGEST_NAME = 64;
 const nameFor = (name: string): string => name.replace(/[^\w-]/g, "_").slice(0, LONGEST_NAME) || "unknown";
 
-/** Mistral takes nine letters or digits; what has that form stays. */
+/** Mistral takes nine letters or digits. */
 const SHORT_ID = /^[A-Za-z0-9]{9}$/;
 const shortId = (id: string): string => (SHORT_ID.test(id) ? id : createHash("sha256").update(id).digest("hex").slice(0, 9));
 
-/** An answer with calls, and the results behind it. */
+/** An answer with calls, and their results. */
 class Round {
   readonly results: WireMessage[] = [];
   asked: WireMessage;
@@ -65,7 +64,7 @@ class Round {
   }
 }
 
-/** Every call gets one result, in the order of the calls; ids that come twice are made different. */
+/** Gives every call one result, in the order of the calls; makes repeated ids different. */
 function pairCalls({ asked, results }: Round, ids: { used: Set<string>; short: boolean }): WireMessage[] {
   const left = [...results];
   const calls = (asked.tool_calls ?? []).map((call) => {
@@ -90,7 +89,7 @@ function pairCalls({ asked, results }: Round, ids: { used: Set<string>; short: b
   return [{ ...asked, tool_calls: calls.map(({ call }) => call) }, ...calls.map(({ result }) => result)];
 }
 
-/** What another model called, for a server that takes only its own calls back; or all calls. */
+/** Tells another model's calls, or all, in words for a server that takes only its own calls back. */
 function inWords([asked, ...results]: readonly WireMessage[], all: boolean): WireMessage[] {
   if (!asked || !hasCalls(asked) || !(all || isForeign(asked))) return asked ? [asked, ...results] : [];
   const calls = (asked.tool_calls ?? []).map(({ function: { name, arguments: given } }) => `Called ${name} with ${given}.`).join("\n");
@@ -101,7 +100,7 @@ function inWords([asked, ...results]: readonly WireMessage[], all: boolean): Wir
   ];
 }
 
-/** The text of an answer with calls, for templates that take no both. */
+/** Separates the text of an answer with calls, for templates that refuse both. */
 function textBefore(message: WireMessage): WireMessage[] {
   if (!hasCalls(message) || isBlank(message.content)) return [message];
   return [
@@ -111,7 +110,7 @@ function textBefore(message: WireMessage): WireMessage[] {
   ];
 }
 
-/** One call each, for templates that know no more. */
+/** Gives one call each, for templates that know no more. */
 function oneByOne(messages: readonly WireMessage[]): WireMessage[] {
   return messages.flatMap((message, index) => {
     if (message.role === "tool") return [];
@@ -125,7 +124,6 @@ function oneByOne(messages: readonly WireMessage[]): WireMessage[] {
   });
 }
 
-/** System messages become one. */
 function takeSystem(messages: readonly WireMessage[]): { system: WireMessage["content"]; others: WireMessage[] } {
   const isSystem = ({ role }: WireMessage): boolean => role === "system" || role === "developer";
   const system = messages.filter(isSystem).reduce<WireMessage["content"]>((whole, { content }) => joinContents(whole, content), null);
@@ -134,14 +132,14 @@ function takeSystem(messages: readonly WireMessage[]): { system: WireMessage["co
 
 const messagesOf = (part: WireMessage | Round): WireMessage[] => (part instanceof Round ? [part.asked, ...part.results] : [part]);
 
-/** Joins answers that follow each other, and gathers results behind the calls that they are of. */
+/** Joins neighbouring answers, and gathers results after their calls. */
 function joinNeighbours(messages: readonly WireMessage[]): (WireMessage | Round)[] {
   const joined: (WireMessage | Round)[] = [];
   for (const message of messages) {
     const last = joined.at(-1);
     if (message.role === "tool") {
       if (last instanceof Round) last.results.push(message);
-      continue; // a result without its call says nothing to the model
+      continue; // a result without its call says nothing
     }
     if (isBlank(message.content) && !hasCalls(message)) continue;
     if (hasCalls(message) && last instanceof Round && last.results.length === 0) {
@@ -161,8 +159,8 @@ function joinNeighbours(messages: readonly WireMessage[]): (WireMessage | Round)
 }
 
 /**
- * Shapes the messages of a request so that every server takes them, whatever the history: roles take turns, the system message is first,
- * nothing is empty, each call has its result. Pure. `amendments`: what this server needs besides.
+ * Shapes any history so that every server takes it: roles take turns, the system message is first, nothing is empty, each call has its
+ * result. Pure. `amendments`: this server's further needs.
  */
 export function shapeMessages(messages: readonly WireMessage[], amendments: ReadonlySet<Amendment>): WireMessage[] {
   const { system, others } = takeSystem(messages);
@@ -178,7 +176,7 @@ export function shapeMessages(messages: readonly WireMessage[], amendments: Read
   for (const message of shaped) {
     const last = turns.at(-1);
     if (!last && message.role === "assistant") turns.push({ role: "user", content: MARK });
-    // A question that got no answer is no part of the next one.
+    // An unanswered question is no part of the next one.
     if (message.role === "user" && last?.role === "user") turns.push({ role: "assistant", content: NO_ANSWER });
     if (message.role === "user" && last?.role === "tool") turns.push({ role: "assistant", content: MARK });
     turns.push(withContent(message, amendments));

@@ -32,7 +32,7 @@ function isWholeJson(text: string): boolean {
   }
 }
 
-/** Tells the calls of an answer apart: by id, then by index, then a piece belongs to the last one. */
+/** Tells the calls of an answer apart by id, then by index; else a piece belongs to the last one. */
 export function makeTellCallsApart() {
   const calls: OpenCall[] = [];
   const byIndex = new Map<number, OpenCall>();
@@ -72,7 +72,7 @@ export function makeTellCallsApart() {
       const said = textOf(piece.function?.name ?? piece.name);
       const given = argumentsOf(piece.function?.arguments ?? piece.arguments);
       const call = find(piece, id, said, given);
-      // A name comes once, again with each piece, or, from some, in pieces.
+      // A name comes once, with each piece, or in pieces.
       const isMore = said !== "" && said !== call.name && (call.arguments === "" || call.name === "");
       const name = !isMore ? "" : said.startsWith(call.name) ? said.slice(call.name.length) : said;
       // Some send the arguments so far with each piece.

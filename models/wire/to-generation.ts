@@ -5,17 +5,17 @@ import type { Delta } from "./delta.ts";
 
 const deltas = new WeakMap<AIMessageChunk, Delta>();
 
-/** The delta of which a chunk was made; undefined for a chunk of another model. */
+/** The delta of a chunk; undefined for another model's chunk. */
 export const deltaOf = (chunk: AIMessageChunk): Delta | undefined => deltas.get(chunk);
 
-/** Whether a chunk has something of the answer: tracers hear of no other. */
+/** Whether a chunk has a part of the answer: tracers get no other. */
 export const isToken = (chunk: AIMessageChunk): boolean => deltaOf(chunk)?.type !== "alive";
 
 function toCallChunk({ place, id, name, arguments: args }: Extract<Delta, { type: "call" }>): ToolCallChunk {
   return { type: "tool_call_chunk", index: place, args, ...(id === "" ? {} : { id }), ...(name === "" ? {} : { name }) };
 }
 
-/** LangChain's chunk of a delta. Thoughts are where ChatDeepSeek and others have them. */
+/** LangChain's chunk of a delta. Thoughts are where ChatDeepSeek has them. */
 function toChunk(delta: Delta): AIMessageChunk {
   switch (delta.type) {
     case "text":
@@ -36,7 +36,6 @@ function toChunk(delta: Delta): AIMessageChunk {
   }
 }
 
-/** The delta as LangChain's models stream it. */
 export function toGeneration(delta: Delta): ChatGenerationChunk {
   const message = toChunk(delta);
   deltas.set(message, delta);

@@ -3,7 +3,7 @@ import { convertMessagesToCompletionsMessageParams } from "@langchain/openai";
 import { echoOf } from "./assistant-message.ts";
 import type { WireMessage } from "./wire-message.ts";
 
-/** Messages as LangChain has them for OpenAI, with what this server wants back. */
+/** LangChain's messages for OpenAI, with what this server wants back. */
 export function toWireMessages(messages: readonly BaseMessage[], from: string | null): WireMessage[] {
   return messages.flatMap((message): WireMessage[] => {
     const [wire, ...others] = convertMessagesToCompletionsMessageParams({ messages: [message] }) as unknown as WireMessage[];

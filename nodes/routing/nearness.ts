@@ -21,8 +21,8 @@ function toVector(text: string, vector: readonly number[] = []): ScriptVector {
 }
 
 /**
- * Loads the vectors of bases, embeds the missing ones in one call, and keeps the `capacity` last used. Nothing stops a call under way: a
- * turn that cannot wait leaves its vectors to the next.
+ * Loads the vectors of bases, embeds missing ones in one call, and keeps the `capacity` last used. Nothing stops a running call: a turn
+ * that cannot wait leaves its vectors to the next.
  */
 export function makeBaseVectors(
   embedder: Pick<Embedder, "embedPassages">,
@@ -62,7 +62,7 @@ export function makeBaseVectors(
   };
 }
 
-/** How near a question is to a base, in standard deviations of how near neutral sentences are to it. */
+/** How near a question is to a base, in standard deviations of neutral sentences' nearness. */
 export interface Nearness {
   prefix: string;
   nearness: number;
@@ -84,7 +84,7 @@ function spreadOf(values: readonly number[]): Spread {
   return { mean, deviation: rootMeanSquare(values.map((value) => value - mean)) };
 }
 
-/** Scores texts by their cosine to the vector, in standard deviations above neutral sentences of the same script. */
+/** Scores texts by cosine, in standard deviations above neutral sentences of the same script. */
 function makeScorer(vector: ArrayLike<number>, neutral: readonly ScriptVector[]): (texts: readonly ScriptVector[]) => number {
   const { means, deviation } = neutralScale(vector, neutral);
   return (texts) => {
@@ -96,7 +96,7 @@ function makeScorer(vector: ArrayLike<number>, neutral: readonly ScriptVector[])
 /** Cached by the array of a base's vectors. */
 const neutralSpreads = new WeakMap<readonly ScriptVector[], Spread>();
 
-/** What neutral sentences score with each base, each measured against the others. */
+/** The neutral sentences' scores with each base, each measured against the others. */
 function loadNeutralSpreads({ neutral, bases }: BaseVectors): Spread[] {
   if (bases.some(({ texts }) => !neutralSpreads.has(texts))) {
     const scorers = neutral.map(({ vector }, index) => makeScorer(vector, neutral.toSpliced(index, 1)));
@@ -108,8 +108,8 @@ function loadNeutralSpreads({ neutral, bases }: BaseVectors): Spread[] {
 }
 
 /**
- * How near a question is to each base, nearest first: measured against neutral sentences, and against what these score with the same base.
- * So the scale of an embedder's cosines does not matter.
+ * How near a question is to each base, nearest first, measured against neutral sentences and their scores with that base. So the scale of
+ * an embedder's cosines does not matter.
  */
 export function nearnessOf(question: readonly number[], vectors: BaseVectors): Nearness[] {
   const score = makeScorer(question, vectors.neutral);

@@ -20,11 +20,11 @@ export interface EmbeddingRoute {
 const MIN_CONFIDENCE = 0.45;
 const MAX_CONFIDENCE = 0.98;
 
-/** A logistic curve of how often the nearest base is right, and the share of the rest in which none is: decision 32. */
+/** A logistic curve of how often the nearest base is right, and of the rest the share for none: decision 32. */
 const LEARNED_MODEL = { slope: 1.41, offset: -6.5, noneOfRest: 1 };
 const BUILT_IN: typeof LEARNED_MODEL = { slope: 0.34, offset: -1.96, noneOfRest: 0.5 };
 const IS_BUILT_IN = /^built-in/;
-/** Weight of the lead over the second nearest base, beside 1 for nearness. */
+/** The weight of the lead over the second nearest base; nearness has 1. */
 const LEAD_WEIGHT = 0.5;
 const MAX_LEAD = 4;
 const TIE_SLOPE = 1.29;

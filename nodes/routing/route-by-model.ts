@@ -17,7 +17,7 @@ import { GENERAL } from "../../turn/state.ts";
 
 const TOOL = "route";
 
-/** What the model chooses among: what it is told, and how the answer calls the chosen one. */
+/** The model's instructions, and the answer's name for its choice. */
 interface Choice {
   key: string;
   none: string;
@@ -92,7 +92,7 @@ function readAnswer({ toolCalls, text }: ModelAnswer, schema: ReturnType<typeof 
   return answer && { ...answer, reason: storableText(answer.reason.slice(0, 300)) };
 }
 
-/** Asks a model for one of the bases, or of the agents. Throws AppError when it names none of them within `timeoutMs`. */
+/** Asks a model for one of the bases or agents. Throws AppError when it names none within `timeoutMs`. */
 export function makeRouteByModel(
   model: BaseChatModel,
   { timeoutMs, observer }: { timeoutMs: number; observer: Observer },

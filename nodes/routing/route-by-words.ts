@@ -4,7 +4,7 @@ import { isStopWord, lexicalText } from "../../text/lexical-text.ts";
 import { tellsOfOneself } from "../../text/telling-or-asking.ts";
 import { type RetrievalMode, DEFAULT_RETRIEVAL, type RouteDecision, GENERAL } from "../../turn/state.ts";
 
-// How often each way is right, measured on a table of questions (docs/decisions/0032).
+// How often each way is right: docs/decisions/0032.
 export const KEYWORD_CONFIDENCE = 0.9;
 const COURTESY_CONFIDENCE = 0.98;
 const DEFAULT_CONFIDENCE = 0.4;
@@ -33,10 +33,7 @@ const CHINESE_TALK =
 const CHINESE_FILLER = /^[你您们啊呀呢吧哦嗯啦吗了的哈很非常太真都大家那就先老师朋友帮忙你的]*$/u;
 const LONGEST_COURTESY = 60;
 
-/**
- * Whether a message is only greeting or thanks. It must hold such a phrase, and all other words must be filler; text/small-talk.ts is
- * laxer.
- */
+/** Whether a message is only greeting or thanks: it has such a phrase, and all other words are filler. text/small-talk.ts is laxer. */
 export function isCourtesy(message: string): boolean {
   const text = message.normalize("NFKC").toLowerCase().replaceAll("’", "'");
   if (text.length > LONGEST_COURTESY || /\d/.test(text)) return false;
@@ -87,7 +84,7 @@ function keywordsWithName({ prefix, keywords }: KnowledgeBase): string[] {
   return isKnown || (!HAN.test(name) && name.length < SHORTEST_NAME) || isStopWord(name) ? keywords : [...keywords, name];
 }
 
-/** The bases that have keywords in the message, most first. English keywords match whole words. */
+/** The bases with keywords in the message, most first. English keywords match whole words. */
 export function matchKeywords(
   message: string,
   bases: readonly KnowledgeBase[],
@@ -108,9 +105,9 @@ interface WordQuestion {
 }
 
 /**
- * Routes to the requested base, else to the one with the most keywords in the message, else to the only one, else to none. `candidates` are
- * the bases between which words do not decide: those with equally many keywords, or all. Throws AppError `invalid_request` when there is no
- * base as `requested`.
+ * Routes to the requested base, else to the one with most keywords in the message, else to the only one, else to none. `candidates`: the
+ * bases that words do not decide between, with equally many keywords, or all. Throws AppError `invalid_request` for an unknown `requested`
+ * base.
  */
 export function routeByWords(asked: WordQuestion): { decision: RouteDecision; candidates: readonly KnowledgeBase[] } {
   const { message, requested, agentType, bases } = asked;
@@ -137,11 +134,11 @@ export function routeByWords(asked: WordQuestion): { decision: RouteDecision; ca
   return to(GENERAL, DEFAULT_CONFIDENCE, "default", "no knowledge base fits the message", bases);
 }
 
-/** How often the base with most words in common is right was not measured: it stands in while the embedder is away. */
+/** Not measured: it stands in while the embedder is away. */
 const SHARED_CONFIDENCE = 0.5;
 const SHORTEST_SHARED = 2;
 
-/** The one base whose description, keywords and titles have most words of the message; null when there is none, or two. */
+/** The one base whose description, keywords and titles have most words of the message, or null. */
 export function routeBySharedWords(asked: Omit<WordQuestion, "requested">): RouteDecision | null {
   const words = new Set(lexicalText(asked.message).split(" "));
   const [best, second] = asked.bases

@@ -3,7 +3,6 @@ import type { Agent } from "../../turn/agent.ts";
 import type { EmbeddingRoute } from "./route-by-embedding.ts";
 import { isCourtesy, matchKeywords } from "./route-by-words.ts";
 
-/** How agents look to the routes of knowledge bases. */
 export const asBase = ({ name, description, keywords }: Agent): KnowledgeBase => ({ prefix: name, description, keywords });
 
 export interface AgentRoute {
@@ -17,7 +16,7 @@ export interface AgentRouteParts {
   byModel: ((bases: readonly KnowledgeBase[]) => Promise<{ name: string; reason: string } | null>) | null;
 }
 
-/** The agent with most keywords in the message, else the nearest in meaning, else the one that the router model names, else the assistant. */
+/** The agent with most keywords in the message, else the nearest in meaning, else the router model's choice, else the assistant. */
 export async function routeToAgent(
   message: string,
   agents: readonly Agent[],

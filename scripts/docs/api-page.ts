@@ -26,7 +26,6 @@ interface Export {
   about: string;
 }
 
-/** Throws when server/index.ts cannot be read as the compiler options of the project say. */
 function openProgram(): { index: ts.SourceFile; checker: ts.TypeChecker } {
   const { config } = ts.readConfigFile(`${ROOT}tsconfig.json`, (file) => readFileSync(file, "utf8")) as { config: unknown };
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, ROOT);
@@ -48,9 +47,7 @@ function exportOf(symbol: ts.Symbol, checker: ts.TypeChecker): Export {
   return { name: symbol.name, file, about: about.replace(/:$/, ".") };
 }
 
-/**
- * The list of everything that server/index.ts exports, as prettier writes it. Throws for an export without a docstring or of no chapter.
- */
+/** The list of server/index.ts' exports, as prettier writes it. Throws for an export without a docstring or chapter. */
 export async function renderApiPage(): Promise<string> {
   const { index, checker } = openProgram();
   const module = checker.getSymbolAtLocation(index);

@@ -14,7 +14,7 @@ const SET_BY_COMPOSE = ["PORT", "HOST", "API_KEYS", "DATABASE_URL", "DATA_DIR"];
 interface Setting {
   name: string;
   about: string;
-  /** As one writes it; null when the setting is unset by default. */
+  /** As one writes it; null when unset by default. */
   fallback: string | null;
 }
 
@@ -50,7 +50,7 @@ function comment(text: string): string {
   return lines.map((line) => `#${line}`).join("\n");
 }
 
-/** .env.example: defaults are commented out, settings without one are empty. */
+/** Defaults are commented out, settings without one are empty. */
 export function renderEnvExample(): string {
   const entry = ({ name, about, fallback }: Setting) => `${comment(about)}\n${fallback === null ? `${name}=` : `# ${name}=${fallback}`}`;
   const head = comment(
@@ -59,7 +59,7 @@ export function renderEnvExample(): string {
   return `${head}\n${groups.map(({ title, settings }) => `\n# --- ${title} ---\n${settings.map(entry).join("\n")}\n`).join("")}`;
 }
 
-/** docker-compose.yml, in which the service gets every other setting as it is set. */
+/** docker-compose.yml, in which the service gets every other setting. */
 export function renderCompose(): string {
   const names = groups.flatMap(({ settings }) => settings.map(({ name }) => name)).filter((name) => !SET_BY_COMPOSE.includes(name));
   const passedThrough = /(?<=# Passed through.*\n)(?: +[A-Z_]+:\n)+/;

@@ -11,10 +11,8 @@ const SIZES = {
 } as const;
 const LANGUAGES = { "en-GB": { ...en, ...enViews }, "zh-CN": { ...zh, ...zhViews } } as const;
 const THEMES = ["light", "dark"] as const;
-/** Of a picture in a sheet. */
 const SCALE = 0.5;
 const QUALITY = 65;
-/** Milliseconds until a view has what it shows. */
 const SETTLED_MS = 1_200;
 
 interface View {
@@ -24,7 +22,7 @@ interface View {
   open?: (page: Page, texts: typeof en & typeof enViews) => Promise<void>;
 }
 
-/** URLs of services: one where much was said, one without a model, and one that wants a key. */
+/** URLs of services: a used one, one without a model, and one that wants a key. */
 export interface Pictured {
   url: string;
   emptyUrl: string;
@@ -104,7 +102,7 @@ const viewsOf = (talked: Talked, inTalk = `/#/chat/${talked.conversation}`): Rec
 
 type Taken = Record<keyof typeof SIZES, string>;
 
-/** Until nothing moves and nothing is loading any more; what is behind a dialog may load, as it does until there is a key. */
+/** Waits until nothing moves or loads; what is behind a dialog may load until there is a key. */
 async function settle(page: Page, { loading }: { loading: string }): Promise<void> {
   await page.waitForTimeout(SETTLED_MS);
   const dialog = page.locator("dialog[open]").last();
@@ -138,7 +136,7 @@ async function take(
 const picture = (size: keyof typeof SIZES, base64: string): string =>
   `<img width="${SIZES[size].viewport.width * SCALE}" src="data:image/png;base64,${base64}">`;
 
-/** One picture of each view, of which each is taken in both languages and themes, on a desk and on a phone: `TO/sheets/VIEW.jpg`. */
+/** A picture of each view in both languages and themes, on a desk and on a phone: `TO/sheets/VIEW.jpg`. */
 export async function takeSheets(browser: Browser, { url, emptyUrl, guardedUrl, talked }: Pictured, to: string): Promise<void> {
   const views = { ...viewsOf(talked), "first-visit": { at: `${emptyUrl}/#/chat` }, key: { at: `${guardedUrl}/#/chat` } };
   for (const [name, view] of Object.entries<View>(views)) {

@@ -5,12 +5,12 @@ import type { Node } from "../../turn/context.ts";
 
 const PAGE = fileURLToPath(new URL("../../docs/architecture.md", import.meta.url));
 
-/** The one block of the page that is not written by hand. */
+/** The only generated block of the page. */
 const DRAWING = /^```mermaid\n.*?^```$/ms;
 
 const nothing: Node = async () => ({});
 
-/** The graph of a turn as it is compiled, in Mermaid's language: https://mermaid.js.org/syntax/flowchart.html */
+/** The compiled graph of a turn in Mermaid's language: https://mermaid.js.org/syntax/flowchart.html */
 async function drawGraph(): Promise<string> {
   const graph = buildGraph({
     route: nothing,
@@ -26,7 +26,7 @@ async function drawGraph(): Promise<string> {
   return (await graph.getGraphAsync()).drawMermaid().trim();
 }
 
-/** The page with the graph drawn anew. Throws when it has no place for it. */
+/** The page with a new drawing. Throws when it has no place for it. */
 export async function renderArchitecture(page: string): Promise<string> {
   if (!DRAWING.test(page)) throw new Error("docs/architecture.md has no ```mermaid block to put the graph into: add an empty one.");
   const drawing = await drawGraph();

@@ -29,21 +29,21 @@ export function answer(body: ChatRequestBody): ModelScript {
     };
     return isFirst ? { toolCalls: [{ name: "core_memory_update", arguments: update }] } : { tokens: ["Nothing to do."] };
   }
-  // What was recalled stands before the question and can name tickets as well: only an agent that has the tool calls it.
+  // Recalled text before the question can name tickets as well: only an agent with the tool calls it.
   const hasTool = (name: string): boolean => body.tools?.some((tool) => tool.function.name === name) ?? false;
   if (hasTool("ask_decision") && lastMessage(body).includes("buy the tickets")) {
     const options = [
       { label: "The 18:40", description: "regional, bicycles travel free", is_recommended: true },
       { label: "The 19:15", description: "intercity, 5 € for a bicycle" },
     ];
-    // It waits for longer than all pictures take.
+    // It outlasts all pictures.
     const decision = { decision_type: "branch", context: "Which train shall I book?", options, timeout_seconds: 3_600 };
     return { toolCalls: [{ name: "ask_decision", arguments: decision }] };
   }
   if (body.messages.at(-1)?.role === "tool") return { tokens: ["Four tickets cost ", "**21.60 €**."] };
   if (hasTool("calculate") && lastMessage(body).includes("four tickets"))
     return { toolCalls: [{ name: "calculate", arguments: { expression: "4 * 5.40" } }] };
-  // The last message of a prompt may begin with what was recalled: the question stands at its end.
+  // The last message may begin with recalled text: the question is its end.
   const [question = ""] = Object.keys(ANSWERS).toSorted(
     (one, other) => lastMessage(body).lastIndexOf(other) - lastMessage(body).lastIndexOf(one),
   );
@@ -56,7 +56,6 @@ interface Opened {
   close: () => void;
 }
 
-/** Settings of a service with this model. */
 export const withModel = (url: string): Record<string, string> => ({
   OPENAI_BASE_URL: url,
   CHAT_MODEL: "chat",
@@ -85,9 +84,7 @@ export async function openService(settings: Record<string, string>): Promise<Ope
 
 export interface Talked {
   conversation: string;
-  /** One whose turn asks something. */
   asking: string;
-  /** One whose agent called a tool, which is allowed for good. */
   calculated: string;
 }
 
@@ -97,7 +94,7 @@ interface Answered {
   question?: { id: string };
 }
 
-/** What happened before the pictures: other conversations, a knowledge base, and what memory made of them. */
+/** What happened before the pictures: other conversations, a knowledge base, and memory of them. */
 export async function talkBefore(url: string): Promise<Talked> {
   const send = async (path: string, body: object, method = "POST"): Promise<Answered> => {
     const request = { method, headers: { "content-type": "application/json" }, body: JSON.stringify(body) };

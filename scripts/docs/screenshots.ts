@@ -5,7 +5,7 @@ import { startModelServer } from "../../test/servers/model-server.ts";
 import { takeSheets } from "./contact-sheets.ts";
 import { answer, openService, type Talked, talkBefore, USER, withModel } from "./pictured-service.ts";
 
-// Pictures of the page: `npm run screenshots` writes docs/screenshots. The service is a real one, its model is scripted.
+// Writes docs/screenshots: a real service with a scripted model.
 
 const TO = "docs/screenshots";
 async function open(browser: Browser, url: string, options: Parameters<Browser["newPage"]>[0]): Promise<Page> {

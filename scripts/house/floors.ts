@@ -1,6 +1,6 @@
 /**
- * The rooms of the house, from the top floor to the ground. A room is a folder without its sub-folders. It imports only from rooms on lower
- * lines, types included; rooms on one line do not know each other. eslint.config.js makes a rule of it.
+ * The rooms, from the top floor to the ground. A room is a folder without its sub-folders. It imports only from lower lines, types
+ * included; rooms on one line do not know each other. eslint.config.js makes a rule of it.
  */
 export const FLOORS: readonly (readonly string[])[] = [
   ["web"],

@@ -30,7 +30,7 @@ function wordsOfComments(file: string): number {
   return words;
 }
 
-/** Rooms that import each other, by way of others too. */
+/** Rooms that import each other, also by way of others. */
 function knotsOf(rooms: readonly string[]): string[][] {
   const imports = new Map(
     rooms.map((room) => {
@@ -64,7 +64,7 @@ const TITLES: Readonly<Record<WalkName, string>> = {
   langgraph: "A run of LangGraph's protocol, around the turn",
 };
 
-/** Files by room, in the order in which they are first called. */
+/** Files by room, in the order of their first calls. */
 function renderWalk(files: readonly string[]): string {
   const steps: { room: string; names: string[] }[] = [];
   for (const file of files) {

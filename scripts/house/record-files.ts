@@ -5,8 +5,8 @@ import { fileURLToPath } from "node:url";
 import ts from "typescript";
 
 /**
- * Loaded with `--import`, also in worker threads: every source file says so when one of its functions is called. WALK_LOG names the file
- * that gets their paths, one a line, in the order of their first calls of each thread.
+ * Loaded with `--import`, also in worker threads: every source file reports the first call of one of its functions. WALK_LOG names the file
+ * for their paths, one a line.
  */
 const ROOT = path.resolve(import.meta.dirname, "../..");
 const OURS = /^(?:server|graph|nodes|agents|prompt|memory|stores|models|turn|text|observe|errors)\//;
@@ -15,7 +15,6 @@ const log = process.env["WALK_LOG"] ?? "";
 const state = globalThis as typeof globalThis & { recordFile?: (file: string) => void };
 state.recordFile = (file) => appendFileSync(log, `${file}\n`);
 
-/** A call at the beginning of every function. */
 function recordCalls(file: string): ts.TransformerFactory<ts.SourceFile> {
   return (context) => {
     const { factory } = context;

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { startModelServer } from "../../test/servers/model-server.ts";
 import { freePort } from "../../test/servers/free-port.ts";
 
-/** The files that a reader opens to follow something, in the order in which their functions are first called. */
+/** The files of each walk, in the order of their first calls. */
 export type Walks = Readonly<Record<WalkName, string[]>>;
 export type WalkName = "turn" | "model" | "tool" | "erase" | "document" | "langgraph";
 
@@ -16,13 +16,13 @@ const CROSSED =
   /^(?:server\/(?:http|auth|limits|observe|settings|start|service|parts|openapi)|stores\/postgres\/database|observe|errors|text|turn)\//;
 const SEARCHING = /^(?:memory\/(?:recall|episodes)|stores\/search|models\/(?:offline|embedder))/;
 const IDLE_MS = 4_000;
-/** Jobs that wait for their next time, or for the second look of an erase. */
+/** Jobs that wait for their next time, or for an erase's second look. */
 const LASTING: ReadonlySet<string> = new Set(["erase_unused", "erase_episodes", "vacuum"]);
 const USER = "a reader";
 
 const ANSWER = { tokens: ["You ", "live ", "in ", "Lisbon [1]."] };
 
-/** Runs the service from its sources and writes down which files work on each of these. */
+/** Runs the service from its sources and records which files work on each walk. */
 export async function traceWalks(): Promise<Walks> {
   const folder = await mkdtemp(path.join(tmpdir(), "walks-"));
   const log = path.join(folder, "files.log");
@@ -126,7 +126,7 @@ export async function traceWalks(): Promise<Walks> {
       await settle();
     });
     const besides = (files: readonly string[]): string[] => files.filter((file) => !turn.includes(file) && !idle.has(file));
-    /** Whether a turn searches depends on what its user has told. The document's walk has it. */
+    /** Whether a turn searches depends on its user. The document's walk has it. */
     const withoutSearch = (files: readonly string[]): string[] => besides(files).filter((file) => !SEARCHING.test(file));
     const isOfModel = (file: string): boolean => file.startsWith("models/");
     return {

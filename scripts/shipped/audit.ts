@@ -1,19 +1,18 @@
 import { execFile } from "node:child_process";
 import { bundledPackages, installedPackages } from "./packages.ts";
 
-/** What `npm audit --json` prints. `via` has an advisory, or the name of a package that has one; without its registry, there is a message. */
+/** What `npm audit --json` prints. `via` has an advisory, or the name of a package with one; without its registry, there is a message. */
 interface Report {
   message?: string;
   vulnerabilities?: Record<string, { nodes: string[]; via: (string | { title: string; url: string; severity: string })[] }>;
 }
 
-/** It ends with 1 when there are advisories. */
 function auditAll(): Promise<Report> {
   const options = { maxBuffer: 64 * 2 ** 20 };
   return new Promise((resolve) => execFile("npm", ["audit", "--json"], options, (_, stdout) => resolve(JSON.parse(stdout) as Report)));
 }
 
-// Advisories of what lies in dist/ or is installed with it; npm itself takes what is bundled for tools.
+// npm itself takes bundled packages for tools.
 const { message, vulnerabilities } = await auditAll();
 if (vulnerabilities !== undefined) {
   const shipped = new Set([...(await bundledPackages()), ...installedPackages()].map(({ folder }) => folder));

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import type { Package } from "./packages.ts";
 
-/** The licence texts of these packages, which their licences ask to be handed on. */
+/** The licence texts of these packages, which must be handed on. */
 export function licenceTexts(packages: Package[]): string {
   return packages
     .map(({ folder, name, version, license }) => {

@@ -3,7 +3,6 @@ import type { Metafile } from "esbuild";
 import { bundlePage } from "../bundle-page.ts";
 import { bundleLibrary, bundleService } from "../bundle.ts";
 
-/** A package in node_modules, as its package.json tells of it. */
 export interface Package {
   folder: string;
   name: string;
@@ -12,12 +11,12 @@ export interface Package {
   license: string;
 }
 
-/** What build-service.ts copies as it is. */
+/** build-service.ts copies these unchanged. */
 const COPIED = ["swagger-ui-dist"];
 
 /** Licences that package.json tells wrongly. */
 const READ: Readonly<Record<string, string>> = {
-  "duck@0.1.12": "BSD-2-Clause", // it says "BSD"; the text in LICENSE is that of two clauses
+  "duck@0.1.12": "BSD-2-Clause", // it says "BSD"; the text in LICENSE has two clauses
 };
 
 function readPackage(folder: string): Package {
@@ -25,7 +24,7 @@ function readPackage(folder: string): Package {
   return { folder, name, version, license: READ[`${name}@${version}`] ?? license };
 }
 
-/** The packages that lie in dist/: in the bundles of the service, of the library and of the page, or copied. */
+/** The packages in dist/: bundled into the service, the library or the page, or copied. */
 export function packagesOf(metafiles: Metafile[]): Package[] {
   const folders = metafiles
     .flatMap(({ inputs }) => Object.keys(inputs))

@@ -6,12 +6,11 @@ export type UiPart = { type: string } & Record<string, unknown>;
 /** Passages are pieces of documents, as text. */
 const SOURCE_TYPE = "text/plain";
 
-/** Translates the events of one turn; the answer of a turn is one message, under the id of the turn. */
+/** Translates the events of one turn; its answer is one message with the turn's id. */
 export function makeUiParts(turnId: string) {
   /** The open piece of text or reasoning, which must end before anything else begins. */
   let open: { kind: "text" | "reasoning"; id: string } | null = null;
   let pieces = 0;
-  /** Calls that have no result yet. */
   const calls = new Map<string, string>();
 
   function close(): UiPart[] {
@@ -40,7 +39,6 @@ export function makeUiParts(turnId: string) {
   }
 
   return {
-    /** What opens the stream. */
     opening: (): UiPart[] => [{ type: "start", messageId: turnId }, { type: "start-step" }],
     of(event: TurnEvent): UiPart[] {
       switch (event.status) {

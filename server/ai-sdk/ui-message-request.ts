@@ -18,7 +18,7 @@ const UiMessage = z.looseObject(
 );
 type UiMessage = z.infer<typeof UiMessage>;
 
-/** What `useChat` sends by its default transport; fields of its `body` stand beside. */
+/** What `useChat` sends by its default transport, with the fields of its `body`. */
 export const UiMessagesBody = z.looseObject(
   {
     id: callerId.describe("The chat: it is the session."),
@@ -48,7 +48,7 @@ export const UiMessagesBody = z.looseObject(
 );
 export type UiMessagesBody = z.infer<typeof UiMessagesBody>;
 
-/** The pictures among the files of a message. Throws AppError `invalid_request` for a file that is no picture. */
+/** The pictures of a message. Throws AppError `invalid_request` for a file that is no picture. */
 export function picturesOf({ parts }: UiMessage, place: number): GivenPicture[] {
   return parts.flatMap(({ type, mediaType, url }, index) => {
     if (type !== "file") return [];
@@ -59,14 +59,13 @@ export function picturesOf({ parts }: UiMessage, place: number): GivenPicture[] 
   });
 }
 
-/** The text of a message. */
 export function textOf({ parts }: UiMessage): string {
   return parts.flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : [])).join("\n");
 }
 
 const Approval = z.looseObject({ id: z.string(), approved: z.boolean(), reason: z.string().nullish() });
 
-/** What the user has answered to the approval with this id; null: nothing yet. */
+/** The user's answer to the approval with this id, or null. */
 export function approvalOf({ parts }: UiMessage, questionId: string): Reply | null {
   for (const { state, approval } of parts) {
     const given = Approval.safeParse(approval);
@@ -77,7 +76,7 @@ export function approvalOf({ parts }: UiMessage, questionId: string): Reply | nu
   return null;
 }
 
-/** What the user says is the answer to a question that can be answered in words; null: it is another message. */
+/** The answer in the user's words to a question that takes words; null: it is another message. */
 export function answerInWords({ type, options }: Question, words: string): Reply | null {
   if (type !== "clarification" && type !== "decision") return null;
   return options.some(({ label }) => label === words) ? { answer: words } : { text: words };

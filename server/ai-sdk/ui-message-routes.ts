@@ -19,27 +19,24 @@ import { answerInWords, approvalOf, picturesOf, textOf, UiMessagesBody } from ".
 import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
 import type { Owner } from "../../turn/owner.ts";
 
-/** What a turn is asked: a message at the end, in place of an earlier one, or an answer again. */
+/** The turn's input: a message at the end, a replaced message, or an answer to give again. */
 type Asked = { message: string } | { message: string; edit_of: string } | { regenerate: string };
 
-/** Messages behind which a chat may go back. */
 const MOST_LOOKED_AT = 1_000;
 
 function refuse(problem: string): AppError {
   return AppError.invalid([{ field: "messageId", problem }]);
 }
 
-/** A question that has no answer is asked again. */
 function again(question: StoredMessage, next: StoredMessage | undefined): Asked {
   return next?.role === "assistant" ? { regenerate: next.id } : { message: question.content, edit_of: question.id };
 }
 
 /**
- * Finds where in a conversation a chat goes back to. The client has ids of its own for the messages of the user, so they are known by their
- * words, or by the answer before them, whose id is ours.
+ * Finds where a chat goes back to. The client has its own ids for the user's messages, so they are found by their words, or by the answer
+ * before them, whose id is ours.
  */
 function makeFindPlace({ conversations, messages }: Pick<Stores, "conversations" | "messages">) {
-  /** Throws AppError `invalid_request` when there is no such place. */
   return async function findPlace(
     session: Owner & { sessionId: string },
     { trigger, messageId, messages: shown }: Pick<UiMessagesBody, "trigger" | "messageId" | "messages">,
@@ -63,7 +60,7 @@ function makeFindPlace({ conversations, messages }: Pick<Stores, "conversations"
     const answers = new Set(shown.flatMap(({ id, role }) => (role === "assistant" ? [id] : [])));
     const behind = path.slice(path.findLastIndex(({ id }) => answers.has(id)) + 1);
     const replaced = behind.find(({ role }) => role === "user");
-    return replaced ? { message: words, edit_of: replaced.id } : { message: words }; // what failed before it was stored
+    return replaced ? { message: words, edit_of: replaced.id } : { message: words }; // a question that failed before it was stored
   };
 }
 
@@ -119,12 +116,11 @@ async function sendUiMessages(response: Response, source: TurnSource, heartbeatM
   events.end();
 }
 
-/** The AI SDK's UI message streams, on turns. */
 export function uiMessageRoutes(parts: TurnParts & { stores: Stores; agents: Agents; heartbeatMs: number }): Router {
   const { config, stores, agents, turns, heartbeatMs } = parts;
   const findPlace = makeFindPlace(stores);
 
-  /** The turn that the user's answer goes on with; null: the message begins another. */
+  /** The turn that the user's answer resumes; null: the message begins another. */
   async function answer(response: Response, userId: string, { id, messages }: UiMessagesBody): Promise<TurnSource | null> {
     const last = messages.at(-1);
     const waiting = await stores.questions.waitingIn({ tenantId: tenantOf(response), userId, sessionId: id });

@@ -8,7 +8,7 @@ import { createHash, timingSafeEqual } from "node:crypto";
 
 const digest = (key: string): Buffer => createHash("sha256").update(key).digest();
 
-/** Finds the caller of a key's hash. Every hash is compared, so that the time taken reveals nothing. */
+/** Finds the caller of a key's hash. It compares every hash, so that the time reveals nothing. */
 function makeFindKey(apiKeys: readonly ApiKey[]): (given: Buffer) => Caller | undefined {
   const known = apiKeys.map(({ key, tenantId, scope }) => {
     const caller: Caller = { tenantId, userId: null, scope, everyTenant: scope === "admin" };
@@ -19,7 +19,7 @@ function makeFindKey(apiKeys: readonly ApiKey[]): (given: Buffer) => Caller | un
   };
 }
 
-/** How callers identify themselves. Without either everybody is let in. */
+/** How callers identify themselves. Without either everybody is admitted. */
 export interface IdentityParts {
   apiKeys: ApiKey[] | undefined;
   verifyToken: VerifyToken | undefined;

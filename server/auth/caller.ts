@@ -9,7 +9,7 @@ export interface Caller {
   /** Null when it may act for every user of its tenant. */
   userId: string | null;
   scope: Scope;
-  /** Whether it sees the jobs and turns of other tenants, too. */
+  /** It also sees other tenants' jobs and turns. */
   everyTenant: boolean;
 }
 
@@ -48,7 +48,7 @@ export const requireWholeTenant: RequestHandler = (_request, response, next) => 
   next();
 };
 
-/** Throws AppError `forbidden` for a caller that does not answer for the whole service. */
+/** Throws AppError `forbidden` unless the caller answers for the whole service. */
 export const requireOperator: RequestHandler = (_request, response, next) => {
   if (!callerOf(response).everyTenant) throw new AppError("forbidden", "This touches every tenant. Send a key of scope admin.");
   next();
@@ -56,7 +56,7 @@ export const requireOperator: RequestHandler = (_request, response, next) => {
 
 const PathUser = z.object({ user_id: callerId });
 
-/** Throws AppError `invalid_request`; `not_found` when the caller is another user. */
+/** Throws AppError `invalid_request`, or `not_found` when the caller is another user. */
 export function userInPath(request: Request, response: Response): string {
   const { user_id: userId } = parseRequest(PathUser, { user_id: request.params["id"] });
   if (!canActFor(callerOf(response), userId))
@@ -64,7 +64,7 @@ export function userInPath(request: Request, response: Response): string {
   return userId;
 }
 
-/** Adds the `user_id` of the caller's token to a body or query. Throws AppError `forbidden` when it names another user. */
+/** Adds the `user_id` of the caller's token. Throws AppError `forbidden` when the body or query names another user. */
 export function withCallersUser(response: Response, given: unknown): unknown {
   const caller = callerOf(response);
   if (caller.userId === null || typeof given !== "object" || given === null || Array.isArray(given)) return given;

@@ -4,9 +4,9 @@ import { AppError } from "../../errors/app-error.ts";
 import { countOne } from "../http/count-one.ts";
 
 const MINUTE = 60;
-/** The most failures of one address in a minute: more than a client with an old key sends, far fewer than guessing needs. */
+/** The most failures of one address in a minute: more than an old key causes, far fewer than guessing needs. */
 export const MOST_FAILURES = 100;
-/** Addresses that are counted separately in a minute; the others share a count, which bounds memory. */
+/** Addresses counted separately in a minute; the rest share a count, which bounds memory. */
 const MOST_ADDRESSES = 50_000;
 const MOST_KNOWN = 10_000;
 
@@ -29,8 +29,8 @@ export function makeFailedKeys() {
 
   return {
     /**
-     * Throws AppError `rate_limited` when this address has sent too many wrong keys. A key that was valid from there before passes: clients
-     * behind one proxy do not lock each other out.
+     * Throws AppError `rate_limited` after too many wrong keys from this address. A key that was valid from there passes: clients behind
+     * one proxy do not lock each other out.
      */
     async assertMayTry(address: string, keyHash: string): Promise<void> {
       const counts = await Promise.all([failures.get(networkOf(address)), failures.get("")]);

@@ -8,7 +8,7 @@ import type { Config } from "../settings/config.ts";
 
 const CLOCK_TOLERANCE_S = 30;
 const SHARED_SECRET = ["HS256", "HS384", "HS512"];
-/** Without HS256: everybody knows a published key, which as a secret would sign anything. */
+/** Excludes HS256: everybody knows a published key, which as a secret would sign anything. */
 const PUBLISHED_KEY = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA", "Ed25519"];
 
 /** Throws AppError `unauthorized`, or `identity_unavailable` when the token's key cannot be fetched. */
@@ -50,7 +50,7 @@ function tenantClaim(payload: JWTPayload, claim: string | undefined): string {
   return tenantId;
 }
 
-/** The highest known scope in the claims `scope`, `scp` and `scopes`; `write` when there is none. */
+/** The highest known scope in the claims `scope`, `scp` and `scopes`, else `write`. */
 function scopeOf(payload: JWTPayload): Scope {
   const named = ["scope", "scp", "scopes"].flatMap((claim) => {
     const value = payload[claim];
@@ -69,7 +69,7 @@ function trustedKeys({ JWT_SECRET, JWT_JWKS_URL }: TokenConfig, onError: (error:
   return { keyOf: (): Promise<KeyObject> => Promise.resolve(secret), algorithms: SHARED_SECRET };
 }
 
-/** Undefined without a secret or published keys. A token acts for the user it names, one of scope `admin` for every user of its tenant. */
+/** Undefined without a secret or published keys. A token acts for the user it names; scope `admin` acts for every user of its tenant. */
 export function makeVerifyToken(config: TokenConfig, onError: (error: unknown) => void): VerifyToken | undefined {
   const { JWT_ISSUER, JWT_AUDIENCE, JWT_USER_CLAIM, JWT_TENANT_CLAIM } = config;
   const trusted = trustedKeys(config, onError);
@@ -92,16 +92,16 @@ export function makeVerifyToken(config: TokenConfig, onError: (error: unknown) =
 }
 
 const TIMEOUT_MS = 3_000;
-/** Between two fetches for unknown keys. A new key is found within it; invented ones cause no further fetches. */
+/** Time between two fetches for unknown keys. Invented ones cause no more fetches. */
 const COOLDOWN_MS = 5_000;
 const FAILURE_COOLDOWN_MS = 1_000;
-/** Between two fetches in the background, which drop withdrawn keys. */
+/** Time between two background fetches, which drop withdrawn keys. */
 const REFRESH_MS = 600_000;
 
 /** Errors of a token, not of the server. */
 const TOKENS_FAULT = [errors.JWKSNoMatchingKey, errors.JWKSMultipleMatchingKeys, errors.JOSENotSupported];
 
-/** `fetch` that pauses after a failure: requests do not pile up on a server that is down. */
+/** A `fetch` that pauses after a failure: requests do not pile up on a server that is down. */
 function makePatientFetch(): (url: string, options: RequestInit) => Promise<Response> {
   let failure: { error: unknown; at: number } | undefined;
   return async function patientFetch(url, options) {
@@ -119,8 +119,8 @@ function makePatientFetch(): (url: string, options: RequestInit) => Promise<Resp
 }
 
 /**
- * The keys that a JWKS address publishes. While its server is down, known keys still verify; others throw AppError `identity_unavailable`.
- * `onError` is called with failed refreshes.
+ * The keys at a JWKS address. While its server is down, known keys still verify; others throw AppError `identity_unavailable`. `onError`
+ * gets failed refreshes.
  */
 export function makePublishedKeys(
   url: URL,

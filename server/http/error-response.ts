@@ -47,7 +47,7 @@ export function errorResponse(log: Logger, maxBodyBytes: number): ErrorRequestHa
     const { path } = (request.route ?? {}) as { path?: string };
     const isOfService = status >= 500 || (status === 422 && error.code.startsWith("model_"));
     if (isOfService) log.error({ ...errorFacts(error), method: request.method, path }, "request failed");
-    if (response.headersSent) return next(thrown); // ends the connection: the client sees that the answer is cut
+    if (response.headersSent) return next(thrown); // ends the connection, which shows the cut
     const retryAfter = error.retryAfterSeconds ?? (status === 503 ? 1 : undefined);
     if (retryAfter !== undefined) response.set("retry-after", String(retryAfter));
     if (!error.retryable) response.set("x-should-retry", "false"); // OpenAI's clients repeat a 409 or a 500 without it

@@ -29,7 +29,7 @@ function untilDrained(response: ServerResponse): Promise<void> {
   });
 }
 
-/** Returns when there is room for more, or the client has left. With `atOnce` Node does not wait for queued work before it sends. */
+/** Returns when there is room for more, or the client has left. `atOnce` sends before other queued work. */
 export async function writeWithBackpressure(response: ServerResponse, text: string, { atOnce }: { atOnce: boolean }): Promise<void> {
   for (const [index, piece] of piecesOf(text).entries()) {
     if (response.destroyed) return;

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { callerId } from "./parse-request.ts";
 
-/** Number of an event, characters of the answer before it, and the last eight digits of its turn. */
+/** An event's number, the characters of the answer before it, and the last eight digits of its turn. */
 export const EVENT_ID = /^(\d{1,9})\.(\d{1,9})(?:\.([0-9a-f]{8}))?$/;
 /** Printable ASCII without the space. */
 export const IDEMPOTENCY_KEY = /^[\x21-\x7E]{1,200}$/;

@@ -1,6 +1,6 @@
 import type { ErrorCode } from "../../errors/error-codes.ts";
 
-/** Clients send a request again after 408, 409, 429, and 500 and above. So a model's error that would only come again is 422. */
+/** Clients repeat a request after 408, 409, 429, and 500 and above. So a model's permanent error is 422. */
 export const HTTP_STATUS = {
   invalid_request: 400,
   previous_response_not_found: 400,

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Request, RequestHandler, Response } from "express";
 
-/** In milliseconds. Longer than a program needs between two turns, shorter than a person. */
+/** In milliseconds: longer than a program's pause between two turns, shorter than a person's. */
 const IDLE_MS = 100;
-/** In milliseconds, as often as the queue is looked at in any case. Jobs of one conversation that gather meanwhile run as one. */
+/** In milliseconds, as often as the queue is read anyway. A conversation's jobs that gather meanwhile run as one. */
 const LONGEST_WAIT_MS = 2_000;
 
-/** Such a request waits for background work itself. */
+/** Such a request itself waits for background work. */
 function waitsForJobs({ method, path }: Request): boolean {
   return method === "POST" && path.endsWith("/settle");
 }

@@ -7,12 +7,11 @@ import { answerMalformedRequests, requireTarget } from "./malformed-requests.ts"
 interface SlowestReader {
   /** Milliseconds without reading anything. */
   graceMs: number;
-  /** The least average after that. */
   bytesPerSecond: number;
   checkMs: number;
 }
 
-/** Bytes that were sent since a client fell behind extend its time: one large piece does not drop it. */
+/** Sent bytes extend the time of a slow client, so that one large piece does not drop it. */
 function dropSlowReaders(server: Server, { graceMs, bytesPerSecond, checkMs }: SlowestReader): void {
   const backlogs = new Map<Socket, { since: number; written: number } | null>();
   server.on("connection", (socket: Socket) => {
@@ -38,10 +37,10 @@ function dropSlowReaders(server: Server, { graceMs, bytesPerSecond, checkMs }: S
 const CLOSE_GRACE_MS = 2_000;
 const CLOSE_IDLE_EVERY_MS = 20;
 
-/** Node's default is 511. The system allows net.core.somaxconn, 4096 on Linux. */
+/** Node's default is 511. Linux allows net.core.somaxconn, 4096. */
 const BACKLOG = 4_096;
 
-/** Answers and event streams are limited by `slowestReader` alone. */
+/** Only `slowestReader` limits answers and event streams. */
 export interface ConnectionLimits {
   headersTimeout: number;
   requestTimeout: number;

@@ -37,7 +37,6 @@ function answer(response: ServerResponse, refusal: Refusal): void {
   response.writeHead(refusal.status, headers).end(body);
 }
 
-/** HEAD gets the headers alone. */
 function answerOn(socket: Duplex, refusal: Refusal, isHead = false): void {
   const { body, headers } = toAnswer(refusal);
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -57,7 +56,7 @@ export function requireTarget(listener: RequestListener): RequestListener {
   };
 }
 
-/** Answers requests that reach no route in the usual form of errors. Node alone would send no body. */
+/** Answers requests that reach no route, in the usual form of errors. Node alone would send no body. */
 export function answerMalformedRequests(server: Server): void {
   const answering = new WeakMap<Duplex, Set<ServerResponse>>();
 
@@ -70,7 +69,6 @@ export function answerMalformedRequests(server: Server): void {
     // The client would take it for a part of that answer.
     const hasBegun = [...(answering.get(socket) ?? [])].some(({ headersSent }) => headersSent);
     if (!socket.writable || hasBegun || error.code === "ECONNRESET") return void socket.destroy();
-    // Usually the first line of the request.
     const isHead = error.rawPacket?.subarray(0, 5).toString("latin1") === "HEAD ";
     answerOn(socket, REFUSALS[error.code ?? ""] ?? NOT_HTTP, isHead);
   });

@@ -7,7 +7,7 @@ export const OpenAIErrorAnswer = z.object({
   error: z.object({ message: z.string(), type: z.string(), param: z.string().nullable(), code: z.string() }),
 });
 
-/** Codes that OpenAI has another word for. */
+/** Codes with another name at OpenAI. */
 const OPENAI_CODES: Partial<Record<ErrorCode, string>> = {
   unauthorized: "invalid_api_key",
   rate_limited: "rate_limit_exceeded",

@@ -4,7 +4,7 @@ import { z } from "zod";
 import type { ErrorCode } from "../../errors/error-codes.ts";
 import type { AnswerHeader, RequestHeader } from "./headers.ts";
 
-/** In the order in which the page shows them. */
+/** In the page's order. */
 export const TAGS = {
   turns: "One user message and the assistant's answer to it.",
   conversations: "What was said, and what was imported.",
@@ -29,18 +29,18 @@ export interface Answer {
 
 export interface Contract {
   details?: string;
-  /** Ids that are missing here are UUIDs. */
+  /** Missing ids are UUIDs. */
   params?: Readonly<Record<string, z.ZodType>>;
   query?: z.ZodObject;
   headers?: readonly RequestHeader[];
   body?: Content;
   bodyIsOptional?: boolean;
-  /** The JSON of a 200; otherwise `answers`, by status. */
+  /** The JSON of a 200; else `answers`, by status. */
   answer?: z.ZodType;
   answers?: Readonly<Record<number, Answer>>;
-  /** Besides those of every operation and of every body. */
+  /** In addition to the errors of every operation and every body. */
   errors?: readonly ErrorCode[];
-  /** Without a key, and without limits. */
+  /** Needs no key, and has no limits. */
   isOpen?: boolean;
 }
 
@@ -79,7 +79,7 @@ type AnswerOf<Given> = Given extends { answer: infer Schema extends z.ZodType }
   : Given extends { answers: infer Answers }
     ? JsonOf<Answers[keyof Answers]>
     : never;
-/** What a handler sends must be the answer that is described. */
+/** A handler must send the described answer. */
 type Handler<Given> = RequestHandler<ParamsDictionary, [AnswerOf<Given>] extends [never] ? unknown : Sent<AnswerOf<Given>>>;
 type Handlers<Routes> = { [Id in keyof Routes]: Handler<Routes[Id]> | readonly [...RequestHandler[], Handler<Routes[Id]>] };
 
@@ -96,7 +96,7 @@ export function route<const Given extends Contract>(
 export const operationGroup = <Routes extends Readonly<Record<string, Route>>>(group: OperationGroup<Routes>): OperationGroup<Routes> =>
   group;
 
-/** A handler may stand behind others in a list. */
+/** A handler may be a list. */
 export function makeRouter<Routes extends Readonly<Record<string, Route>>>(
   { routes }: OperationGroup<Routes>,
   handlers: Handlers<Routes>,
@@ -124,7 +124,7 @@ export const jsonAnswer = <Schema extends z.ZodType>(schema: Schema, what = "OK"
   return { what, content: jsonBody(schema), headers };
 };
 
-/** The bytes as they are, to JSON Schema. */
+/** Bytes, to JSON Schema. */
 export const file = z.string().meta({ format: "binary" });
 
 export const time = z.iso.datetime();

@@ -63,13 +63,13 @@ export const storableText = z
     if (problem) context.issues.push({ code: "custom", input: context.value, message: problem });
   });
 
-/** For the model; undefined when it is blank. */
+/** For the model; undefined when blank. */
 export const instructionsText = storableText
   .refine((text) => [...text].length <= LONGEST_INSTRUCTIONS, `has more than ${LONGEST_INSTRUCTIONS} characters; shorten it`)
   .transform((text) => text.trim() || undefined)
   .meta({ maxLength: LONGEST_INSTRUCTIONS });
 
-/** Chosen by callers. Clients resolve `.` and `..` in a path. */
+/** Callers choose it. Clients resolve `.` and `..` in a path. */
 export const callerId = storableText
   .refine((text) => text !== "" && [...text].length <= ID_LENGTH, `must have 1 to ${ID_LENGTH} characters`)
   .refine((text) => text !== "." && text !== "..", 'cannot be "." or "..", which no address can hold; choose another')
@@ -134,7 +134,6 @@ export function toPageRequest({ limit, after }: { limit: number; after?: string 
   return { limit, after: after === undefined ? null : decodeCursor(after) };
 }
 
-/** The cursor of an `AfterQuery`. */
 export function parseAfter(query: unknown): Cursor | null {
   return toPageRequest({ ...parseRequest(AfterQuery, query), limit: Infinity }).after;
 }

@@ -4,16 +4,16 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { AppError } from "../../errors/app-error.ts";
 import { HALF_PAIR, MAX_PROBLEMS, MAX_VALUES } from "./parse-request.ts";
 
-/** Their bodies spell surrogates: `\ud83d`. */
+/** Requests whose bodies spell surrogates: `\ud83d`. */
 const spellSurrogates = new WeakSet<IncomingMessage>();
 
-/** Decoding would replace other bytes in silence. */
+/** Decoding would silently replace other bytes. */
 function checkBytes(request: IncomingMessage, _response: ServerResponse, body: Buffer): void {
   if (!isUtf8(body)) throw new AppError("invalid_request", "The body is not valid UTF-8. Send its text encoded as UTF-8.");
   if (body.includes("\\ud") || body.includes("\\uD")) spellSurrogates.add(request);
 }
 
-/** The texts and names of fields with half a surrogate pair, up to fifty; none when there are more values than a request may hold. Not recursive. */
+/** Up to fifty texts and field names with half a surrogate pair; none when a body has too many values. Not recursive. */
 function findHalfPairs(body: unknown): string[] {
   const found: string[] = [];
   const waiting: { value: unknown; path: string }[] = [{ value: body, path: "" }];
@@ -52,7 +52,7 @@ export const requireJson: RequestHandler = (request, _response, next) => {
 /** Closing at once would lose the answer. */
 const LINGER_MS = 10_000;
 
-/** Sends the answer at once, and closes the connection after the rest of the body or LINGER_MS. */
+/** Answers at once, and closes the connection after the rest of the body or LINGER_MS. */
 function answerEarly(request: Request, response: Response): void {
   const end = response.end.bind(response) as (...parts: unknown[]) => Response;
   response.set("connection", "close");
@@ -68,7 +68,7 @@ function answerEarly(request: Request, response: Response): void {
   };
 }
 
-/** Refuses more than `limitBytes` by the Content-Length, else as soon as more has come. The parser alone would read to the end. */
+/** Refuses more than `limitBytes` by the Content-Length, else once more has come. The parser alone would read to the end. */
 export function limitBody(limitBytes: number, parser: RequestHandler): RequestHandler {
   return function readBody(request: Request, response: Response, next: NextFunction) {
     let decided = false;
@@ -93,7 +93,7 @@ export function limitBody(limitBytes: number, parser: RequestHandler): RequestHa
   };
 }
 
-/** Throws AppError `invalid_request` for what is not UTF-8, or half a surrogate pair anywhere. */
+/** Throws AppError `invalid_request` for what is not UTF-8, or half a surrogate pair. */
 export function readJson(limitBytes: number): RequestHandler {
   const parse = express.json({ limit: limitBytes, verify: checkBytes });
   return limitBody(limitBytes, (request, response, next) =>
@@ -101,17 +101,17 @@ export function readJson(limitBytes: number): RequestHandler {
   );
 }
 
-/** The most bytes of all large bodies together, in a process. */
+/** The most bytes of all large bodies in a process. */
 const ROOM_BYTES = 256 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 2;
 
 /**
- * Reads JSON that may hold files. What is larger than `ordinaryBytes` shares ROOM_BYTES with others until its answer has ended; of a packed
- * body `ordinaryBytes` are read.
+ * Reads JSON that may hold files. Bodies larger than `ordinaryBytes` share ROOM_BYTES until their answer has ended; of a packed body
+ * `ordinaryBytes` are read.
  */
 export type ReadLargeJson = (limits: { limitBytes: number; ordinaryBytes: number }) => RequestHandler;
 
-/** Throws AppError `overloaded` when there is no room at the moment, and what `readJson` throws. */
+/** Throws AppError `overloaded` without room, and what `readJson` throws. */
 export function makeReadLargeJson(roomBytes = ROOM_BYTES): ReadLargeJson {
   let taken = 0;
 
@@ -139,7 +139,7 @@ export function makeReadLargeJson(roomBytes = ROOM_BYTES): ReadLargeJson {
         decide(new AppError("overloaded", message, { retryAfterSeconds: RETRY_AFTER_SECONDS }));
       }
       let received = 0;
-      /** Counts a body that does not tell its length. */
+      /** Counts a body of unknown length. */
       function count(piece: Buffer): void {
         received += piece.length;
         if (received <= ordinaryBytes) return;

@@ -7,12 +7,12 @@ import { AppError } from "../../errors/app-error.ts";
 /** A page sets its own policy. */
 const DATA_ONLY = { defaultSrc: ["'none'"], baseUri: ["'none'"], formAction: ["'none'"], frameAncestors: ["'none'"] };
 
-/** The policy of a page for browsers. Style sheets have icons as data: addresses. */
+/** A page's policy. Style sheets have icons as data: addresses. */
 export const PAGE_POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; " +
   "base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/** HSTS only over https, as a trusted proxy reports it. */
+/** Sends HSTS only over https, as a trusted proxy reports it. */
 export function securityHeaders(): RequestHandler {
   const always = helmet({
     contentSecurityPolicy: { useDefaults: false, directives: DATA_ONLY },
@@ -29,14 +29,17 @@ export function securityHeaders(): RequestHandler {
 
 const PREFLIGHT_MAX_AGE_S = 600;
 
-/** A page of the internet asks before it speaks to this machine, as Studio does. Who may is what `allowOrigins` answers. */
+/** A page of the internet, such as Studio, asks before it speaks to this machine. `allowOrigins` decides. */
 const allowPrivateNetwork: RequestHandler = (request, response, next) => {
   if (request.method === "OPTIONS" && request.get("access-control-request-private-network") === "true")
     response.set("access-control-allow-private-network", "true");
   next();
 };
 
-/** `*`: all. Preflights need no key, and cookies are never used. A page may send any header: clients have their own, as Studio's `x-auth-scheme`. */
+/**
+ * `*`: all. Preflights need no key, and cookies are never used. A page may send any header: clients have their own, as Studio's
+ * `x-auth-scheme`.
+ */
 export function allowOrigins(origins: readonly string[]): RequestHandler[] {
   const allow = cors({
     origin: origins.includes("*") ? "*" : [...origins],
@@ -56,10 +59,10 @@ export function allowOrigins(origins: readonly string[]): RequestHandler[] {
   return [allowPrivateNetwork, allow];
 }
 
-/** Orchestrators ask for these at the address of a pod. */
+/** Orchestrators ask for these at a pod's address. */
 const PROBES = new Set(["/healthz", "/readyz", "/api/v1/health"]);
 
-/** Without port and brackets; empty when it is invalid. */
+/** Without port and brackets; empty when invalid. */
 function hostnameIn(host: string): string {
   const [, bracketed, plain] = /^(?:\[([\da-f:.]+)\]|([^:[\]]+))(?::\d*)?$/i.exec(host) ?? [];
   return (bracketed ?? plain ?? "").toLowerCase();
@@ -69,8 +72,8 @@ const isLoopback = (hostname: string): boolean =>
   hostname === "localhost" || hostname === "::1" || (isIPv4(hostname) && hostname.startsWith("127."));
 
 /**
- * Protects a service without keys from DNS rebinding: a page whose name was rebound to this machine has the service's own origin, and only
- * Host differs. Probes may use any address, since only names can be rebound.
+ * Protects a service without keys from DNS rebinding: a rebound page has the service's own origin, and only Host differs. Probes may use
+ * any address, since only names can be rebound.
  */
 export function requireOwnHost(allowedHosts: readonly string[] = []): RequestHandler {
   const allowed = new Set(allowedHosts.map((name) => name.toLowerCase()));
@@ -98,9 +101,8 @@ function isOwn(origin: string, host: string): boolean {
 }
 
 /**
- * Protects from cross-site request forgery by `Sec-Fetch-Site`, which no page can set. Older browsers send `Origin` alone, which is
- * compared with Host only without keys: with keys such a request lacks the key, and behind a proxy the service may not know its public
- * name.
+ * Protects from cross-site request forgery by `Sec-Fetch-Site`, which no page can set. Older browsers send only `Origin`. It is compared
+ * with Host only without keys: with keys such a request lacks the key, and a proxy may hide the public name.
  */
 export function refuseCrossSite({
   corsOrigins = [],

@@ -13,12 +13,11 @@ import { checkpointOf, messageOf, type RunBody } from "./run-request.ts";
 import { type MessageDict, MOST_MESSAGES, storedMessageDict, toMessageDict } from "./thread-values.ts";
 import { conversationOf } from "./threads.ts";
 
-/** What a run of a thread answers, and the messages before it. */
+/** A run's question, and the messages before it. */
 interface Asked {
   said: MessageDict;
   pictures: Picture[];
   earlier: MessageDict[];
-  /** The fields of the turn's request. */
   fields: { message?: string; edit_of?: string; regenerate?: string };
 }
 
@@ -35,7 +34,7 @@ export function newQuestion(input: unknown, mostPictures: number): Pick<Asked, "
   };
 }
 
-/** Finds out what a run of a thread is about. */
+/** Finds out what a run of a thread asks. */
 export function makeAskInThread({
   config,
   stores,
@@ -43,7 +42,7 @@ export function makeAskInThread({
 }: { config: Config; stores: Pick<Stores, "messages" | "pictures" | "steps" | "turns"> } & { checkpoints: Checkpoints }) {
   const readStored = makeStoredMessages({ stores });
 
-  /** The messages before a question of a path, or all of the active one, each with what its turn did. */
+  /** The messages before a question of a path, or all of the active one, each with its turn's acts. */
   async function messagesBefore(response: Response, thread: StoredThread | null, next?: NextTurn): Promise<MessageDict[][]> {
     if (!thread) return [];
     const page = { limit: MOST_MESSAGES, after: next?.question ?? null };
@@ -58,14 +57,14 @@ export function makeAskInThread({
   }
 
   /**
-   * What to answer in a thread: the input, behind the checkpoint that it names; without an input the question behind that checkpoint once more.
-   * Throws AppError `not_found` or `invalid_request`.
+   * What to answer in a thread: the input, after its checkpoint; without an input the question after that checkpoint again. Throws AppError
+   * `not_found` or `invalid_request`.
    */
   async function askIn(response: Response, thread: StoredThread, body: RunBody): Promise<Asked> {
     const conversation = conversationOf(response, thread);
     const checkpointId = checkpointOf(body);
     const held = thread.status === "idle" ? null : await stores.turns.findHeld(conversation);
-    const running = thread.status === "interrupted" ? null : held; // a question that waits is shown as any other
+    const running = thread.status === "interrupted" ? null : held; // a waiting question is shown as any other
     const next = checkpointId === null ? null : await checkpoints.nextOf(conversation, checkpointId, running);
     if (!isNothing(body.input)) {
       const takenBack = next ?? (await rolledBack(conversation, held, body));

@@ -13,7 +13,7 @@ import { ThreadValues } from "./thread-values.ts";
 
 export const limit = (most = 1_000) => z.int("must be a whole number").min(1).max(most).nullish();
 export const offset = z.int("must be a whole number").min(0).max(1_000_000).nullish();
-/** Filters by what the answer holds at least. */
+/** Filters by what the answer must contain. */
 export const holding = givenMetadata.nullish();
 
 const AssistantFilter = z.looseObject({
@@ -96,7 +96,7 @@ export const assistantOperations = operationGroup({
 const schemaOf = (schema: z.ZodType): Record<string, unknown> => z.toJSONSchema(schema, { unrepresentable: "any", io: "input" });
 const Input = z.object({ messages: ThreadValues.shape.messages.unwrap() });
 
-/** Whether an object holds at least what is asked for. */
+/** Whether an object contains the asked fields. */
 function holds(value: Record<string, unknown>, asked: Record<string, unknown> | null | undefined): boolean {
   return Object.entries(asked ?? {}).every(([name, wanted]) => JSON.stringify(value[name]) === JSON.stringify(wanted));
 }

@@ -6,10 +6,10 @@ import type { Agents } from "../parts/open-agents.ts";
 import type { Stores } from "../parts/open-stores.ts";
 import { time } from "../http/operation.ts";
 
-/** The one graph. As an assistant it leaves the choice of the agent to the service. */
+/** The one graph. As an assistant it lets the service choose the agent. */
 export const GRAPH_ID = "conversation";
 
-/** LangGraph's own, so that ids are what its servers make of these names. */
+/** LangGraph's own, so that ids equal those of its servers. */
 const NAMESPACE = "6ba7b821-9dad-11d1-80b4-00c04fd430c8";
 
 export const assistantId = (name: string): string => uuidv5(name, NAMESPACE);
@@ -28,7 +28,6 @@ export const Assistant = z.object({
 });
 export type Assistant = z.infer<typeof Assistant>;
 
-/** Files have no time of their own. */
 const LONG_AGO = new Date(0);
 
 function toAssistant(name: string, description: string, of: { tier?: "system" | "tenant"; version?: number; at?: Date } = {}): Assistant {
@@ -52,7 +51,7 @@ const GRAPH = toAssistant(GRAPH_ID, "Leaves the choice of the agent to the servi
 
 export type Assistants = ReturnType<typeof makeAssistants>;
 
-/** The agents of a tenant, in the words of LangGraph's protocol. */
+/** A tenant's agents in LangGraph's protocol. */
 export function makeAssistants({ agents, stores }: { agents: Agents; stores: Pick<Stores, "agents"> }) {
   /** By name. */
   async function list(tenantId: string): Promise<Assistant[]> {
@@ -65,7 +64,7 @@ export function makeAssistants({ agents, stores }: { agents: Agents; stores: Pic
     return [BUILT_IN, ...named].toSorted((one, other) => (one.name < other.name ? -1 : 1));
   }
 
-  /** By its id or name. Throws AppError `not_found`. */
+  /** Finds by id or name. Throws AppError `not_found`. */
   async function find(tenantId: string, given: string): Promise<Assistant> {
     if (given === GRAPH_ID || given === GRAPH.assistant_id) return GRAPH;
     const found = (await list(tenantId)).find(({ assistant_id: id, name }) => name === given || id === given.toLowerCase());
@@ -79,7 +78,7 @@ export function makeAssistants({ agents, stores }: { agents: Agents; stores: Pic
   return {
     list,
     find,
-    /** The agent that a run asks for; null: the service picks one. Throws AppError `not_found`. */
+    /** The agent of a run; null: the service picks one. Throws AppError `not_found`. */
     async agentOf(tenantId: string, given: string): Promise<string | null> {
       const { name } = await find(tenantId, given);
       return name === GRAPH_ID ? null : name;

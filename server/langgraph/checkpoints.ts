@@ -8,28 +8,26 @@ import type { Stores } from "../parts/open-stores.ts";
 export const noSuchCheckpoint = (id: string): AppError =>
   new AppError("not_found", `There is no checkpoint ${id} in this thread. The id of a checkpoint is that of a turn.`);
 
-/** The messages of a turn, and where they lie. */
 interface TurnPlace extends MessagePlace {
   first: StoredMessage;
   last: StoredMessage;
-  /** It is a question, at which its answers part. */
+  /** A question at which its answers part. */
   isQuestion: boolean;
 }
 
-/** What comes behind a checkpoint: the question of the next turn on its path, with its answer. Null: it is the end of the active path. */
+/** The turn after a checkpoint on its path: its question and answer. Null: the end of the active path. */
 export interface NextTurn {
   question: StoredMessage;
   answer: StoredMessage | null;
   path: string | null;
 }
 
-/** A thread's conversation. */
 export type OwnedThread = OwnedConversation & { threadId: string };
 
 /** Before the first turn. */
 export const isBeginning = ({ threadId }: OwnedThread, checkpointId: string): boolean => checkpointId === threadId;
 
-/** Checkpoints of threads: places behind turns, and the beginning, whose id is the thread's. */
+/** Checkpoints of threads: places after turns, and the beginning, whose id is the thread's. */
 export function makeCheckpoints({ stores }: { stores: Pick<Stores, "branches" | "messages" | "turns"> }) {
   const { messages, branches, turns } = stores;
 
@@ -57,7 +55,7 @@ export function makeCheckpoints({ stores }: { stores: Pick<Stores, "branches" | 
     return question ? { question, answer: answer?.role === "assistant" ? answer : null, path } : null;
   }
 
-  /** Where a thread goes on from a checkpoint. The turn that runs now does not count as one behind it. */
+  /** Where a thread goes on from a checkpoint. The running turn does not count as one after it. */
   async function nextOf(conversation: OwnedThread, checkpointId: string, running: string | null = null): Promise<NextTurn | null> {
     if (isBeginning(conversation, checkpointId)) return nextOn(conversation, null, null, running);
     const { last, isActive, path, branchId, isQuestion } = await placeOf(conversation, checkpointId);
@@ -66,32 +64,35 @@ export function makeCheckpoints({ stores }: { stores: Pick<Stores, "branches" | 
       return { question: last, answer: items.find(({ role }) => role === "assistant") ?? null, path: isActive ? null : path };
     }
     const next = await nextOn(conversation, last, isActive ? null : path, running);
-    if (!next && !isActive) await branches.activate(conversation, branchId); // its end is where the thread goes on
+    if (!next && !isActive) await branches.activate(conversation, branchId); // the thread goes on at its end
     return next;
   }
 
   return {
     placeOf,
     nextOf,
-    /** Whether it is a place before the turn that waits. Of checkpoints between steps nothing is known. */
+    /** Whether it is before the waiting turn. Checkpoints between steps are unknown. */
     async isBefore(conversation: OwnedThread, checkpointId: string): Promise<boolean> {
       if (isBeginning(conversation, checkpointId)) return true;
       if ((await turns.findHeld(conversation)) === checkpointId) return false;
       const known = [await turns.find(conversation, checkpointId), ...(await messages.findAll(conversation, [checkpointId]))];
       return known.some((one) => one !== null);
     },
-    /** Makes the state behind a checkpoint the newest one: what came behind it is off the path. Throws AppError as `BranchStore.leave`. */
+    /** Makes the state at a checkpoint the newest one: later turns leave the path. Throws AppError as `BranchStore.leave`. */
     async goBack(conversation: OwnedThread, { sessionId }: StoredThread, checkpointId: string): Promise<void> {
       const next = await nextOf(conversation, checkpointId);
       if (next) await branches.leave({ ...conversation, sessionId }, { editOf: next.question.id });
     },
-    /** Takes a turn that has ended off the path, with all behind it, when it lies there and asked its question first. Nothing of a turn that never began lies there. */
+    /**
+     * Takes an ended turn, with all after it, off the path if it lies there and first asked its question. A turn that never began has
+     * nothing there.
+     */
     async takeBack(conversation: OwnedConversation, { sessionId }: StoredThread, turnId: string): Promise<void> {
       if (!(await turns.find(conversation, turnId))) return;
       const { first, isActive } = await placeOf(conversation, turnId);
       if (isActive && first.metadata["turn_id"] === turnId) await branches.leave({ ...conversation, sessionId }, { editOf: first.id });
     },
-    /** The turn that holds a thread; null when it answers the question of another turn again. */
+    /** The turn that holds a thread; null when it answers another turn's question again. */
     async heldTurn(conversation: OwnedConversation, turnId: string): Promise<NextTurn | null> {
       const record = await turns.find(conversation, turnId);
       const [found] = record ? await messages.findAll(conversation, [record.userMessageId]) : [];

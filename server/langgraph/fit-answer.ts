@@ -2,7 +2,7 @@ import type { Response } from "express";
 import { fittingPage } from "../../stores/page.ts";
 import { z } from "zod";
 
-/** The items from an offset on that fit into one answer. Its header says where the next ones begin. `total`: default those there are. */
+/** The items from an offset that fit into one answer. A header says where the next ones begin. `total`: default the number of items. */
 export function fitAnswer<Item>(response: Response, items: readonly Item[], offset: number, total = offset + items.length): Item[] {
   const shown = fittingPage(items);
   const end = offset + shown.length;
@@ -10,7 +10,7 @@ export function fitAnswer<Item>(response: Response, items: readonly Item[], offs
   return shown;
 }
 
-/** The name of a field of an answer. `within`: a field whose own fields have names, too, as `values.messages`. */
+/** The name of an answer's field. `within`: a field whose own fields have names, as `values.messages`. */
 function fieldName(names: readonly string[], within?: string) {
   const problem = `must be one of ${names.join(", ")}`;
   if (within === undefined) return z.enum(names, problem);
@@ -22,7 +22,7 @@ function fieldName(names: readonly string[], within?: string) {
 export const bodySelection = (names: readonly string[], within?: string) =>
   z.array(fieldName(names, within)).nullish().describe("Only these fields. Default: all.");
 
-/** As `bodySelection`, in a query: once for each field. */
+/** The same in a query: once for each field. */
 export const querySelection = (names: readonly string[], within?: string) =>
   z.preprocess((given) => (typeof given === "string" ? [given] : given), z.array(fieldName(names, within)).optional());
 

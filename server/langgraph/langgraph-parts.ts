@@ -11,7 +11,6 @@ import type { makeOpenRun } from "./open-run.ts";
 import type { makeThreadStates } from "./thread-history.ts";
 import type { Threads } from "./threads.ts";
 
-/** What the routes of LangGraph's protocol share. */
 export interface LangGraphParts {
   threads: Threads;
   assistants: Assistants;
@@ -20,7 +19,6 @@ export interface LangGraphParts {
   openRun: ReturnType<typeof makeOpenRun>;
 }
 
-/** What its routes are made of besides. */
 export interface LangGraphRouteParts extends TurnParts {
   graph: ConversationGraph;
   stores: Stores;

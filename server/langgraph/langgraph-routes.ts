@@ -47,7 +47,7 @@ function userNamed({ body }: { body?: unknown }): unknown {
 
 const SCHEDULER = "nothing runs at set times; let a scheduler send the run";
 
-/** What the protocol has and this service has not: method and path, the field of the refusal, and what there is instead. */
+/** Parts of the protocol that this service lacks: method and path, the refusal's field, and the alternative. */
 const OTHERS: readonly [method: string, path: RegExp, field: string, instead: string][] = [
   ["POST", /^\/assistants$/, "assistants", "make an agent with PUT /api/v1/agents/{name}: it is an assistant"],
   ["PATCH", /^\/assistants\/[^/]+$/, "assistants", "change the agent with PUT /api/v1/agents/{name}"],

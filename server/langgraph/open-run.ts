@@ -35,16 +35,15 @@ import { conversationOf, noSuchThread, type Threads, userOfRequest } from "./thr
 /** A run that has begun, or was found by its key. */
 export interface OpenedRun {
   runId: string;
-  /** Null: a run without a thread. */
   threadId: string | null;
   source: TurnSource;
-  /** Null: another process, or another request by the same key, has begun it. */
+  /** Null: another process, or another request with the same key, has begun it. */
   frames: RunFrames | null;
 }
 
 const STRATEGIES = { reject: "cancel_waiting", enqueue: "enqueue", interrupt: "interrupt", rollback: "interrupt" } as const;
 
-/** What is resumed with: a label, several, own words, or `{answer, text, results}` as our own API takes it. By the id of the interrupt, too. */
+/** Reads what resumes a run: a label, several, own words, or our API's `{answer, text, results}`, also by the interrupt's id. */
 function toReply(question: Pick<Question, "id" | "type" | "options">, resume: unknown): Reply {
   const { id, type, options } = question;
   if (typeof resume === "object" && resume !== null && !Array.isArray(resume)) {
@@ -84,7 +83,7 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
     return framesOf(turns.registry.find(turnId)?.turn);
   }
 
-  /** `answer` undefined: the run is only to go on, with the next step. */
+  /** `answer` undefined: the run only goes on with the next step. */
   async function resume(response: Response, thread: StoredThread, body: RunBody, answer: unknown): Promise<OpenedRun> {
     const waiting = await stores.questions.waitingIn({ tenantId: tenantOf(response), ...thread });
     if (answer === undefined) {
@@ -112,7 +111,7 @@ export function makeOpenRun({ config, stores, agents, turns, threads, assistants
     return { runId: turn.turnId, threadId: thread.id, source: localSource(turn, false), frames };
   }
 
-  /** `thread` null: a run without a thread, which leaves nothing unless it says so. */
+  /** `thread` null: a run without a thread, which by default leaves nothing. */
   async function begin(request: Request, response: Response, thread: StoredThread | null, body: RunBody): Promise<OpenedRun> {
     const tenantId = tenantOf(response);
     const given = contextOf(body);

@@ -22,7 +22,6 @@ import { makeActs } from "./thread-messages.ts";
 import { toInterrupt } from "./thread-state.ts";
 import { contentWith, type MessageDict, shownFields, type ThreadValues, toMessageDict, withMessages } from "./thread-values.ts";
 
-/** What a client may ask a run's stream for. */
 export const STREAM_MODES = [
   "values",
   "updates",
@@ -38,7 +37,7 @@ export const STREAM_MODES = [
 export type StreamMode = (typeof STREAM_MODES)[number];
 export const isServedMode = (mode: string): mode is StreamMode => (STREAM_MODES as readonly string[]).includes(mode);
 
-/** One event of a run's stream, as it is sent. `mode`: what has to be asked for to get it; null: always sent. */
+/** One event of a run's stream, as it is sent. `mode`: what a client must ask for to get it; null: always sent. */
 export interface Frame {
   mode: StreamMode | null;
   event: string;
@@ -46,11 +45,10 @@ export interface Frame {
   data: string;
 }
 
-/** What a run has streamed, and its last state. */
 export interface RunFrames {
   watch: GraphWatch;
   batches: () => AsyncGenerator<Frame[], void>;
-  /** The values of the state, as the stream has told them last. */
+  /** The state's values as the stream last told them. */
   values: () => ThreadValues;
 }
 
@@ -73,25 +71,20 @@ interface DebugChunk {
 }
 
 export interface RunFramesParts {
-  /** Null: a run without a thread. */
   threadId: string | null;
   modes: readonly StreamMode[];
-  /** Modes that are not served. */
   leftOut?: readonly string[];
   subgraphs: boolean;
-  /** The messages before this turn. */
   earlier: readonly MessageDict[];
   /** The user's message as the request has it, until it is stored. */
   said: MessageDict | null;
-  /** What the turn did before it waited for an answer. */
   done?: readonly MessageDict[];
-  /** The call that it asked for then. */
   asked?: Question["tool"];
   /** The pictures of the user's message. They are not shown before it is stored. */
   pictures?: readonly Picture[];
 }
 
-/** Records what a run streams, in the words of LangGraph's protocol. Frames are written once, for any number of readers. */
+/** Records what a run streams in LangGraph's protocol. Frames are written once, for any number of readers. */
 export function makeRunFrames(parts: RunFramesParts): RunFrames {
   const { threadId, modes, leftOut = [], subgraphs, earlier, said, pictures = [] } = parts;
   const wanted = new Set(modes);
@@ -99,7 +92,6 @@ export function makeRunFrames(parts: RunFramesParts): RunFrames {
   const log = makeEventLog<Frame>();
   let values: ThreadValues = { messages: withMessages(earlier, said ? [said] : []) };
   let state: Partial<ConversationState> = {};
-  /** The user's message, when it is stored. */
   let userMessageId: string | undefined;
   const partial = new Map<string, string>();
   let lastMetadata = { of: null as unknown, json: "{}" };
@@ -117,7 +109,7 @@ export function makeRunFrames(parts: RunFramesParts): RunFrames {
     return json;
   }
 
-  /** A client knows its own message by the id that it has given it, and takes it for another one under ours. */
+  /** A client knows its own message by the id it gave, and takes it for another under ours. */
   function toShown(message: BaseMessage): MessageDict {
     const dict = toMessageDict(message);
     return said && dict.id === userMessageId ? { ...dict, ...(said.id ? { id: said.id } : {}), content: saidContent() } : dict;
@@ -216,7 +208,7 @@ export function makeRunFrames(parts: RunFramesParts): RunFrames {
 
 const framesOfTurns = new WeakMap<GraphWatch, RunFrames>();
 
-/** So that the frames are found again by the turn. */
+/** Lets the frames be found again by the turn. */
 export function keepFrames(frames: RunFrames): RunFrames {
   framesOfTurns.set(frames.watch, frames);
   return frames;

@@ -9,14 +9,14 @@ import { chatMessage } from "../turns/chat-request.ts";
 import { type GivenPicture, toGivenPicture } from "../turns/read-parts.ts";
 import { isServedMode, STREAM_MODES, type StreamMode } from "./run-frames.ts";
 
-/** A field of an error that names what this service has instead. */
+/** An error whose field names the alternative. */
 export function notOffered(field: string, problem: string): AppError {
   return new AppError("not_offered", `${field}: ${problem}`, { details: [{ field, problem }] });
 }
 
 const streamMode = z.string("must be the name of a mode, or several").max(80, "is no name of a mode");
 
-/** What a turn takes of a run's `config.configurable` or `context`. Clients put other things there, too. */
+/** What a turn takes from a run's `config.configurable` or `context`. Clients also put other things there. */
 export const RunContext = z
   .looseObject({
     user_id: callerId.nullish().describe("Whose memory is used, unless the token or the thread says."),
@@ -72,19 +72,19 @@ export const RunBody = z.looseObject(
 );
 export type RunBody = z.infer<typeof RunBody>;
 
-/** The asked modes that are served. */
 export function modesOf({ stream_mode: given }: Pick<RunBody, "stream_mode">): StreamMode[] {
   const asked = [given ?? []].flat().filter(isServedMode);
   return asked.length === 0 ? ["values"] : asked;
 }
 
-/** The asked modes that are not served. */
 export const otherModesOf = ({ stream_mode: given }: Pick<RunBody, "stream_mode">): string[] =>
   [given ?? []].flat().filter((mode) => !isServedMode(mode));
 
 const EVERY_STEP = StepKind.options;
 
-/** The steps before which a turn can wait, by the nodes around them. Nodes before the answer only read, and run again when a turn goes on. */
+/**
+ * The steps before which a turn can wait, by the nodes around them. Nodes before the answer only read, and run again when a turn goes on.
+ */
 const STOPS: Readonly<Record<string, { before?: readonly StepKind[]; after?: readonly StepKind[] }>> = {
   "*": { before: EVERY_STEP, after: EVERY_STEP },
   retrieve: { after: ["first_model"] },
@@ -96,7 +96,7 @@ const STOPS: Readonly<Record<string, { before?: readonly StepKind[]; after?: rea
   tools: { before: ["tool"], after: ["next_model"] },
 };
 
-/** Before which steps the run waits; empty: it is not stepped through. Throws AppError `not_offered` for nodes at which no turn can wait. */
+/** Before which steps the run waits; empty: it does not step. Throws AppError `not_offered` for nodes at which no turn can wait. */
 export function stopsOf({
   interrupt_before: before,
   interrupt_after: after,
@@ -124,11 +124,10 @@ export function assertOffered(body: RunBody): void {
   stopsOf(body);
 }
 
-/** The id of the checkpoint that a request names, or null. */
 export const checkpointOf = ({ checkpoint, checkpoint_id: id }: Pick<RunBody, "checkpoint" | "checkpoint_id">): string | null =>
   id ?? checkpoint?.checkpoint_id ?? null;
 
-/** `config.configurable` and `context` together; the latter wins. */
+/** Merges `config.configurable` and `context`; the latter wins. */
 export const contextOf = ({ config, context }: Pick<RunBody, "config" | "context">): RunContext => ({
   ...config?.configurable,
   ...context,
@@ -136,7 +135,7 @@ export const contextOf = ({ config, context }: Pick<RunBody, "config" | "context
 
 const Input = z.looseObject({ messages: z.union([z.array(anything), z.looseObject({}), z.string()]).optional() });
 
-/** As LangChain writes them: `image_url` is OpenAI's part, `image` its own, with an address or with bytes in base64. */
+/** LangChain's parts: `image_url` is OpenAI's, `image` its own, with an address or base64. */
 const PARTS = ["text", "image_url", "image"] as const;
 
 /** What the user says in a run's input. */
@@ -170,7 +169,7 @@ function readHuman(messages: unknown, problem: string): SaidInput | null {
   }
 }
 
-/** The message of the user. It needs no words beside pictures. Throws AppError `invalid_request`. */
+/** The user's message. Beside pictures it needs no words. Throws AppError `invalid_request`. */
 export function messageOf(input: unknown): SaidInput {
   const parsed = Input.safeParse(input);
   const problem = 'must be {"messages": […]} with a message of the human, the last one of which is answered';

@@ -26,7 +26,7 @@ export const JoinQuery = z.object({
     .optional()
     .describe("Of the modes that the run was asked for. Default: all of them."),
 });
-/** The modes of a stream that is joined: those that are asked for, or all. */
+/** The asked modes of a joined stream, or all. */
 export function joinedModes({ stream_mode: asked = "" }: z.infer<typeof JoinQuery>): readonly StreamMode[] {
   const modes = [asked].flat().filter(isServedMode);
   return modes.length > 0 ? modes : STREAM_MODES;
@@ -127,7 +127,6 @@ export const runOperations = operationGroup({
 const isOfSession = (entry: RegisteredTurn | null, { userId, sessionId }: StoredThread): boolean =>
   entry?.owner.userId === userId && entry.owner.sessionId === sessionId;
 
-/** Runs of threads. */
 export function runRoutes(parts: LangGraphRouteParts, { threads, states, checkpoints, openRun }: LangGraphParts): Router {
   const { heartbeatMs, turns, memory } = parts;
   const runs = makeRuns(parts);
@@ -135,14 +134,14 @@ export function runRoutes(parts: LangGraphRouteParts, { threads, states, checkpo
   const bodyOf = (request: Request): RunBody => parseRequest(RunBody, request.body);
   const threadIdOf = (request: Request): string => parseUuid("thread id", request.params["thread_id"]);
 
-  /** Nothing of a run that was cancelled in line is stored; this process knows it for a while. */
+  /** A run cancelled in line is not stored; this process knows it for a while. */
   async function findKnown(caller: OwnerScope, id: string): Promise<FoundTurn> {
     const entry = turns.registry.findOwn(caller, id);
     const isCancelled = entry?.last?.status === "error" && entry.last.content.code === "turn_cancelled" && !entry.isAccepted;
     return isCancelled ? { id, entry, isRunningHere: false, record: null } : findTurn(parts, caller, id);
   }
 
-  /** A run in the path; of this thread. */
+  /** The run in the path, if it belongs to this thread. */
   async function findRun(request: Request, response: Response) {
     const thread = await threads.ofRequest(request, response);
     const id = parseUuid("run id", request.params["run_id"]);

@@ -11,7 +11,7 @@ import { callerOf } from "../auth/caller.ts";
 import type { LangGraphParts } from "./langgraph-parts.ts";
 import { conversationOf } from "./threads.ts";
 
-/** An id of an event is its number. Behind a question the numbers go on with the next million. */
+/** An event's id is its number. After a question the numbers go on with the next million. */
 const FRAMES_PER_LEG = 1_000_000;
 const EVENT_ID = /^-?\d{1,9}$/;
 
@@ -27,7 +27,7 @@ export function parseFrameId(header: string | undefined): number {
 const runPath = ({ threadId, runId }: Pick<OpenedRun, "threadId" | "runId">): string =>
   `${threadId === null ? "" : `/threads/${threadId}`}/runs/${runId}`;
 
-/** Where the run is, as LangGraph's clients read it: below the address that they were given. */
+/** The run's address as LangGraph's clients read it: below the given one. */
 export const runHeaders = (run: Pick<OpenedRun, "threadId" | "runId">): Record<string, string> => ({
   "content-location": runPath(run),
   location: `${runPath(run)}/stream`,
@@ -62,8 +62,12 @@ async function* framesOfRun(
   yield toFrames(last, last.status === "error" ? {} : await readValues());
 }
 
-/** Sends a run: `metadata` first, then what was asked for, as it comes. */
-export async function sendRunStream(response: Response, run: OpenedRun, { heartbeatMs, modes, after, readValues }: RunStreamParts): Promise<void> {
+/** Sends a run: `metadata` first, then the asked modes as they come. */
+export async function sendRunStream(
+  response: Response,
+  run: OpenedRun,
+  { heartbeatMs, modes, after, readValues }: RunStreamParts,
+): Promise<void> {
   const left = abortSignalOnClose(response);
   const wanted = new Set<string>(modes);
   using stream = openEventStream(response, { heartbeatMs, headers: runHeaders(run) });
@@ -86,7 +90,7 @@ export async function sendRunStream(response: Response, run: OpenedRun, { heartb
   stream.end();
 }
 
-/** The last state of a run, or its error, as `wait` and `join` answer it. */
+/** The last state of a run, or its error, for `wait` and `join`. */
 async function lastValues(
   { frames, source }: { frames: OpenedRun["frames"]; source: Pick<TurnSource, "last"> },
   response: Response,
@@ -109,8 +113,8 @@ export function makeAnswerRun({ heartbeatMs }: { heartbeatMs: number }, { thread
   }
 
   /**
-   * Waits for the end of a run. While it is quiet a space is sent, which JSON allows: proxies and clients give up what sends nothing for
-   * minutes. An error behind the first space is in the body, as is the error of a run that has begun.
+   * Waits for the end of a run and sends spaces meanwhile, which JSON allows: proxies and clients give up on silence. An error after the
+   * first space, or of a begun run, is in the body.
    */
   async function answerEnd(
     response: Response,
@@ -145,7 +149,7 @@ export function makeAnswerRun({ heartbeatMs }: { heartbeatMs: number }, { thread
   return {
     readValues,
     sendOpened,
-    /** Throws what it was refused for. */
+    /** Throws the refusal's error. */
     answerOpened: (response: Response, run: OpenedRun): Promise<void> =>
       answerEnd(response, run, run.source.accepted, () => readValues(response, run.threadId)),
     /** Answers a run that another request began. */

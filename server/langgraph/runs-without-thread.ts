@@ -36,12 +36,11 @@ export const threadlessRunOperations = operationGroup({
   },
 });
 
-/** Runs without a thread. */
 export function threadlessRunRoutes(parts: LangGraphRouteParts, { threads, states, openRun }: LangGraphParts): Router {
   const { heartbeatMs, turns } = parts;
   const { readValues, sendOpened, answerOpened } = makeAnswerRun(parts, { threads, states });
 
-  /** Nothing of such a run is stored; this process knows it for a while. */
+  /** Such a run is not stored; this process knows it for a while. */
   async function findRun(response: Response, id: string): Promise<FoundTurn> {
     const caller = callerOf(response);
     const entry = turns.registry.findOwn(caller, id);

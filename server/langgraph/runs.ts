@@ -10,7 +10,7 @@ import { askedOfRun } from "./thread-state.ts";
 import { assistantId, GRAPH_ID } from "./assistants.ts";
 import type { OwnedThread } from "./checkpoints.ts";
 
-/** As the protocol has them; `timeout` does not happen here. */
+/** The protocol's; `timeout` does not happen here. */
 export const RUN_STATUS = ["pending", "running", "success", "error", "timeout", "interrupted"] as const;
 
 export const Run = z.object({
@@ -37,7 +37,7 @@ function statusOf(found: FoundTurn): Run["status"] {
   return state === "done" ? "success" : state === "running" ? "running" : "error";
 }
 
-/** `threadId` null: that of its conversation. */
+/** `threadId` null: its conversation's. */
 export function toRun(found: FoundTurn, threadId: string | null): Run {
   const { id, record } = found;
   const outcome = record && storedOutcome(record);
@@ -58,12 +58,11 @@ export function toRun(found: FoundTurn, threadId: string | null): Run {
 
 export const noSuchRun = (id: string): AppError => new AppError("not_found", `There is no run ${id} in this thread.`);
 
-/** Questions whose turns are looked through for a list by status. */
+/** The most questions whose turns a list by status reads. */
 const MOST_LOOKED_AT = 1_000;
 
-/** The runs of a thread. */
 export function makeRuns({ stores, turns }: { stores: Pick<Stores, "turns">; turns: Turns }) {
-  /** Nothing of them is stored before they begin; the newest first. */
+  /** Newest first. They are not stored before they begin. */
   function waitingInLine(conversation: OwnedThread, sessionId: string): Run[] {
     const entries = turns.registry.waitingInLine({ ...conversation, sessionId });
     const runs = entries.map((entry) => toRun({ id: entry.turn.turnId, entry, isRunningHere: true, record: null }, conversation.threadId));
@@ -71,7 +70,7 @@ export function makeRuns({ stores, turns }: { stores: Pick<Stores, "turns">; tur
   }
 
   return {
-    /** The newest first, on any branch, behind those that wait in line in this process. */
+    /** Newest first, on any branch, after those that wait in line in this process. */
     async list(
       conversation: OwnedThread,
       { sessionId, limit, offset, status }: { sessionId: string; limit: number; offset: number; status: string | undefined },

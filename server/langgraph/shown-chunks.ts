@@ -3,12 +3,12 @@ import type { ConversationState, ConversationUpdate } from "../../turn/state.ts"
 import { ASKING_NODE, toCheckpoint, toInterrupt } from "./thread-state.ts";
 import { type MessageDict, shownFields, type ThreadValues, toMessageDict } from "./thread-values.ts";
 
-// What LangGraph streams holds the whole state: the tenant, the prompt, texts of other conversations. Here it is put in the words of the
-// state that clients see.
+// LangGraph streams the whole state: the tenant, the prompt, texts of other conversations. This translates it into the state that clients
+// see.
 
 type ToDict = (message: BaseMessage) => MessageDict;
 
-/** The metadata of a call that is shown: no internal ids, nothing of the caller. */
+/** A call's shown metadata: no internal ids, nothing of the caller. */
 const SHOWN_METADATA = /^(tags|name|ls_.*|langgraph_(step|node|triggers|path|checkpoint_ns)|checkpoint_ns)$/;
 
 export const shownMetadata = (metadata: object): object =>
@@ -16,7 +16,7 @@ export const shownMetadata = (metadata: object): object =>
 
 export const isShownMessage = ({ type }: BaseMessage): boolean => type === "ai" || type === "tool";
 
-/** What a node has written; null when it is nothing that clients see. */
+/** A node's writes; null when clients see none of them. */
 export function shownUpdate(written: ConversationUpdate, toDict: ToDict): object | null {
   const { messages } = written as Partial<ConversationState>;
   const said = (messages ?? []).filter(isBaseMessage).filter(({ type }) => type !== "remove");
@@ -24,7 +24,7 @@ export function shownUpdate(written: ConversationUpdate, toDict: ToDict): object
   return Object.keys(shown).length > 0 ? shown : null;
 }
 
-/** The loop of an agent: its messages hold the prompt, which is memory of the user and the service's own words. */
+/** The messages of an agent's loop hold the prompt: the user's memory and the service's own words. */
 export function shownOfSubgraph(written: unknown): object {
   const { messages } = written as { messages?: readonly BaseMessage[] };
   return { messages: (messages ?? []).filter(isBaseMessage).filter(isShownMessage).map(toMessageDict) };
@@ -57,7 +57,7 @@ export interface CheckpointChunk {
   tasks: { id: string; name: string }[];
 }
 
-/** The last checkpoint of a run is the state behind its turn, under the id of the turn. Those between its steps are not kept. */
+/** A run's last checkpoint is the state after its turn, under the turn's id. Those between its steps are not kept. */
 export function toShownCheckpoint(
   { config, parentConfig, values: state, metadata: { source, step }, next, tasks }: CheckpointChunk,
   { threadId, values }: { threadId: string | null; values: ThreadValues },
@@ -86,7 +86,7 @@ export interface GraphEvent {
   data: { input?: unknown; output?: unknown; chunk?: unknown };
 }
 
-/** Without prompts, and without what the caller has sent. */
+/** Excludes prompts and what the caller sent. */
 function shownData(given: unknown, toDict: ToDict): unknown {
   if (isBaseMessage(given)) return isShownMessage(given) ? toDict(given) : null;
   if (typeof given !== "object" || given === null || Array.isArray(given)) return null;

@@ -68,7 +68,6 @@ function turnBefore(given: z.infer<typeof before> | null | undefined): string | 
   return given?.checkpoint_id ?? given?.configurable?.checkpoint_id ?? null;
 }
 
-/** The states of threads. */
 export function stateRoutes({ threads, states }: LangGraphParts): Router {
   async function sendState(request: Request, response: Response, checkpointId: string | null, select: Selection): Promise<void> {
     const thread = await threads.ofRequest(request, response);

@@ -21,7 +21,7 @@ const StudioInput = z.object({
   instructions: instructionsText.optional(),
 });
 
-/** The fields that only nodes write, at their defaults: a thread still has those of its last turn. */
+/** Resets the fields that only nodes write: a thread still has its last turn's. */
 function resetNodeFields(): ConversationUpdate {
   const fields = Object.entries(ConversationState.fields).filter(([name]) => !(name in StudioInput.shape));
   return Object.fromEntries(
@@ -44,7 +44,7 @@ function toMessage(given: unknown): BaseMessage {
   }
 }
 
-/** The last human message, of parts of these types; earlier ones are in the stored conversation. Throws AppError `invalid_request`. */
+/** The last human message with parts of these types; earlier ones are stored. Throws AppError `invalid_request`. */
 export function lastHuman(given: unknown, types: readonly string[] = ["text"]): BaseMessage | undefined {
   const message = (Array.isArray(given) ? given : [given]).map(toMessage).findLast(({ type }) => type === "human");
   if (message === undefined || typeof message.content === "string") return message;
@@ -54,14 +54,14 @@ export function lastHuman(given: unknown, types: readonly string[] = ["text"]): 
   throw AppError.invalid([{ field: "messages", problem }]);
 }
 
-/** A thread of Studio, with the user and session that earlier runs named. */
+/** A thread of Studio, with the user and session of earlier runs. */
 export interface StudioThread {
   id: string | undefined;
   earlier: { userId?: string | undefined; sessionId?: string | undefined };
 }
 
 /**
- * The input of a turn for a run in Studio. Without ids the user is `studio` and the session the thread, unless an earlier run named others.
+ * A turn's input for a run in Studio. Without ids the user is `studio` and the session the thread, unless an earlier run named others.
  * Throws AppError `invalid_request` or `message_too_long`.
  */
 export function toTurnInput(input: object, thread: StudioThread, maxMessageChars: number): ConversationUpdate {

@@ -9,13 +9,12 @@ import { type MessageDict, MOST_MESSAGES } from "./thread-values.ts";
 
 interface TurnEnd {
   turnId: string | null;
-  /** How many messages there are then. */
   end: number;
 }
 
 /**
- * Where turns end in messages, oldest first. A question belongs to the turn whose answer follows, also when another turn asked it first. What was
- * imported behind the last turn is part of the newest state.
+ * Where turns end in messages, oldest first. A question belongs to the turn whose answer follows, even if another turn asked it first.
+ * Messages imported after the last turn are part of the newest state.
  */
 function turnEnds(messages: readonly ListedMessage[]): TurnEnd[] {
   const ends: TurnEnd[] = [];
@@ -33,29 +32,27 @@ function turnEnds(messages: readonly ListedMessage[]): TurnEnd[] {
 
 interface ReadStates {
   limit: number;
-  /** The state after this turn and those before it; null: from the newest on. */
+  /** Starts at the state after this turn; null: at the newest. */
   from?: string | null;
-  /** Only states behind this turn's in the history. */
+  /** Only older states than this turn's. */
   before?: string | null;
-  /** Only states whose metadata holds this, among the newest MOST_STATES. */
+  /** Only states with this metadata, among the newest MOST_STATES. */
   metadata?: Record<string, unknown>;
 }
 
 interface ReadPage {
   all: ListedMessage[];
-  /** What is shown of each message, and its bytes. */
   shown: { dicts: MessageDict[]; bytes: number }[];
   isWhole: boolean;
-  /** It ends with a question whose answers are other states. */
   endsWithQuestion: boolean;
 }
 
-/** `others`: the messages of other branches in place of its own. */
+/** `others`: messages of other branches in place of its own. */
 type Place = StatePlace & { others: string[]; lastId: string; createdAt: Date };
 
 const othersOf = ({ id, versions }: ListedMessage): string[] => versions?.messageIds.filter((other) => other !== id) ?? [];
 
-/** The places of a path, newest first. Of a question that was answered again there is a place behind it, at which its answers part. */
+/** The places of a path, newest first. A question that was answered again has a place after it, at which its answers part. */
 function placesOf({ threadId }: OwnedThread, { all, shown, isWhole, endsWithQuestion }: ReadPage): Place[] {
   const places: Place[] = [];
   const toPlace = (checkpointId: string | null, from: number, end: number): Place => {
@@ -93,7 +90,7 @@ export function makeThreadStates({
   const { branches, messages, turns, summaries, coreMemory } = stores;
   const readStored = makeStoredMessages({ stores });
 
-  /** The newest messages of a path; oldest first. */
+  /** The newest messages of a path, oldest first. */
   async function pageOf(conversation: OwnedThread, limit: number, path: string | null, endsWithQuestion = false): Promise<ReadPage> {
     const most = MOST_MESSAGES + 3 * (limit + 1);
     const { items, next } = await messages.list(conversation, { limit: most, after: null }, "newest_first", path);
@@ -103,8 +100,8 @@ export function makeThreadStates({
   }
 
   /**
-   * The places of a path, newest first, each followed by those of the branches that leave there. `isShared`: a place of the path that the branch
-   * has left.
+   * The places of a path, newest first, each followed by those of branches that leave there. `isShared`: a place of the path that the
+   * branch has left.
    */
   async function* walk(
     conversation: OwnedThread,
@@ -129,13 +126,16 @@ export function makeThreadStates({
     }
   }
 
-  /** Before everything: an edit of the first question goes on from there. */
+  /** The state before everything: an edit of the first question starts there. */
   const toBeginning = (conversation: OwnedThread): ThreadState => {
     const nothing = { parentId: null, messages: [], bytes: 0, createdAt: null, step: -1 };
     return toState(conversation, { checkpointId: conversation.threadId, ...nothing }, { record: undefined, now: null });
   };
 
-  /** The newest first, on all branches, as many as fit into a page. `next`: the last one, when there may be more before it. A thread without turns has one state, which has no checkpoint. */
+  /**
+   * Newest first, on all branches, as many as fit into a page. `next`: the last one, when more may follow. A thread without turns has one
+   * state without a checkpoint.
+   */
   async function list(conversation: OwnedThread, given: ReadStates): Promise<{ states: ThreadState[]; next: string | null }> {
     const isNewest = !given.from && !given.before;
     const filter = Object.entries(given.metadata ?? {});
@@ -155,7 +155,7 @@ export function makeThreadStates({
     let isCut = false;
     for await (const place of walk(conversation, page, limit)) {
       if (isSkipped(place)) {
-        if (!at?.isActive) place.others.length = 0; // its history had them before it
+        if (!at?.isActive) place.others.length = 0; // its history has shown them already
         continue;
       }
       bytes += place.bytes;
@@ -188,13 +188,13 @@ export function makeThreadStates({
   }
 
   return {
-    /** As a history: nothing of a thread in which nothing was said. Throws AppError `not_found`. */
+    /** The history; empty for a thread without messages. Throws AppError `not_found`. */
     async list(conversation: OwnedThread, asked: ReadStates): Promise<{ states: ThreadState[]; next: string | null }> {
       const { states, next } = await list(conversation, asked);
       const isSaid = ({ checkpoint, values }: ThreadState) => checkpoint.checkpoint_id !== null || (values.messages ?? []).length > 0;
       return { states: states.filter(isSaid), next };
     },
-    /** The newest, or that after a turn. Throws AppError `not_found`. */
+    /** The newest state, or that after a turn. Throws AppError `not_found`. */
     async read(conversation: OwnedThread, turnId: string | null = null): Promise<ThreadState> {
       const [state] = (await list(conversation, { limit: 1, from: turnId })).states;
       if (!state || (turnId !== null && state.checkpoint.checkpoint_id !== turnId)) throw noSuchCheckpoint(turnId ?? "");

@@ -8,7 +8,7 @@ import type { OwnedConversation } from "../../turn/owner.ts";
 import { withoutThoughts } from "../../text/split-thoughts.ts";
 import type { Stores } from "../parts/open-stores.ts";
 
-/** As LangChain has the arguments of a call: an object. */
+/** The arguments as an object, as LangChain has them. */
 export const toCall = (id: string, name: string, given: unknown) => {
   const args = typeof given === "object" && given !== null ? (given as Record<string, unknown>) : { input: given };
   return { type: "tool_call" as const, id, name, args };
@@ -26,7 +26,10 @@ export function outputMessage(
   return toMessageDict(new ToolMessage({ id: `${turnId}-${id}`, tool_call_id: id, name, content: output, status }));
 }
 
-/** What an agent does in a running turn, from its events. `before`: what it did before it waited; `asked`: the call that it asked for then. */
+/**
+ * Collects an agent's acts in a running turn from its events. `before`: its acts before it waited; `asked`: the call that it then asked
+ * for.
+ */
 export function makeActs(before: readonly MessageDict[] = [], asked?: Question["tool"]) {
   const done = [...before];
 
@@ -38,7 +41,7 @@ export function makeActs(before: readonly MessageDict[] = [], asked?: Question["
 
   return {
     done: (): readonly MessageDict[] => done,
-    /** The event as the mode `tools` has it; null: it is no act. */
+    /** The event in the mode `tools`, or null. */
     take({ status, content }: TurnEvent, turnId: string): object | null {
       if (status === "tool_call") {
         const { call_id: toolCallId, name, arguments: input } = content;
@@ -59,7 +62,7 @@ export function turnOf({ metadata: { turn_id: id } }: StoredMessage): string | n
   return typeof id === "string" ? id : null;
 }
 
-/** What an agent did, as LangChain has it: the model's answers with their calls, and the outputs of the tools. */
+/** An agent's acts in LangChain's form: the model's answers with calls, and the tools' outputs. */
 export function stepMessages(
   turnId: string,
   steps: readonly Pick<StepOfMessage, "kind" | "name" | "callId" | "arguments" | "output" | "ok">[],
@@ -79,7 +82,7 @@ export function stepMessages(
   });
 }
 
-/** Stored messages as LangChain has them, each with what its turn did before it, or after a question that waits for its answer. */
+/** Stored messages in LangChain's form, each after its turn's acts, or after a waiting question. */
 export function makeStoredMessages({ stores }: { stores: Pick<Stores, "steps"> }) {
   return async function read(conversation: OwnedConversation, messages: readonly StoredMessage[]): Promise<MessageDict[][]> {
     const newest = [...new Set(messages.flatMap((message) => turnOf(message) ?? []))].toReversed();

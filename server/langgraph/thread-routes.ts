@@ -29,9 +29,8 @@ const ThreadFilter = z.looseObject({
   metadata: holding,
   status: z.enum(["idle", "busy", "interrupted", "error"], "must be idle, busy, interrupted or error").nullish(),
 });
-/** The most that a thread's metadata may have, as Postgres writes it. A single request brings less. */
+/** The most of a thread's metadata as Postgres writes it. A single request brings less. */
 const MOST_METADATA_BYTES = 64 * 1024;
-/** Threads whose values are read for a list. */
 const MOST_WITH_VALUES = 100;
 /** The protocol's threads have a context; these have none. */
 const THREAD_FIELDS = [...Object.keys(Thread.shape), "context"];
@@ -91,7 +90,7 @@ export const threadOperations = operationGroup({
   },
 });
 
-/** A field that is not described, as nothing is done with it. */
+/** The field is not described, as it does nothing. */
 function refuseTtl({ ttl }: { ttl?: unknown }): void {
   if (ttl !== undefined && ttl !== null) throw notOffered("ttl", "a thread is kept until it is deleted, or for RETENTION_DAYS");
 }
@@ -119,13 +118,11 @@ const COLUMNS = {
   state_updated_at: "updated_at",
 } as const;
 
-/** With its newest state. */
 export async function showThread(states: LangGraphParts["states"], response: Response, thread: StoredThread): Promise<Thread> {
   const { values, tasks } = await states.read(conversationOf(response, thread));
   return toThread(thread, { values, error: thread.status === "error" ? (tasks[0]?.error ?? null) : null });
 }
 
-/** Threads and their states. */
 export function threadRoutes({ memory }: { memory: Memory }, { threads, states }: LangGraphParts): Router {
   return makeRouter(threadOperations, {
     async createThread(request, response) {

@@ -49,17 +49,15 @@ export const toCheckpoint = (threadId: string, turnId: string | null): Checkpoin
   return { thread_id: threadId, checkpoint_ns: "", checkpoint_id: turnId, checkpoint_map: null };
 };
 
-/** A question as LangGraph's clients know it. */
 export const toInterrupt = (question: Question): Interrupt => ({ id: question.id, value: question });
 
-/** What comes after the messages of a path: a turn, a question that was answered several times, or the beginning. */
+/** What follows the messages of a path: a turn, a question with several answers, or the beginning. */
 export interface StatePlace {
   checkpointId: string | null;
   parentId: string | null;
   step: number;
   messages: MessageDict[];
   createdAt: Date | null;
-  /** The bytes of its messages. */
   bytes: number;
 }
 
@@ -91,12 +89,12 @@ export function toState(
   };
 }
 
-/** What a run keeps of its request, in its turn. */
+/** The parts of a run's request that its turn keeps. */
 export interface AskedOfRun {
   assistant_id?: string;
   metadata?: Record<string, unknown>;
   multitask_strategy?: string;
 }
 
-/** Empty of a turn that another API began. */
+/** Empty for a turn that another API began. */
 export const askedOfRun = ({ asked }: { asked?: Record<string, unknown> | null | undefined }): AskedOfRun => asked?.["langgraph"] ?? {};

@@ -13,7 +13,6 @@ export const MOST_MESSAGES = 200;
 export const MessageDict = z.looseObject({ type: z.string(), id: z.string().nullish(), content: z.unknown() });
 export type MessageDict = z.infer<typeof MessageDict>;
 
-/** The fields of a thread's state. */
 export const ThreadValues = z
   .object({
     messages: z.array(MessageDict).describe(`The newest ${MOST_MESSAGES}, oldest first, under their own ids.`),
@@ -28,13 +27,12 @@ export const ThreadValues = z
   .partial();
 export type ThreadValues = z.infer<typeof ThreadValues>;
 
-/** LangChain's own words for a message. */
 export function toMessageDict(message: BaseMessage): MessageDict {
   const { type, data } = message.toDict();
   return { ...data, type };
 }
 
-/** Words and pictures as a message has them. Kept pictures (`url` null) have an address of this service, once the message has an id. */
+/** A message's words and pictures. A kept picture (`url` null) has an address here once the message has an id. */
 export function contentWith(words: string, pictures: readonly { url: string | null }[], id: string | undefined): string | ContentBlock[] {
   if (pictures.length === 0) return words;
   const shown = pictures.flatMap(({ url: given }, place) => {
@@ -44,13 +42,12 @@ export function contentWith(words: string, pictures: readonly { url: string | nu
   return [...(words === "" ? [] : [{ type: "text", text: words }]), ...shown];
 }
 
-/** A stored message in LangChain's words. */
 export function storedMessageDict({ id, role, content, completed, attachments }: StoredMessage): MessageDict {
   if (role === "user") return toMessageDict(new HumanMessage({ id, content: contentWith(content, attachments, id) }));
   return toMessageDict(new AIMessage({ id, content, response_metadata: { completed } }));
 }
 
-/** What an update or a state of the graph writes of the fields that clients see, without messages. */
+/** The fields that clients see in an update or a state of the graph, without messages. */
 export function shownFields(written: Partial<ConversationState> | ConversationUpdate): Omit<ThreadValues, "messages"> {
   const {
     conversationSummary: summary,
@@ -86,19 +83,19 @@ export function shownFields(written: Partial<ConversationState> | ConversationUp
   };
 }
 
-/** The newest of the messages before a turn and those of its own. */
+/** The newest of a turn's own and earlier messages. */
 export const withMessages = (earlier: readonly MessageDict[], own: readonly MessageDict[]): MessageDict[] =>
   [...earlier, ...own].slice(-MOST_MESSAGES);
 
 interface StoredValues {
   messages: MessageDict[];
-  /** Null: it is not kept any more. */
+  /** Null: it is no longer kept. */
   outcome: TurnOutcome | null;
-  /** What the newest state has. An older one names the versions that its turn was given. */
+  /** The newest state's memory. An older state names the versions that its turn used. */
   now: { summary: StoredSummary | null; sections: readonly { section: string; content: string; version: number }[] } | null;
 }
 
-/** The state after a turn, from what is stored. */
+/** The stored state after a turn. */
 export function storedValues({ messages, outcome, now }: StoredValues): ThreadValues {
   const receipt = outcome?.receipt ?? null;
   const given = receipt?.core_memory.map((one) => ({ ...one, content: null })) ?? [];

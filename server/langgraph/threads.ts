@@ -32,7 +32,7 @@ export type Thread = z.infer<typeof Thread>;
 /** Fields of a thread's metadata that the service writes. */
 const OWN_METADATA = ["graph_id", "user_id", "session_id", "title"] as const;
 
-/** Without fields that say what the service knows itself. */
+/** Drops fields that the service knows itself. */
 export function keptMetadata(given: Record<string, unknown>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(given).filter(([name]) => !(OWN_METADATA as readonly string[]).includes(name)));
 }
@@ -59,7 +59,7 @@ export function toThread(thread: StoredThread, shown: Pick<Thread, "values"> & P
   };
 }
 
-/** The user of the token, else the one that the thread, a header or the run names. Throws AppError `forbidden` or `invalid_request`. */
+/** The token's user, else the one that the thread, a header or the run names. Throws AppError `forbidden` or `invalid_request`. */
 export function userOfRequest(request: Request, response: Response, named: unknown): string {
   const caller = callerOf(response);
   if (typeof named === "string" && caller.userId !== null && named !== caller.userId)
@@ -101,7 +101,7 @@ export function makeThreads({ stores }: { stores: Pick<Stores, "conversations" |
       if (!copy) throw noSuchThread(id);
       return copy;
     },
-    /** An empty one. `chosen`: the id that its client knows it by. Throws AppError `conversation_busy` when the owner has such a thread. */
+    /** An empty thread. `chosen`: the client's id for it. Throws AppError `conversation_busy` when the owner has such a thread. */
     async create(owner: Owner, chosen: string | null, metadata: Record<string, unknown> = {}): Promise<StoredThread> {
       const id = uuidv7();
       const sessionId = chosen === null ? id : sessionOfChosen(chosen);

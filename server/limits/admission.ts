@@ -20,7 +20,7 @@ export function watchEventLoop() {
     due = now + SAMPLE_EVERY_MS;
   }, SAMPLE_EVERY_MS).unref();
   return {
-    /** The smallest lag of the last second. One long piece of work alone does not raise it. */
+    /** The smallest lag of the last second. One long piece of work does not raise it. */
     milliseconds: (): number => (lags.length < SAMPLES ? 0 : Math.min(...lags)),
     close: (): void => clearInterval(timer),
   };
@@ -43,7 +43,7 @@ const OVERLOADED: Readonly<Record<Overload, string>> = {
   late: "This process is late with the turns it has.",
 };
 
-/** Limits the turns and tasks of front ends in this process. `mostTurns` 0: any number; default: by the cores. */
+/** Limits the turns and front ends' tasks in this process. `mostTurns` 0: any number; default: by the cores. */
 export function makeAdmission({
   mostTurns = TURNS_PER_CORE * Math.min(availableParallelism(), USEFUL_CORES),
   lag,
@@ -77,24 +77,24 @@ export function makeAdmission({
   };
 }
 
-/** A running turn, or task of a front end. */
 export interface Permit {
   addTokens(tokens: number): void;
   /** However it ended. */
   release(): void;
 }
 
-/** Throws AppError `too_many_turns`, `overloaded`, `token_quota_exceeded` or `cost_quota_exceeded`; not for a turn that `goesOn`: it was admitted once. */
+/**
+ * Throws AppError `too_many_turns`, `overloaded`, `token_quota_exceeded` or `cost_quota_exceeded`; not for a turn that `goesOn`: it was
+ * admitted once.
+ */
 type Admit = (owner: Owner, options?: { goesOn?: boolean }) => Promise<Permit>;
 
-/** Running or waiting in this process. */
 export type CountSlots = (tenantId: string, userId: string | null) => { user: number; tenant: number };
 
-/** How many at once, and the setting that says so; 0: any number. */
+/** A limit and its setting; 0: any number. */
 type SlotLimit = readonly [limit: number, setting: string];
 
 interface AdmitParts {
-  /** What takes a slot, for errors. */
   of: readonly [one: string, several: string];
   perUser: SlotLimit;
   perTenant: SlotLimit;
@@ -103,12 +103,10 @@ interface AdmitParts {
   costs: CostQuota;
 }
 
-/** Admits the turns, or the tasks, of users and tenants, and counts them. */
 export function makeAdmit({ of: [one, several], perUser, perTenant, admission, quota, costs }: AdmitParts): {
   admit: Admit;
   count: CountSlots;
 } {
-  /** By the key of the user or tenant. */
   const taken = new Map<string, number>();
   function assertFree(key: string, whose: string, [limit, setting]: SlotLimit): void {
     if (limit === 0 || (taken.get(key) ?? 0) < limit) return;

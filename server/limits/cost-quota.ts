@@ -20,13 +20,12 @@ const dollars = (usd: number): string => `$${Number(usd.toFixed(6))}`;
 
 interface Asked {
   at: number;
-  /** Counted in this process by then. */
+  /** This process's count by then. */
   counted: number;
-  /** What all processes have stored. */
   stored: Promise<number>;
 }
 
-/** For all processes on the same Postgres: at once what this one has used, within two seconds what others have. */
+/** Covers all processes on one Postgres: this one's use at once, others' within two seconds. */
 export function makeCostQuota({ usage, meter, perDay, now = Date.now }: CostQuotaParts) {
   const asked = new Map<string, Asked>();
 
@@ -41,7 +40,6 @@ export function makeCostQuota({ usage, meter, perDay, now = Date.now }: CostQuot
     return fresh;
   }
 
-  /** What a tenant has used today. */
   async function usedBy(tenantId: string): Promise<number> {
     const { stored, counted } = ask(tenantId, new Date(now()).toISOString().slice(0, 10));
     return (await stored) + meter.costSoFar(tenantId) - counted;

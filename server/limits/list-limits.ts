@@ -26,7 +26,7 @@ interface ListLimitsParts {
   tasks: CountSlots;
 }
 
-/** Lists the limits of a tenant and a user with what they have used. Quotas are of all processes, the others of this one. */
+/** Lists the limits of a tenant and a user with their use. Quotas count all processes, the others this one. */
 export function makeListLimits({ config, rates, quota, costs, admission, turns, tasks }: ListLimitsParts) {
   const perUser = config.RATE_LIMIT_PER_MINUTE;
   const perTenant = config.RATE_LIMIT_PER_MINUTE_PER_TENANT;

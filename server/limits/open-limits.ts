@@ -8,7 +8,7 @@ import { makeRateLimits } from "./rate-limits.ts";
 import { makeCostQuota } from "./cost-quota.ts";
 import { makeTokenQuota } from "./token-quota.ts";
 
-/** `onError`: token sums could not be written yet. `admitTask` is for a front end's task, which asks the model without being a turn. */
+/** `onError`: token sums could not be written yet. `admitTask` is for a front end's task, which asks the model without a turn. */
 export function openLimits(
   config: Config,
   { database, usage, meter }: { database: Database; usage: UsageStore; meter: UsageMeter },

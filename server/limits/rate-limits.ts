@@ -21,7 +21,7 @@ function refusal(whose: string, limit: number, variable: string, counted: RateLi
   );
 }
 
-/** How much of its limit a client has left, in requests and seconds. */
+/** Sends a client the rest of its limit, in requests and seconds. */
 function tell(response: Response, limit: number, counted: RateLimiterRes): void {
   response.set({
     "ratelimit-limit": String(limit),
@@ -32,9 +32,9 @@ function tell(response: Response, limit: number, counted: RateLimiterRes): void 
 
 export interface RateLimits {
   ofTenant: RequestHandler;
-  /** Counts each request once, for the user of its token or the found one, if any. */
+  /** Counts each request once, for its token's user or the found one. */
   ofUser(find: (request: Request) => unknown): RequestHandler;
-  /** Requests of the present minute, as far as they are counted. */
+  /** The counted requests of the present minute. */
   used(tenantId: string, userId: string | null): Promise<{ tenant: number; user: number }>;
 }
 

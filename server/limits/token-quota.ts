@@ -17,7 +17,6 @@ export interface TokenQuotaParts {
 interface Sum {
   tenantId: string;
   day: string;
-  /** In the database at `askedAt`. */
   stored: number;
   unwritten: number;
   askedAt: number;
@@ -78,7 +77,6 @@ export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: Token
     }, FRESH_MS).unref();
   }
 
-  /** What a tenant has used today. */
   async function usedBy(tenantId: string): Promise<number> {
     const sum = sumOf(tenantId, dayOf(now()));
     if (now() - sum.askedAt >= FRESH_MS) await ask(sum);
@@ -100,7 +98,7 @@ export function makeTokenQuota({ usage, perDay, onError, now = Date.now }: Token
       );
     },
 
-    /** Written within a second, together with others. */
+    /** Written within a second, with others. */
     add(tenantId: string, tokens: number): void {
       const whole = Math.round(tokens);
       if (perDay === 0 || !(whole > 0)) return;

@@ -5,7 +5,7 @@ import { type ModelPurpose, NOOP_OBSERVER, type Observer, type WorkFacts } from 
 import type { Owner } from "../../turn/owner.ts";
 import type { UsageStore, UsedCalls } from "../../stores/postgres/usage/usage-store.ts";
 
-/** Milliseconds from a call until it is written, together with others. */
+/** Milliseconds until a call is written, with others. */
 const WRITE_AFTER_MS = 1_000;
 
 export interface UsageMeterParts {
@@ -16,7 +16,7 @@ export interface UsageMeterParts {
   now?: () => number;
 }
 
-/** Whose work is done, and since when. */
+/** Whose work it is, and since when. */
 interface Work extends Owner {
   began: number;
 }
@@ -27,11 +27,10 @@ export type UsageMeter = ReturnType<typeof makeUsageMeter>;
 const tookNothing = ({ inputTokens, outputTokens = 0, tokensAreEstimated, outcome }: WorkFacts): boolean =>
   inputTokens === undefined || (outputTokens === 0 && tokensAreEstimated === true && outcome !== undefined);
 
-/** Counts the calls of models that are made for someone, and writes the sums within a second. */
+/** Counts calls of models for their owners, and writes the sums within a second. */
 export function makeUsageMeter({ store, pricesOf, onError, now = Date.now }: UsageMeterParts) {
   const working = new AsyncLocalStorage<Work>();
   let sums = new Map<string, UsedCalls>();
-  /** Dollars by tenant, in this process. */
   const costs = new Map<string, number>();
   let timer: NodeJS.Timeout | null = null;
   let writing: Promise<void> = Promise.resolve();
@@ -115,11 +114,11 @@ export function makeUsageMeter({ store, pricesOf, onError, now = Date.now }: Usa
   return {
     observer,
     costSoFar,
-    /** Writes what was counted. Never throws. */
+    /** Never throws. */
     write,
     /**
-     * What `work` asks of models, also later, is the owner's. `began`: by `performance.now()`, no later than the work was taken from the
-     * database. An erase after that takes the owner's name off.
+     * All that `work` asks of models, also later, is the owner's. `began`: by `performance.now()`, no later than the work was read from the
+     * database. A later erase removes the owner's name.
      */
     countFor: <Result>({ tenantId, userId }: Owner, work: () => Result, began = performance.now()): Result =>
       working.run({ tenantId, userId, began }, work),

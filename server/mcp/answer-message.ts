@@ -13,12 +13,12 @@ interface MessageFrom {
   signal: AbortSignal;
 }
 
-/** The SDK looks for them; what the client accepts does not matter, as the answer is always JSON. */
+/** The SDK requires them; the answer is always JSON. */
 const HEADERS = { "content-type": "application/json", accept: "application/json, text/event-stream" };
 
 /**
- * Answers one message of JSON-RPC by a server of its own: nothing is kept between two messages, so any process can answer the next. Throws
- * AppError `invalid_request` when it is none of MCP.
+ * Answers one JSON-RPC message by a server of its own. Nothing is kept between two messages, so any process can answer the next. Throws
+ * AppError `invalid_request` for other messages.
  */
 export async function answerMessage(
   parts: MemoryServerParts,
@@ -41,6 +41,6 @@ export async function answerMessage(
         : { field: "MCP-Protocol-Version", problem: error.message },
     ]);
   } finally {
-    await server.close(); // what still runs for a client that left is told to stop
+    await server.close(); // stops what still runs for a client that left
   }
 }

@@ -43,7 +43,7 @@ export const mcpOperations = operationGroup({
   },
 });
 
-/** For every scope: the tools on offer are those that the caller's scope allows. */
+/** For every scope, which decides the offered tools. */
 export function mcpRoutes(parts: MemoryServerParts & { limits: Limits }): Router {
   return makeRouter(mcpOperations, {
     callMcp: [
@@ -54,7 +54,7 @@ export function mcpRoutes(parts: MemoryServerParts & { limits: Limits }): Router
         const message = parseRequest(McpMessage, request.body);
         const caller = callerOf(response);
         const owner = { tenantId: caller.tenantId, userId: findUser(request, caller) };
-        const { answerMessage } = await import("./answer-message.ts"); // the SDK is loaded by the first message
+        const { answerMessage } = await import("./answer-message.ts"); // the first message loads the SDK
         const { status, text } = await answerMessage(parts, message, {
           owner,
           mayWrite: caller.scope !== "read",

@@ -2,10 +2,10 @@ import type { Registry } from "prom-client";
 import { type Happening, type Observer, outcomeLabel, type Work, type WorkFacts } from "../../observe/observer.ts";
 import { metricsIn } from "./service-metrics.ts";
 
-/** Upper bounds in seconds for a call of a store; few, because there are many statements. */
+/** Upper bounds in seconds for a store's call; few, because there are many statements. */
 const STORE_BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.5, 10];
 
-/** How a piece of work ended. `code`: null when it succeeded. */
+/** `code`: null when the work succeeded. */
 interface Ended {
   seconds: number;
   code: string | null;
@@ -153,7 +153,7 @@ export function callMetrics(registry: Registry): Observer {
   };
   return {
     async watch(work, run) {
-      // Work and recorder have the same kind, which the compiler cannot see through a table.
+      // The compiler cannot see that work and recorder have the same kind.
       const record = recorders[work.work] as (work: Work, ended: Ended) => void;
       const began = performance.now();
       let facts: WorkFacts = {};

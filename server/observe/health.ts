@@ -7,14 +7,14 @@ import { abortable } from "../../turn/deadlines.ts";
 import { serverHeaders, serverUrl } from "../../models/wire/server-address.ts";
 
 export interface HealthChecks {
-  /** Nothing goes without them: while one is down the service is not ready. */
+  /** While one of them is down the service is not ready. */
   dependencies: Record<string, DependencyCheck>;
-  /** Answers need them, but memory can be read, corrected and erased without: they count with `strict`. */
+  /** Only answers need them; memory works without. They count with `strict`. */
   answerDependencies: Record<string, DependencyCheck>;
   /** Answers can go without them. */
   optionalDependencies: Record<string, DependencyCheck>;
   isStopping: () => boolean;
-  /** The folder of the embedded database; null when it is in memory. */
+  /** The embedded database's folder; null when in memory. */
   dataFolder: string | null;
 }
 
@@ -52,7 +52,7 @@ export function withTimeout(probe: () => Promise<unknown>): DependencyCheck {
 
 /**
  * Requests the list of models, which costs nothing. Any status below 500 will do: not every server has that list. `use` tries what the list
- * does not tell, until it succeeds, and anew after an outage.
+ * does not tell, until it succeeds, and again after an outage.
  */
 export function checkModelServer(
   { url, apiKey, ...gateway }: ModelServer,
@@ -79,7 +79,7 @@ export function checkModelServer(
   };
 }
 
-/** A WAL file: with less room the embedded database breaks in the middle of a write. */
+/** A WAL file: with less room the embedded database breaks during a write. */
 const ROOM_BYTES = 16 * 1024 * 1024;
 
 export async function freeBytesOf(folder: string): Promise<number> {
@@ -101,7 +101,7 @@ async function tryToWrite(database: Database, dataDir: string): Promise<void> {
   if ((await freeBytesOf(dataDir)) < ROOM_BYTES) throw new Error(`less than ${ROOM_BYTES} bytes are free`);
 }
 
-/** Rejects with ReadOnly when Postgres only answers. `dataDir`: of the embedded one. */
+/** Rejects with ReadOnly when Postgres only answers. `dataDir`: the embedded one's. */
 export function checkPostgres(database: Database, dataDir: string): DependencyCheck {
   return withTimeout(async () => {
     await database.query({ text: "select 1" });

@@ -20,18 +20,17 @@ export const LearnedLesson = z.object({
   at: z.iso.datetime(),
 });
 
-/** The uses for which a model can be set. */
 export const USES = ["chat", "router", "summary", "memory"] as const;
 export type Use = (typeof USES)[number];
 
-/** A use of which this is the model's name; undefined: it only stands in MODELS. */
+/** The use whose model has this name; undefined: it only stands in MODELS. */
 export const useOf = (config: Config, name: string): Use | undefined => USES.find((use) => modelNames(config)[use] === name);
 
-/** Under which its lessons are kept; null: it is built in, or no model of a server of OpenAI's protocol. */
+/** The key of its lessons; null: built in, or not behind OpenAI's protocol. */
 export const servedBy = (model: BaseChatModel | null): ServedModel | null =>
   model instanceof ServerChatModel ? model.server.served : null;
 
-/** The model of embeddings and its server; null: it is built in. */
+/** The model of embeddings and its server; null: built in. */
 export function servedEmbedding(config: Config, { embeddingServer }: Pick<Models, "embeddingServer">): ServedModel | null {
   return embeddingServer && { server: serverName(embeddingServer.url), model: embeddingModels(config).model };
 }
@@ -44,6 +43,6 @@ export function servedUnder(name: string, { config, models }: { config: Config; 
   return [...new Map(served.map((one) => [`${one.server} ${one.model}`, one])).values()];
 }
 
-/** What was learnt of them, as it is shown. */
+/** Their lessons, as shown. */
 export const lessonsOf = (dialects: Dialects, served: readonly ServedModel[]) =>
   served.flatMap((one) => dialects.of(one)).map(({ what, words, at }) => ({ what, words, at: at.toISOString() }));

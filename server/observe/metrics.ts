@@ -64,7 +64,7 @@ interface HealthNow {
 
 const UNKNOWN_HEALTH: HealthNow = { dependencies: [], freeBytes: null };
 
-/** What `/readyz` asks, and the room that the embedded database has left. */
+/** What `/readyz` asks, and the embedded database's free room. */
 async function readHealth(checks: HealthChecks): Promise<HealthNow> {
   const free = checks.dataFolder === null ? null : freeBytesOf(checks.dataFolder).catch(() => null);
   const [dependencies, freeBytes] = await Promise.all([statesOf(allDependencies(checks)), free]);
@@ -95,7 +95,7 @@ export function makeMetrics() {
   const showHealth = healthMetrics(registry);
   return {
     contentType: registry.contentType,
-    /** Prometheus' text; without a queue that could be read, null. */
+    /** Prometheus' text. `queue` null: it could not be read. */
     async render(queue: QueueState | null, health: HealthNow = UNKNOWN_HEALTH): Promise<string> {
       jobs.queue(queue);
       showHealth(health);
@@ -141,7 +141,7 @@ interface MetricsRouteParts {
   log: Logger;
 }
 
-/** `GET /metrics`, which answers also while the database is unreachable. */
+/** `GET /metrics`, which also answers while the database is unreachable. */
 export function metricsRoute({ stores, health, metrics, log }: MetricsRouteParts): Router {
   const readQueue = async () => {
     const [counts, oldest] = await Promise.all([stores.jobs.count(null), findOldestWaiting(stores.database)]);

@@ -14,7 +14,7 @@ import { parseArguments } from "../../text/tool-arguments.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
 import type { Picture } from "../../turn/picture.ts";
 
-/** A model that is tried. `purpose`: whose settings a failure is about. */
+/** `purpose`: whose settings a failure is about. */
 export interface TriedModel {
   model: BaseChatModel;
   purpose: ModelPurpose;
@@ -23,7 +23,7 @@ export interface TriedModel {
   signal: AbortSignal;
 }
 
-/** What came of an attempt; null: nothing can be said. */
+/** The result of an attempt; null: nothing can be said. */
 export interface Outcome {
   ok: boolean | null;
   note: string | null;
@@ -50,7 +50,7 @@ const fails = ({ error, cut }: ModelAnswer): Outcome | null => {
   return cut === null ? null : { ok: null, note: "Its answer was cut off before it could be checked." };
 };
 
-/** The short answer of a model. Times are milliseconds from the question; null: none came. */
+/** The model's short answer. Times are milliseconds from the question; null: none came. */
 export interface TriedText {
   answer: ModelAnswer;
   firstMs: number | null;
@@ -74,7 +74,7 @@ async function askForWord(tried: TriedModel, mostTokens: number): Promise<TriedT
   return { answer, firstMs, thoughtMs, thinks: thoughtMs !== null };
 }
 
-/** Asks for one word, with room for thoughts when they take all that there is. */
+/** Asks for one word, with room for thoughts when they take all there is. */
 export async function tryText(tried: TriedModel): Promise<TriedText> {
   const first = await askForWord(tried, MOST_TOKENS);
   if (first.answer.error?.code !== "model_out_of_tokens") return first;
@@ -85,7 +85,7 @@ export async function tryText(tried: TriedModel): Promise<TriedText> {
 export const textError = ({ answer: { error }, firstMs }: TriedText): AppError | null =>
   error?.code === "model_out_of_tokens" && firstMs !== null ? null : error;
 
-/** What is asked besides a text. `thinks`: its answers begin with a thought. */
+/** An attempt besides a text. `thinks`: its answers begin with a thought. */
 export type Attempt = (tried: TriedModel, parts: { thinks: boolean; learnt: () => ReadonlySet<string> }) => Promise<Outcome>;
 
 const boundOf = (thinks: boolean): ModelOptions => ({ max_tokens: thinks ? MOST_TOKENS_WITH_THOUGHTS : MOST_TOKENS });
@@ -104,7 +104,7 @@ const tryCall: Attempt = async (tried, { thinks }) => {
   return wrong === null ? { ok: true, note: null } : { ok: false, note: `The arguments of its call are wrong: ${wrong}.` };
 };
 
-/** The question does not ask for JSON: what fits without a second question comes of the schema. */
+/** The question does not ask for JSON: an answer that fits at once comes from the schema. */
 const tryForm: Attempt = async (tried, { thinks, learnt }) => {
   const properties = { country: { type: "string" }, population_in_millions: { type: "number" } };
   const schema = { type: "object", properties, required: Object.keys(properties), additionalProperties: false };
@@ -150,7 +150,6 @@ const tryPicture: Attempt = async (tried, { thinks }) => {
     : { ok: false, note: "It was sent a red square and did not name the colour. It may not see." };
 };
 
-/** In the order in which they are tried. */
 export const ATTEMPTS = { call: tryCall, form: tryForm, picture: tryPicture } as const satisfies Record<string, Attempt>;
 
 /** Embeds two texts. Throws AppError, or the signal's reason. */

@@ -75,7 +75,7 @@ const UNTRACED = new Set(["/healthz", "/readyz", "/api/v1/health", "/metrics"]);
 const CLIENT_LEFT = 499;
 const METHODS = new Set(["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"]);
 
-/** Gives every request an id for X-Request-Id and its log lines, counts it and traces it. The first middleware. */
+/** The first middleware: gives every request an id for X-Request-Id and its log lines, counts it and traces it. */
 export function watchRequests({ metrics, traces, log }: Pick<Observing, "metrics" | "traces"> & { log: Logger }): RequestHandler {
   return function watchRequest(request, response, next) {
     const began = performance.now();

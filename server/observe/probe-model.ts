@@ -94,7 +94,7 @@ async function tryModel(tried: TriedModel, dialects: Dialects) {
   return { results, error, ms: Math.round(firstMs ?? took) };
 }
 
-/** Tries what a model can, one thing after the other. What was learnt of it and its server is forgotten first. */
+/** Tries a model's abilities one by one, after forgetting all lessons about it and its server. */
 export async function testModel({ name, dialects, embedding, mostMs = MOST_MS, ...model }: TestModelParts): Promise<TestedModel> {
   const served = [servedBy(model.model), typeof embedding === "string" ? null : embedding.served].filter((one) => one !== null);
   for (const one of served) dialects.forget(one);

@@ -5,7 +5,7 @@ import type { Overload } from "../limits/admission.ts";
 /** Upper bounds in seconds, up to a slow model's long answer. */
 const TURN_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/** Makes the metrics of a registry; `conversation_graph_` is put before their names. */
+/** Makes the metrics of a registry, with names that begin with `conversation_graph_`. */
 export function metricsIn(registry: Registry) {
   const described = <Label extends string>(name: string, help: string, labelNames: Label[]) => {
     return { name: `conversation_graph_${name}`, help, labelNames, registers: [registry] };
@@ -92,7 +92,7 @@ export function turnMetrics(registry: Registry): (last: LastEvent) => void {
   };
 }
 
-/** Counts the turns that are refused, and shows the event loop's lag, which refuses them. */
+/** Counts refused turns, and shows the event loop's lag, which refuses them. */
 export function admissionMetrics(registry: Registry) {
   const { counter } = metricsIn(registry);
   const refused = counter(

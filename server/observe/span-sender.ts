@@ -10,7 +10,7 @@ const SEND_TIMEOUT_MS = 3_000;
 const BATCH_EVERY_MS = 2_000;
 /** For sending the rest at the stop. */
 const STOP_TIMEOUT_MS = 2_000;
-/** Spans that wait to be sent; more are dropped. */
+/** The most waiting spans; more are dropped. */
 const MAX_WAITING = 2_048;
 const MAX_SENDING = 4;
 
@@ -39,7 +39,7 @@ function reportingExporter(exporter: SpanExporter, onChange: SpanSenderOptions["
   };
 }
 
-/** Sends spans over OTLP/HTTP in the background. A receiver that is unreachable or hangs costs spans, nothing else. */
+/** Sends spans over OTLP/HTTP in the background. An unreachable or hanging receiver costs spans, nothing else. */
 export function openSpanSender({ endpoint, headers, serviceName, onChange }: SpanSenderOptions) {
   const agents: (HttpAgent | HttpsAgent)[] = [];
   const exporter = new OTLPTraceExporter({
@@ -76,7 +76,7 @@ export function openSpanSender({ endpoint, headers, serviceName, onChange }: Spa
       const deadline = sleep(STOP_TIMEOUT_MS, undefined, { signal: sent.signal }).catch(() => undefined);
       await Promise.race([shutDown, deadline]);
       sent.abort();
-      for (const agent of agents) agent.destroy(); // a receiver that hangs must not keep the process alive
+      for (const agent of agents) agent.destroy(); // a hanging receiver must not keep the process alive
     },
   };
 }

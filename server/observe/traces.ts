@@ -26,8 +26,8 @@ export type Traces = ReturnType<typeof openTraces>;
 const ignore = (): void => undefined;
 
 /**
- * Sends traces of requests, nodes, model calls and jobs to an OTLP receiver: names, counts and times, never what was said. Nothing is
- * registered globally, so that several services can run in one process.
+ * Sends traces of requests, nodes, model calls and jobs to an OTLP receiver: names, counts and times, never message text. It registers
+ * nothing globally, so that several services can run in one process.
  */
 export function openTraces({ providers, ...sending }: SpanSenderOptions & { providers: Providers }) {
   const sender = openSpanSender(sending);
@@ -62,7 +62,6 @@ export function openTraces({ providers, ...sending }: SpanSenderOptions & { prov
       const span = tracer.startSpan("request", { kind: SpanKind.SERVER }, context);
       return {
         traceId: span.spanContext().traceId,
-        /** Spans of `run` are children of this one. */
         within: <Result>(run: () => Result): Result => within(span, run),
         end({ method, route, status, requestId, turnId }: TracedRequest): void {
           span.updateName(`${method} ${route}`).setAttributes({
@@ -124,7 +123,7 @@ function operationOf(purpose: ModelPurpose): "chat" | "embeddings" {
 function spanOf(work: Work, providers: Providers): (SpanOptions & { name: string }) | null {
   if (work.work === "node") return { name: work.name, kind: SpanKind.INTERNAL, attributes: { "conversation_graph.node": work.name } };
   if (work.work === "job") {
-    // A root: it may stem from several turns that ended long before.
+    // A root: several turns that ended long before may have caused it.
     return { name: `job ${work.kind}`, kind: SpanKind.CONSUMER, root: true, attributes: { "conversation_graph.job.kind": work.kind } };
   }
   if (work.work !== "model_call") return null;

@@ -20,7 +20,7 @@ export const UnfitModels = z
     "Models of this process whose summaries were refused, so that built-in ones stood in, or that did not keep a plain fact, also when asked again.",
   );
 
-/** Remembers and logs which models do not do for memory. */
+/** Remembers and logs which models are unfit for memory. */
 export function watchUnfitModels(log: Logger): { observer: Observer; list: () => UnfitModel[] } {
   const found = new Map<string, UnfitModel>();
   const observer: Observer = {

@@ -8,7 +8,7 @@ export interface ShownMessage {
   pictureCount: number;
 }
 
-/** What the user says now. `pictures`: their hashes or addresses. */
+/** The user's new message. `pictures`: their hashes or addresses. */
 export interface AskedMessage {
   text: string;
   pictures: readonly string[];
@@ -20,28 +20,28 @@ export interface Alignment {
   asked: AskedMessage;
   /** Our path, oldest first. */
   kept: readonly PathMessage[];
-  /** Before which message of `kept` others were not read; null: it is whole. */
+  /** The message of `kept` before which others were not read; null: it is whole. */
   gapBefore: number | null;
-  /** The client sends what there is of earlier messages. */
+  /** The client sends its earlier messages. */
   sendsHistory: boolean;
 }
 
-/** Where a turn leaves the path: with new words behind a message or before one, or to answer a question again. Null: it does not. */
+/** Where a turn leaves the path: new words after or before a message, or a question to answer again. Null: it does not. */
 export type Departure = { behind: string } | { editOf: string } | { again: string } | null;
 
-/** What front ends fold away in an answer, or keep to themselves. */
+/** What front ends hide in an answer or keep to themselves. */
 const FOLDED = [
   ["<details", "</details>"],
   ["<think>", "</think>"],
 ] as const;
-/** Space, and the marks of Markdown: clients wrap lines anew, and draw tables and lists in their own way. */
+/** Space and Markdown's marks: clients wrap lines, and draw tables and lists differently. */
 const MARKS = /[\s*_`~#>|\\:+=-]+/gu;
 const ENTITIES: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&amp;": "&", "&quot;": '"', "&#39;": "'", "&nbsp;": " " };
 const ENTITY = /&(?:lt|gt|amp|quot|#39|nbsp);/g;
 
 const plain = (text: string): string => text.normalize("NFC").replaceAll(/\r\n?/g, "\n").trim();
 
-/** Only whole parts are left out; each text is walked once. */
+/** Leaves out whole parts only, and walks each text once. */
 function withoutFolded(text: string): string {
   return FOLDED.reduce((rest, [opening, closing]) => {
     const kept: string[] = [];
@@ -56,7 +56,7 @@ function withoutFolded(text: string): string {
   }, text);
 }
 
-/** The same for texts that say the same, whatever a client has made of their form. */
+/** Equal for texts that say the same in any form. */
 function keyOf(text: string): string {
   const said = withoutFolded(plain(text));
   return said.replaceAll(ENTITY, (entity) => ENTITIES[entity] ?? entity).replaceAll(MARKS, "") || said.replaceAll(/\s+/g, "");
@@ -86,7 +86,7 @@ function toExchanges(messages: readonly ShownMessage[], gapBefore: number | null
 }
 
 const BOTH = 4;
-/** An answer of this many characters is told by itself: people and models say "OK" often. */
+/** An answer of this length counts by itself: people and models often say "OK". */
 const TELLING = 40;
 
 /** How well two exchanges fit: 4 in question and answer, 2 in one of them, 1 in a short answer alone, 0 not at all. */
@@ -101,7 +101,6 @@ function fitOf(shown: Exchange, kept: Exchange): number {
 
 const keysOf = ({ askedKey, answerKeys }: Exchange): string[] => [`asked ${askedKey}`, ...answerKeys.map((key) => `answered ${key}`)];
 
-/** The places in `kept` that have a key, by the key. */
 function placesByKey(kept: readonly Exchange[]): Map<string, number[]> {
   const places = new Map<string, number[]>();
   kept.forEach((exchange, place) => {
@@ -114,7 +113,7 @@ function placesByKey(kept: readonly Exchange[]): Map<string, number[]> {
   return places;
 }
 
-/** The place in `kept` of the last exchange that is aligned in order; null when none is, or when several places would do as well. */
+/** The place in `kept` of the last exchange that is aligned in order; null when there is none, or several fit equally. */
 function lastAligned(shown: readonly Exchange[], kept: readonly Exchange[]): number | null {
   const byKey = placesByKey(kept);
   // How much can be aligned when the last one is kept[place].
@@ -140,7 +139,7 @@ function lastAligned(shown: readonly Exchange[], kept: readonly Exchange[]): num
   return most === 0 || place !== best.lastIndexOf(most) ? null : place;
 }
 
-/** Whether a client stands at the end of a path: the last exchange of both is the same in question and answer. */
+/** Whether a client is at the end of a path: both last exchanges agree in question and answer. */
 export function isAtEnd(shown: readonly ShownMessage[], kept: readonly PathMessage[]): boolean {
   const [theirs, ours] = [toExchanges(shown).at(-1), toExchanges(kept.map(toShown)).at(-1)];
   return theirs !== undefined && ours !== undefined && fitOf(theirs, ours) === BOTH;
@@ -149,7 +148,7 @@ export function isAtEnd(shown: readonly ShownMessage[], kept: readonly PathMessa
 const isSame = ({ text, pictures }: AskedMessage, kept: PathMessage): boolean =>
   plain(text) === plain(kept.text) && pictures.join("\n") === kept.pictures.join("\n");
 
-/** No earlier message: the client stands at the beginning, if it is one that would have sent some. */
+/** Without earlier messages: a client that sends them stands at the beginning. */
 function atBeginning({ asked, kept, gapBefore, sendsHistory }: Alignment): Departure {
   const [first] = kept;
   if (first?.role !== "user") return null;
@@ -159,8 +158,8 @@ function atBeginning({ asked, kept, gapBefore, sendsHistory }: Alignment): Depar
 }
 
 /**
- * Where the client of a request stands on our path, from what it sends of earlier messages: docs/decisions/0085. In doubt at its end. What
- * is sent is compared with what is kept, and goes nowhere.
+ * Where a client stands on our path, from the earlier messages it sends: docs/decisions/0085. In doubt at its end. The sent messages are
+ * only compared.
  */
 export function alignHistory(alignment: Alignment): Departure {
   const { shown, asked, kept, gapBefore } = alignment;
@@ -176,7 +175,7 @@ export function alignHistory(alignment: Alignment): Departure {
   const behind = kept.slice(place + 1);
   if (behind.every(({ role, completed }) => role === "assistant" && !completed)) return null;
   const next = behind.findIndex(({ role, completed }) => role === "user" || completed);
-  // What follows was not read: the client has left out more than it sends, or the path goes on elsewhere.
+  // The rest was not read: the client has left out more than it sends, or the path goes on elsewhere.
   if (gapBefore !== null && place < gapBefore && place + 1 + next >= gapBefore) return null;
   const following = behind[next];
   if (following?.role === "user" && isSame(asked, following)) return { again: following.id };

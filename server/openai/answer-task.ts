@@ -106,7 +106,7 @@ export function answerTask(
 const TITLE_WORDS = 5;
 const TITLE_CHARACTERS = 40;
 
-/** What the user said first in a quoted chat, after USER:, User: or ||>User:. */
+/** The user's first words in a quoted chat, after USER:, User: or ||>User:. */
 function firstSaidByUser(prompt: string): string {
   const start = Math.max(prompt.lastIndexOf("<chat_history>"), prompt.lastIndexOf("\nConversation:\n"), 0);
   return /^(?:\|\|>)?user:\s*"?(\S.*?)"?$/im.exec(prompt.slice(start))?.[1] ?? "";

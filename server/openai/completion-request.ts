@@ -21,7 +21,7 @@ const ContentPart = z
   )
   .refine(({ type, text }) => type !== "text" || text !== undefined, "has no text");
 
-/** A message. A part that is neither text nor picture keeps only its type. */
+/** A part that is neither text nor picture keeps only its type. */
 const CompletionMessage = z
   .looseObject(
     {
@@ -51,7 +51,7 @@ export type CompletionMessage = z.infer<typeof CompletionMessage>;
 export const isSystem = ({ role }: Pick<CompletionMessage, "role">): boolean => role === "system" || role === "developer";
 
 const onOff = z.boolean("must be true or false").nullish();
-/** A JSON Schema, as a client wrote it. */
+/** A client's JSON Schema. */
 const anySchema = z.unknown().refine((schema) => !isTooDeep(schema), TOO_DEEP);
 const named = z.looseObject({ name: z.string(), parameters: anySchema.optional() });
 
@@ -95,7 +95,7 @@ export const CompletionBody = z.looseObject(
 export type CompletionRequest = z.infer<typeof CompletionBody>;
 
 export interface AskedTurn {
-  /** The last one of the user. Empty only beside pictures. */
+  /** The user's last message. Empty only beside pictures. */
   message: string;
   pictures: GivenPicture[];
   /** The answer to go on with, when it is the last message. */
@@ -105,8 +105,8 @@ export interface AskedTurn {
 }
 
 /**
- * What the last message asks for. Throws AppError `invalid_request` when it is neither the user's nor the assistant's behind one of the
- * user, has other parts than text and pictures, or wants calls of tools.
+ * Reads the last message. Throws AppError `invalid_request` when it is neither the user's nor the assistant's after one of the user, has
+ * other parts than text and pictures, or wants calls of tools.
  */
 export function readAsked({ messages, function_call, response_format }: CompletionRequest): AskedTurn {
   const refuse = (field: string, problem: string): never => {
@@ -139,7 +139,6 @@ export function readAsked({ messages, function_call, response_format }: Completi
 /** An answer as JSON: its text, or the arguments of a tool that must be called. */
 export interface StructuredAnswer {
   schema: unknown;
-  /** Names of the schema's fields. */
   properties: string[];
   tool: string | null;
 }

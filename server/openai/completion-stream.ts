@@ -22,11 +22,9 @@ function toError(content: ErrorContent, field: string): AppError {
 
 type OpenCall = NonNullable<Question["calls"]>[number];
 
-/** What a request knows of the events of its turn. */
 export interface AskedEvents {
   /** The field that an error is about, which the turn does not know. */
   field: string;
-  /** In which a question is put. */
   language: TalkLanguage;
 }
 
@@ -38,7 +36,6 @@ export async function* toCompletionEvents(
   const unrun = new Map<string, OpenCall>();
   let hasSaid = false;
 
-  /** The calls that are the client's to run, and the end. */
   function endWithCalls(calls: readonly OpenCall[], usage: Usage): CompletionEvent[] {
     const told = calls.map(({ call_id: id, name, arguments: given }, index): CompletionEvent => {
       return { kind: "tool_call", call: { id, name, arguments: typeof given === "string" ? given : JSON.stringify(given) }, index };
@@ -75,7 +72,7 @@ export async function* toCompletionEvents(
         return [{ kind: "end", finishReason: completed && !cut ? "stop" : "length", usage }];
       }
       case "error":
-        // OpenAI's server ends such an answer so. Clients would try an error of the server again.
+        // OpenAI's server ends such an answer so. Clients would repeat after an error.
         if (event.content.code === "model_out_of_tokens") return [{ kind: "end", finishReason: "length", usage: NO_USAGE }];
         return [{ kind: "error", error: toError(event.content, field) }];
       case "route_decision":
@@ -193,7 +190,7 @@ function makeCompletionFrames({ id, model, created }: CompletionFacts, includeUs
   };
 }
 
-/** The body of an answer that is sent whole. Throws the AppError that it ends with. */
+/** The body of a whole answer. Throws the AppError that it ends with. */
 export async function wholeCompletion(facts: CompletionFacts, batches: AsyncIterable<CompletionEvent[]>): Promise<Completion> {
   let content: string | null = null;
   let thoughts = "";
@@ -220,8 +217,8 @@ interface CompletionStreamOptions {
 }
 
 /**
- * Streams an answer as fast as the client reads. The stream begins with the first token or heartbeat: an error before that is thrown, to
- * become a plain HTTP error. A later one is the last event, without [DONE].
+ * Streams an answer as fast as the client reads. The stream begins with the first token or heartbeat: an earlier error is thrown, to become
+ * a plain HTTP error. A later one is the last event, without [DONE].
  */
 export async function sendCompletionStream(
   response: ServerResponse,

@@ -8,7 +8,6 @@ import type { CompletionRequest } from "./completion-request.ts";
 import { isFrontEndWithHistory } from "./user-and-session.ts";
 import { unwrapMessage } from "./wrapped-message.ts";
 
-/** The messages before the last one. */
 function shownIn({ messages }: CompletionRequest): ShownMessage[] {
   return messages.slice(0, -1).flatMap(({ role, text, images }) => {
     if (role !== "user" && role !== "assistant") return [];
@@ -25,7 +24,7 @@ interface Compared {
   pictures: readonly Picture[];
 }
 
-/** Where the turn of a request leaves the path of its conversation: see `alignHistory`. One statement, mostly of a few messages. */
+/** Where a request's turn leaves the path: see `alignHistory`. One statement, mostly of a few messages. */
 export async function findDeparture(
   { branches }: Pick<Stores, "branches">,
   request: Request,

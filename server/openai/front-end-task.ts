@@ -2,7 +2,7 @@ import type { Request } from "express";
 import { givenValue } from "../turns/named-user.ts";
 import { type CompletionMessage, type CompletionRequest, isSystem, wantedStructure } from "./completion-request.ts";
 
-/** What chat front ends ask of a model for themselves, with Open WebUI's names of it: backend/open_webui/constants.py. */
+/** Front ends' own requests to a model, by Open WebUI's names: backend/open_webui/constants.py. */
 const FRONT_END_TASKS = {
   title: "title_generation",
   tags: "tags_generation",
@@ -38,8 +38,8 @@ function taskNamed(name: string): FrontEndTask | undefined {
 }
 
 /**
- * Null when a request is a user's message. X-Task or metadata.task names a task; else the wording decides, but only for a single message:
- * in a longer chat the same text is the user's.
+ * Null for a user's message. X-Task or metadata.task names a task; else the wording decides, but only for a single message: in a longer
+ * chat the same text is the user's.
  */
 export function detectFrontEndTask(request: Request, body: CompletionRequest): FrontEndTask | null {
   const hint = givenValue("X-Task", request.get("X-Task")) ?? givenValue("metadata.task", body.metadata?.["task"]);
@@ -54,7 +54,7 @@ export function detectFrontEndTask(request: Request, body: CompletionRequest): F
   return detectTaskByWording(first.text) ?? (titlesBySchema(body) ? "title" : null);
 }
 
-/** Plain searches, which take no longer than the text is long. */
+/** Plain searches, linear in the text's length. */
 interface Wording {
   task: FrontEndTask;
   starts: string;
@@ -128,7 +128,6 @@ function follow(text: string, parts: readonly string[]): boolean {
   return true;
 }
 
-/** The task that a text is worded as, from beginning to end. */
 export function detectTaskByWording(text: string): FrontEndTask | null {
   const trimmed = text.replaceAll("\r\n", "\n").trim();
   const worded = trimmed.endsWith('"') ? trimmed.slice(0, -1) : trimmed;

@@ -20,7 +20,7 @@ export const OpenAIModel = z.object({
   capabilities: z.array(z.string()).nullable(),
 });
 
-/** What a request names as its model. Null: none in particular. */
+/** What a request names as its model. Null: nothing in particular. */
 export interface OfferedModel {
   shown: z.infer<typeof OpenAIModel>;
   kbPrefix: string | null;
@@ -60,7 +60,7 @@ export function makeOfferedModels({
 
   return {
     list,
-    /** Throws AppError `not_found`, which names the models there are; only then are they listed. */
+    /** Throws AppError `not_found`, which lists the models. */
     async find(tenantId: string, id: string): Promise<OfferedModel> {
       if (id === SERVICE) return offer(SERVICE);
       if (models.listed.includes(id)) return ofModel(id);

@@ -9,7 +9,6 @@ import type { Models } from "../parts/open-models.ts";
 import type { Stores } from "../parts/open-stores.ts";
 import type { TurnParts } from "../turns/find-turn.ts";
 
-/** What routes of OpenAI's protocol are made of. */
 export interface OpenAIParts extends TurnParts {
   stores: Stores;
   models: Models;

@@ -41,12 +41,12 @@ interface RepliedMessage {
   givenAnew: GivenAnew;
 }
 
-/** Somebody else was faster, or its time was over: the message is one of its own. */
+/** Somebody else was faster, or time was up: the message begins a turn. */
 const TOO_LATE = new Set(["already_answered", "question_expired", "not_found"]);
 
 /**
- * Answers the question that a conversation waits for with the message of its user. Null when there is none that the message can be a reply
- * to: one that was sent before the question came is none. Throws what `Turns.answer` throws.
+ * Answers a conversation's waiting question with its user's message. Null when the message cannot be a reply, as when it was sent before
+ * the question. Throws what `Turns.answer` throws.
  */
 async function answerInWords(
   { stores, turns }: { stores: Pick<Stores, "questions">; turns: Turns },
@@ -70,11 +70,11 @@ export interface OpenAITurn {
   completion: CompletionRequest;
   offer: Pick<OfferedModel, "kbPrefix" | "agent" | "model">;
   userId: string;
-  /** Null: the turn has a conversation of its own, and sees what the request has of its history. It must not be stored. */
+  /** Null: the turn has its own conversation, which must not be stored, and sees the request's history. */
   session: Session | null;
   /** False: it leaves no message and no memory. */
   store: boolean;
-  /** Where it leaves the path. Default: as the earlier messages of the request tell. */
+  /** Where it leaves the path. Default: as the request's earlier messages tell. */
   departure?: Departure;
   /** It goes on when the client leaves. */
   isDetached?: boolean;
@@ -90,10 +90,10 @@ const lastWords = ({ messages }: CompletionRequest): string => messages.findLast
 /** Outputs of tools may be longer than a message. */
 const MOST_OUTPUTS = 10;
 
-/** Milliseconds in which a turn is stored, refused, or stands in line. */
+/** Milliseconds in which a turn is stored, refused, or queued. */
 const SOON_MS = 5_000;
 
-/** The code with which a turn is refused at once; null: it is not. */
+/** The code of an immediate refusal, or null. */
 async function refusalOf({ accepted }: TurnSource): Promise<string | null> {
   const settled = new AbortController();
   const answered = accepted.then(
@@ -108,7 +108,7 @@ async function refusalOf({ accepted }: TurnSource): Promise<string | null> {
 const isInteractive = (request: Request, { store, isDetached = false }: OpenAITurn): boolean =>
   store && !isDetached && request.get("x-interactive")?.trim().toLowerCase() !== "false";
 
-/** Begins the turn that a request in OpenAI's protocol asks for. The returned function throws what `Turns.open` throws. */
+/** Begins the turn of a request in OpenAI's protocol. The returned function throws what `Turns.open` throws. */
 export function makeOpenTurn({ config, stores, turns }: { config: Config; stores: Stores; turns: Turns }) {
   const { MAX_MESSAGE_CHARS: maxMessageChars } = config;
 
@@ -149,7 +149,7 @@ export function makeOpenTurn({ config, stores, turns }: { config: Config; stores
     }: AskedTurn = ended
       ? { field: "messages", continues: ended.continues, message: lastWords(completion) || ended.question, pictures: [] }
       : readAsked(completion);
-    const isKept = store || ended !== null; // as the turn was that called
+    const isKept = store || ended !== null; // as the calling turn was
     const pictures = readPictures(shown, field, config.MAX_PICTURES);
     const { message, attachments: ofMessage } = unwrapMessage(said);
     const wrapped = [...systemAttachments(completion.messages), ...ofMessage];

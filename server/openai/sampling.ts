@@ -11,7 +11,7 @@ const { temperature, top_p, max_tokens, stop, seed, presence_penalty, frequency_
 /** Clients send null for what they leave open. */
 const orNull = <Field extends z.ZodOptional>(field: Field) => field.nullable();
 
-/** The fields of a request that reach the model as they are. */
+/** The fields of a request that reach the model unchanged. */
 export const samplingFields = {
   temperature: orNull(temperature),
   top_p: orNull(top_p),
@@ -27,7 +27,6 @@ export const samplingFields = {
   top_logprobs: z.literal(0, "is not known here: answers come without the probabilities of their tokens").nullish(),
 };
 
-/** A JSON Schema, as a client wrote it. */
 const anySchema = z.record(z.string(), z.unknown(), "must be a JSON schema").refine((schema) => !isTooDeep(schema), TOO_DEEP);
 
 export const responseFormatField = z
@@ -47,7 +46,7 @@ export const responseFormatField = z
 
 type Sampling = { [Name in keyof typeof samplingFields]?: z.infer<(typeof samplingFields)[Name]> };
 
-/** The fields that a request sets, by the names that the model's server knows. */
+/** The set fields by the names of the model's server. */
 export function toSampling(request: Sampling): ModelOptions {
   const given = Object.fromEntries(
     Object.keys(samplingFields).map((name) => [name, request[name as keyof Sampling] ?? undefined]),
@@ -55,7 +54,7 @@ export function toSampling(request: Sampling): ModelOptions {
   return ModelOptions.parse({ ...given, max_tokens: given.max_completion_tokens ?? given.max_tokens });
 }
 
-/** Throws AppError `invalid_request` for a schema by which nothing can be checked. */
+/** Throws AppError `invalid_request` for a schema that cannot check anything. */
 export function toResponseFormat(format: z.infer<typeof responseFormatField>, field: string): ResponseFormat | undefined {
   if (!format || format.type === "text") return undefined;
   const problem = schemaProblem(format);

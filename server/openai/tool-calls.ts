@@ -36,10 +36,10 @@ function readChoice(choice: CompletionRequest["tool_choice"], known: readonly st
 
 type Tool = NonNullable<CompletionRequest["tools"]>[number];
 
-/** OpenAI's server runs it, or a client that is made for it. */
+/** For OpenAI's server, or for a client made for it. */
 const isOther = ({ type }: Tool): boolean => typeof type === "string" && type !== "function";
 
-/** That tools of a request are left out; none when all are functions. */
+/** Tells that tools of a request are left out; empty when all are functions. */
 export function leftOutNotices({ tools }: CompletionRequest): Notice[] {
   const types = [...new Set((tools ?? []).filter(isOther).map(({ type }) => String(type).slice(0, 80)))];
   if (types.length === 0) return [];
@@ -71,7 +71,7 @@ interface GivenResult {
   field: string;
 }
 
-/** The results that a request ends with; null when it ends with something else. Throws AppError `invalid_request`. */
+/** The final results of a request, or null. Throws AppError `invalid_request`. */
 export function readResults({ messages }: CompletionRequest): GivenResult[] | null {
   const start = messages.findLastIndex(({ role }) => role !== "tool") + 1;
   if (start === messages.length) return null;
@@ -92,7 +92,7 @@ export function readResults({ messages }: CompletionRequest): GivenResult[] | nu
   });
 }
 
-/** The results that a request brings along before its message; none when other messages stand between. */
+/** The results before a request's message; none when other messages stand between. */
 function resultsBefore({ messages }: CompletionRequest): ReadonlyMap<string, string> {
   const end = messages.findLastIndex(({ role }) => role !== "user") + 1;
   const start = messages.slice(0, end).findLastIndex(({ role }) => role !== "tool") + 1;
@@ -101,7 +101,7 @@ function resultsBefore({ messages }: CompletionRequest): ReadonlyMap<string, str
   );
 }
 
-/** Keeps the results that a request brings along with a message, and ends the turn that waits for them: the message is a turn of its own. */
+/** Keeps the results before a message, and ends the turn that waits for them: the message begins its own turn. */
 export async function keepResults(
   { stores, config }: { stores: Pick<Stores, "database" | "questions" | "steps">; config: Config },
   owner: Owner,
@@ -122,10 +122,10 @@ export async function keepResults(
   await endWaiting(makeTurnStore(stores.database), closed);
 }
 
-/** The turn of another leg: it goes on with the results. */
+/** Another leg of a turn, which goes on with the results. */
 export interface ResumedSource {
   source: TurnSource;
-  /** From 2: how often the turn has been gone on with, and once more. */
+  /** From 2 on. */
   leg: number;
 }
 
@@ -138,7 +138,7 @@ function assertComplete(asked: readonly string[], results: readonly GivenResult[
 }
 
 /**
- * Goes on with the turn that waits for these results, found by its calls; null when none does. Throws AppError `invalid_request` when results
+ * Goes on with the turn that waits for these results, found by its calls, or returns null. Throws AppError `invalid_request` when results
  * are missing, and what `Turns.answer` throws.
  */
 export async function answerCalls(
@@ -168,9 +168,9 @@ export async function answerCalls(
   return { source: localSource(turn, false), leg: (turn.before?.legs ?? 0) + 1 };
 }
 
-/** What a turn says that goes on with results of calls with which another one has ended. */
+/** The input of a turn that goes on with results for another's final calls. */
 export interface EndedCalls extends Pick<TurnWithCalls, "sessionId" | "question"> {
-  /** The answer that it takes the place of. */
+  /** The answer that it replaces. */
   continues: string;
   callResults: CallResults;
 }

@@ -10,20 +10,19 @@ const SESSION_HEADERS = ["X-Session-Id", "X-OpenWebUI-Chat-Id", "X-Conversation-
 /** Headers of front ends that send the whole chat with each message. */
 const WITH_HISTORY = ["X-OpenWebUI-Chat-Id", "X-Conversation-Id"];
 
-/** Whether a header names a front end that sends earlier messages whenever there are any. */
+/** Whether a header names a front end that always sends earlier messages. */
 export const isFrontEndWithHistory = (request: Request): boolean => firstHeader(request, WITH_HISTORY) !== undefined;
 
-/** A conversation of a request. */
 export interface Session {
   sessionId: string;
-  /** What becomes of the turn while another holds the conversation: it waits, is refused, or begins another conversation. */
+  /** What a turn does in a busy conversation: it waits, is refused, or begins another conversation. */
   whenBusy: "enqueue" | "refuse" | "another";
 }
 
-/** Open WebUI names chats so that it does not keep. */
+/** Open WebUI's names for chats that it does not keep. */
 const TEMPORARY = /^(?:temporary|local):/;
 
-/** Whether the person has asked that nothing of the chat be kept. */
+/** Whether the person has asked to keep nothing of the chat. */
 export const isTemporary = ({ sessionId }: Session): boolean => TEMPORARY.test(sessionId);
 
 /** The session of a header, else of the metadata, or null. Throws AppError `invalid_request` for an id that is too long. */
@@ -45,7 +44,7 @@ export function derivedSession({ messages }: Pick<CompletionRequest, "messages">
   return { sessionId, whenBusy: said.length > 1 ? "enqueue" : "another" };
 }
 
-/** As it is named, else derived. Throws AppError `invalid_request`. */
+/** The named session, else the derived one. Throws AppError `invalid_request`. */
 export function findSession(request: Request, { messages, metadata }: Pick<CompletionRequest, "messages" | "metadata">): Session {
   return namedSession(request, metadata) ?? derivedSession({ messages });
 }

@@ -1,11 +1,11 @@
 import type { Attachment } from "../../turn/state.ts";
 import { type CompletionMessage, isSystem } from "./completion-request.ts";
 
-/** Open WebUI's RAG template begins so: backend/open_webui/config.py. Templates of operators differ behind it. */
+/** The beginning of Open WebUI's RAG template: backend/open_webui/config.py. Operators change the rest. */
 const INSTRUCTIONS = "### Task:\n";
 const CONTEXT = ["<context>", "</context>"] as const;
 const FILES = ["<attached_files>", "</attached_files>"] as const;
-/** What Open WebUI remembers of the user, in a system message. */
+/** Open WebUI's memory of the user, in a system message. */
 const MEMORY = ["<memory_context>", "</memory_context>"] as const;
 const MEMORY_NAME = "memory of the chat front end";
 const SOURCE = "<source ";
@@ -15,11 +15,10 @@ const NAME = /\bname="([^"]*)"/;
 export interface UnwrappedMessage {
   /** The person's own words. */
   message: string;
-  /** What the front end put before them. */
   attachments: Attachment[];
 }
 
-/** A source ends where the next one begins, not at the first tag that closes one: a file may hold any text. */
+/** A source ends where the next one begins, not at the first closing tag: a file may hold any text. */
 function readSources(context: string): Attachment[] {
   const [, ...sources] = `\n${context.trim()}`.split(`\n${SOURCE}`);
   return sources.map((source, index) => {
@@ -31,9 +30,8 @@ function readSources(context: string): Attachment[] {
 }
 
 /**
- * Takes a message out of what Open WebUI wraps around it: its instructions, `<context>` with the text of files, and `<attached_files>`. The
- * words behind the last closing tag are the person's, so that no file can speak for them; they are "" when the person sent a file alone. Any
- * other text is a message as it is.
+ * Unwraps a message of Open WebUI: its instructions, `<context>` with the text of files, and `<attached_files>`. Only the words after the
+ * last closing tag are the person's, so that no file can speak for them; they are "" for a file alone. Any other text stays.
  */
 export function unwrapMessage(given: string): UnwrappedMessage {
   const plain = { message: given, attachments: [] };
@@ -44,10 +42,7 @@ export function unwrapMessage(given: string): UnwrappedMessage {
   return end === 0 ? plain : { message: text.slice(end).trim(), attachments: readContext(text) };
 }
 
-/**
- * What a request tells the model in its system messages, joined in their order. What Open WebUI puts there of files and of its memory is
- * left out, since that stands beside the message: see systemAttachments.
- */
+/** The system messages of a request, joined in order, without Open WebUI's files and memory (see systemAttachments). */
 export function systemInstructions(messages: readonly Pick<CompletionMessage, "role" | "text">[]): string {
   const told = messages.filter(isSystem).map(({ text }) => withoutContext(splitMemory(text).rest));
   return told.filter((text) => text !== "").join("\n\n");
@@ -81,10 +76,7 @@ function readContext(text: string): Attachment[] {
   return from >= 0 && until > from ? readSources(text.slice(from + CONTEXT[0].length, until)) : [];
 }
 
-/**
- * With RAG_SYSTEM_CONTEXT Open WebUI puts `<context>` into the system message, behind whatever stands there, anew with each request; so it
- * does with `<memory_context>`.
- */
+/** Open WebUI with RAG_SYSTEM_CONTEXT adds `<context>` to the system message with each request, as it does `<memory_context>`. */
 export function systemAttachments(messages: readonly Pick<CompletionMessage, "role" | "text">[]): Attachment[] {
   return messages.filter(isSystem).flatMap(({ text }) => {
     const { rest, memory } = splitMemory(text);
@@ -92,11 +84,10 @@ export function systemAttachments(messages: readonly Pick<CompletionMessage, "ro
   });
 }
 
-/** As the model is told what a chat said that the service does not keep. */
 const EARLIER = "earlier in this chat";
 const SPEAKERS: Partial<Record<string, string>> = { user: "User", assistant: "Assistant" };
 
-/** The newest messages before the last one of the user, of at most `maxChars` in all: for a chat whose history the service does not keep. */
+/** The newest messages before the user's last one, within `maxChars`: for a chat whose history the service does not keep. */
 export function quoteEarlier(messages: readonly Pick<CompletionMessage, "role" | "text">[], maxChars: number): Attachment[] {
   const last = messages.findLastIndex(({ role }) => role === "user");
   const said = messages.slice(0, last).flatMap(({ role, text }) => {

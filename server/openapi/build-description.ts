@@ -55,8 +55,7 @@ export interface DescribedError {
   codes: string[];
 }
 
-/** Only a model is not found there. */
-/** What is not found has a code of its own when it is the model. */
+/** A missing model has its own code. */
 const openAICodes = (code: ErrorCode): string[] =>
   ["", "model"].map((field) => toOpenAIError({ code, message: "", details: [{ field, problem: "" }] }).error.code);
 

@@ -8,7 +8,7 @@ import { PAGE_POLICY } from "../http/web-security.ts";
 import { packageFile } from "../../errors/package-file.ts";
 import { makeRouter, operationGroup, route } from "../http/operation.ts";
 
-/** From the package swagger-ui-dist; the build copies them. */
+/** From swagger-ui-dist; the build copies them. */
 export const DOCS_FILES = ["swagger-ui.css", "swagger-ui-bundle.js"] as const;
 
 const DOCS_PAGE = `<!doctype html>

@@ -73,7 +73,7 @@ export const pageOperations = operationGroup({
   },
 });
 
-/** The page at `/` and its files at `/assets`, served from memory. They hold no user's data, so they need no key. */
+/** The page at `/` and its files at `/assets`, from memory. They hold no user's data, so they need no key. */
 export function pageRoutes(folder: string = BUILT_PAGE): Router {
   let page: Map<string, PageFile> | undefined;
   function fileAt(address: string): PageFile | undefined {
@@ -99,7 +99,7 @@ export function pageRoutes(folder: string = BUILT_PAGE): Router {
     getPageAsset(request, response, next) {
       const file = fileAt(`/assets/${String(request.params["file"])}`);
       if (!file) return next();
-      response.set("cache-control", "public, max-age=31536000, immutable"); // a new content has a new name
+      response.set("cache-control", "public, max-age=31536000, immutable"); // new content has a new name
       send(request, response, file);
     },
   });

@@ -24,18 +24,16 @@ import type { Stores } from "./open-stores.ts";
 
 export interface Agents {
   catalog: AgentCatalog;
-  /** The ones of the system tier, by name. */
   system: readonly Agent[];
   tools: ToolSource;
   skills: SkillCatalog;
-  /** The ones of the system tier, by name. */
   systemSkills: readonly SystemSkill[];
   hooks: ToolHooks;
-  /** What the names in an agent of the system can mean. Tenants may have MCP servers and skills besides. */
+  /** The meanings of names in a system agent. Tenants may add MCP servers and skills. */
   known: KnownTools & KnownNames;
 }
 
-/** Tools that settings switch off, and how they are switched on. */
+/** Tools that settings switch off, and how to switch them on. */
 const SWITCHED = {
   web_fetch: "WEB_FETCH=true",
   knowledge_search: "ENABLE_EPISODIC_MEMORY=true",
@@ -71,7 +69,7 @@ interface AgentsParts {
   memory: Memory;
   mcp: Mcp;
   extras?: AgentExtras | undefined;
-  /** Called with what an agent of the system names and nobody has given a meaning yet. */
+  /** Called with a system agent's names that mean nothing yet. */
   onUnmet: (agent: string, problem: string) => void;
 }
 

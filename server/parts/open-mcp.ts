@@ -17,12 +17,12 @@ export interface McpOptions {
   times?: McpTimes;
 }
 
-/** The MCP servers that agents may use, and what keeps those of tenants. */
+/** The MCP servers that agents may use, and the store of tenants' servers. */
 export interface Mcp {
   servers: McpServers;
-  /** The names of the system's servers. A tenant's server cannot have one of them. */
+  /** The system's servers. A tenant's server cannot have one of these names. */
   systemNames: readonly string[];
-  /** Null where it cannot be read with this SECRETS_KEY. */
+  /** A spec is null where this SECRETS_KEY cannot read it. */
   listOf(tenantId: string): Promise<{ name: string; spec: HttpSpec | null }[]>;
   /** Throws AppError `forbidden` without SECRETS_KEY. */
   put(tenantId: string, name: string, spec: HttpSpec): Promise<{ isNew: boolean }>;
@@ -32,7 +32,6 @@ export interface Mcp {
   close(): Promise<void>;
 }
 
-/** What a sealed state is for. */
 const STATE = "state of a sign-in at an MCP server";
 const refuseState = (problem: string): AppError => AppError.invalid([{ field: "state", problem }]);
 

@@ -36,7 +36,6 @@ async function openKnownEmbedder(config: Config, database: Database, dialects: D
   }
 }
 
-/** Receives an error and what was to be done. */
 type OnError = (error: unknown, work: string) => void;
 
 /** `onError`: an index could not be opened in advance. */
@@ -50,13 +49,13 @@ export async function openSearchStore(config: Config, database: Database, onErro
   return openMilvusSearchStore(database, { address, token, database: milvusDatabase }, options);
 }
 
-/** Before the first turn, which would not wait long. What fails is tried again when it is needed. */
+/** Runs before the first turn, which would not wait long. Failures are tried again when needed. */
 async function openInAdvance({ index }: EpisodicMemory): Promise<void> {
   const name = await index.name();
   for (const each of [index, index.chunks]) await each.open(name);
 }
 
-/** Drops indexes of an interrupted rebuild, also those that are in use at first. What fails is tried again at the next start. */
+/** Drops indexes of an interrupted rebuild, also those in use at first. Failures are tried again at the next start. */
 async function dropRetired(parts: DropParts, onError: OnError): Promise<void> {
   let left = await dropRetiredIndexes(parts);
   if (left.some(({ isInUse }) => isInUse)) {
@@ -135,7 +134,6 @@ export async function openMemory(config: Config, database: Database, onError: On
     /** Configured ones last. */
     sections: [...new Set([...DEFAULT_SECTIONS, ...CORE_MEMORY_SECTIONS])] as readonly string[],
     layers,
-    /** The kinds of jobs of the layers that are switched on. */
     jobKinds,
     close: async (): Promise<void> => episodes?.close(),
   };

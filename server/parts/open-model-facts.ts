@@ -20,10 +20,13 @@ import { listedServers, modelNames, modelServer } from "./open-models.ts";
 import type { ModelList } from "../settings/read-model-list.ts";
 import { readModelProfiles } from "../settings/read-model-profiles.ts";
 
-/** Its context is in LangChain's profiles; it has nothing to tell. */
+/** LangChain's profiles have its contexts; the server tells none. */
 const isOpenAI = (url: string): boolean => new URL(url).hostname === "api.openai.com";
 
-/** Asks the models' servers in the background, of two models with one name that which answers. `onAssumed` hears of a model that answers and of whose context nobody knows. */
+/**
+ * Asks the models' servers in the background; of two models with one name, the one that answers. `onAssumed` gets each answering model with
+ * an unknown context.
+ */
 export function openModelFacts(
   config: Config,
   { list, learned, onAssumed }: { list: ModelList; learned: LearnedContexts; onAssumed: (model: string) => void },
@@ -61,7 +64,7 @@ function assertPriced(config: Config, facts: ModelFactsSource, listed: Record<st
   throw new AppError("invalid_configuration", `COST_PER_DAY: ${problem}`, { details: [{ field: "COST_PER_DAY", problem }] });
 }
 
-/** What servers have shown. What cannot be stored is learned again by the next process. */
+/** Lessons of servers. What cannot be stored is learned again by the next process. */
 export async function openMeasures(database: Database, onError: (error: AppError) => void) {
   const [stored, lessons] = await Promise.all([readModelMeasures<CountedPrompts>(database), readDialects<Lesson>(database)]);
   let saved: Promise<unknown> = Promise.resolve();
@@ -86,7 +89,7 @@ export async function openMeasures(database: Database, onError: (error: AppError
   };
 }
 
-/** CONTEXT_TOKEN_BUDGET is for every model; none takes more than its server has said when it refused a prompt. */
+/** CONTEXT_TOKEN_BUDGET limits every model; a server's refusal limits it further. */
 export function openPromptLimits(
   config: Config,
   { facts, learned, counts }: { facts: ModelFactsSource; learned: LearnedContexts; counts: TokenCounts },

@@ -17,7 +17,6 @@ import { readModelProfiles } from "../settings/read-model-profiles.ts";
 
 /** Chooses the built-in embedder also beside a model's server. */
 const BUILT_IN = "built-in";
-/** The name of the built-in model. */
 export const OFFLINE = "offline";
 const DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small";
 
@@ -51,7 +50,6 @@ function serverOfName(config: Config, name: string): ModelServer | null {
 /** Null: what is built in does the task. */
 export const modelServer = (config: Config, task: Task | "chat"): ModelServer | null => serverOfName(config, nameOf(config, task));
 
-/** The servers of tasks that have one of their own. */
 function otherServers(config: Config): Partial<Record<Task, ModelServer>> {
   const chat = modelServer(config, "chat");
   const servers = TASKS.map((task) => [task, modelServer(config, task)] as const);
@@ -80,7 +78,7 @@ function namesAtChatServer(config: Config): string[] {
   return names.filter((name) => !listOf(config)[name]?.internal);
 }
 
-/** A model for each that callers and agents name, and for each temperature and bound that an agent wants. */
+/** A model for each name of callers and agents, and for each temperature and bound of an agent. */
 function makeChooseModels(config: Config, list: ModelList, make: MakeModel): ChooseModels {
   const own = modelNames(config).chat;
   const offline = new OfflineChatModel();
@@ -108,7 +106,6 @@ function makeChooseModels(config: Config, list: ModelList, make: MakeModel): Cho
   };
 }
 
-/** The models of MODELS by name, with their servers. */
 export function listedServers(config: Config, list: ModelList): Record<string, { model: string; server: ModelServer }> {
   const entries = Object.entries(list).map(([name, listed]) => {
     return [name, { model: listed.model ?? name, server: serverOf(config, listed) }] as const;
@@ -118,7 +115,7 @@ export function listedServers(config: Config, list: ModelList): Record<string, {
 
 export type Models = ReturnType<typeof createModels>;
 
-/** `name`: under which MODEL_PROFILES may have it. */
+/** `name`: the one in MODEL_PROFILES. */
 interface ModelToMake {
   name: string;
   model: string;
@@ -149,12 +146,9 @@ export function createModels(config: Config, dialects: Dialects = makeDialects()
   const { MAX_ANSWER_TOKENS: longest } = config;
   const unseen = Math.max(longest, LEAST_UNSEEN_TOKENS);
   return {
-    /** The models that agents may name. */
     names: [...new Set([...(modelServer(config, "chat") ? namesAtChatServer(config) : []), ...listed])],
-    /** The models that callers may name. */
     listed,
     list,
-    /** What a model's server calls it. */
     servedAs: (name: string): string => list[name]?.model ?? name,
     choose: makeChooseModels(config, list, make),
     chat: create(config.CHAT_MODEL, longest),
@@ -197,7 +191,7 @@ export function embeddingModels(config: Config): { model: string; questionModel:
   return { model, questionModel: config.EMBEDDING_QUERY_MODEL ?? model };
 }
 
-/** Throws AppError `embedder_unavailable` when a server that is unreachable knows the dimensions. */
+/** Throws AppError `embedder_unavailable` when an unreachable server knows the dimensions. */
 export async function openEmbedder(
   config: Config,
   { dialects, knownDimensions }: { dialects?: Dialects; knownDimensions?: number } = {},

@@ -41,7 +41,7 @@ export async function openStores(config: Config, observer: Observer) {
   const database = watchedDatabase(await openDatabase(config), observer);
   try {
     await migrate(database);
-    if (database.isEmbedded) await releaseDeadLeases(database); // its folder is locked: the process that had it is dead
+    if (database.isEmbedded) await releaseDeadLeases(database); // its folder is locked: its former process is dead
   } catch (error) {
     await database.close();
     throw error;

@@ -1,6 +1,6 @@
 import { createCipheriv, createDecipheriv, hkdfSync, randomBytes } from "node:crypto";
 
-/** Keeps texts unreadable without SECRETS_KEY. `of` says whose they are: sealed for one place, they cannot be opened at another. */
+/** Makes texts unreadable without SECRETS_KEY. `of` names the place: a text sealed for it cannot be opened at another. */
 export interface Seal {
   seal(text: string, of: string): string;
   /** Null when it was sealed with another key, for another place, or was changed. */

@@ -67,7 +67,6 @@ import type { Stores } from "../parts/open-stores.ts";
 import type { Turns } from "../turns/open-turn.ts";
 import type { IdleDetector } from "../http/idle-detector.ts";
 
-/** What routes are made of. */
 interface AppParts {
   config: Config;
   graph: ConversationGraph;

@@ -4,7 +4,7 @@ import { causeFacts } from "../../observe/logger.ts";
 import type { Config } from "../settings/config.ts";
 import { embeddingServer, modelServer, type Task } from "../parts/open-models.ts";
 
-/** The address of the server that an error is about, without a password; undefined when it is about none. */
+/** The address of the server that an error is about, without a password. */
 function serverOf(code: ErrorCode, config: Config, task: Task | "chat"): string | undefined {
   const originOf = (url: string): string => new URL(url).origin;
   if (code.startsWith("model_") || code === "context_too_long") {
@@ -19,7 +19,7 @@ function serverOf(code: ErrorCode, config: Config, task: Task | "chat"): string 
 
 const TASK_OF_JOB: Readonly<Record<string, Task>> = { summarise: "summary", remember: "memory" };
 
-/** What failed in the background, for the log: the server, and why. `kind`: of the job. */
+/** What failed in the background, for the log: the server, and why. `kind`: the job's. */
 export function failureFacts(error: AppError, config: Config, kind = "") {
   const { code, message: reason } = error;
   const server = serverOf(code, config, TASK_OF_JOB[kind] ?? "chat");

@@ -12,7 +12,7 @@ const SHAPE =
 const wrong = (problem: string, cause?: unknown): AppError =>
   new AppError("invalid_configuration", `KB_HANDLERS: ${problem}.`, { details: [{ field: "KB_HANDLERS", problem }], cause });
 
-/** What Node says of a module that does not load, and in which of its lines. Of one that does not parse an error does not tell the line. */
+/** Why a module does not load, and in which line. A syntax error does not tell the line. */
 function reasonOf(error: unknown, url: string): string {
   if (!(error instanceof Error)) return String(error);
   if (error.name === "SyntaxError") return `${error.message} (\`node --check\` with this file shows where)`;
@@ -44,7 +44,7 @@ async function loadHandlers(setting: string): Promise<KnowledgeHandlers> {
   return makeKnowledgeHandlers(byPrefix as KnowledgeHandlersByPrefix);
 }
 
-/** The handlers that a program gives, or those of the module KB_HANDLERS. Throws AppError `invalid_configuration`. */
+/** A program's handlers, or those of the module KB_HANDLERS. Throws AppError `invalid_configuration`. */
 export async function openHandlers(
   { KB_HANDLERS: setting, ENABLE_KB_HANDLERS: isOn }: Pick<Config, "KB_HANDLERS" | "ENABLE_KB_HANDLERS">,
   given: KnowledgeHandlers | undefined,

@@ -43,13 +43,13 @@ export type OpenGraphOptions = Pick<RunJobsParts, "onRun" | "onError" | "whenQui
     handlers?: KnowledgeHandlers | undefined;
     extras?: AgentExtras | undefined;
     mcp?: McpOptions | undefined;
-    /** Hears once of a model that answers although nobody knows how much it takes. */
+    /** Called once for an answering model with an unknown context. */
     onModelAssumed?: (model: string) => void;
-    /** Called with what an agent of the system names and nobody has given a meaning yet. */
+    /** Called with a system agent's names that mean nothing yet. */
     onUnmet?: (agent: string, problem: string) => void;
   };
 
-/** Jobs that have not finished by then are handed back. */
+/** Unfinished jobs are then handed back. */
 const JOBS_GRACE_MS = 1_000;
 
 function sharedSettings(config: Config, { database }: Stores, { timeouts }: Models) {
@@ -97,7 +97,7 @@ function partsOfGraph(
   };
 }
 
-/** Starts the jobs, too. Throws AppError when the database cannot be opened, or does not go with the configuration. */
+/** Also starts the jobs. Throws AppError when the database cannot be opened, or contradicts the configuration. */
 export async function openGraph(
   config: Config,
   {

@@ -87,7 +87,7 @@ interface OpenApp extends Service {
 
 const SETTLE_MS = 30_000;
 
-/** When a part fails, those before it are closed. */
+/** If a part fails, the earlier ones are closed. */
 export async function openApp(
   config: Config,
   log: Logger,
@@ -143,7 +143,7 @@ export async function openApp(
   const onWaitingError = warn("waiting turns could not be looked at, it will be tried again");
   const turns = makeTurns({ ...opened, limits, observing, log, leaseMs: config.TURN_LEASE_MS, onWaitingError });
   const { registry } = turns;
-  // A lost notification is noticed when the turn renews its lease.
+  // The turn notices a lost notification when it renews its lease.
   const onNotification = (turnId: string): void => registry.find(turnId)?.turn.cancel();
   opening.defer(await database.listen(CANCEL_CHANNEL, { onNotification, onConnect: () => undefined }));
   const { waiting } = turns;
@@ -195,7 +195,6 @@ export async function openApp(
   };
 }
 
-/** Opens the app and listens. */
 export async function serve(config: Config, log: Logger, options: ServiceOptions = {}) {
   await using opening = new AsyncDisposableStack();
   const service = await openApp(config, log, options);

@@ -8,8 +8,8 @@ import { reachable } from "./service-url.ts";
 const CHECK_EVERY_MS = 250;
 
 /**
- * Under `npx` and `npm start`, npm signals its shell, which may not pass the signal on: the service would run on unseen, with its data
- * folder locked.
+ * Under `npx` and `npm start`, npm signals its shell, which may not pass it on: the service would run on unseen, with its data folder
+ * locked.
  */
 function stopWhenNpmExits(stop: () => void): void {
   if (!["exec", "start"].includes(process.env["npm_command"] ?? "")) return;

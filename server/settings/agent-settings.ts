@@ -1,7 +1,6 @@
 import { z } from "zod";
 import { httpUrl, onOrOff } from "./setting-types.ts";
 
-/** What agents have, and whom they ask. */
 export const agents = {
   MCP_CONFIG: z
     .string()

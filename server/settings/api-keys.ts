@@ -6,7 +6,7 @@ export interface ApiKey {
   scope: Scope;
 }
 
-/** Characters of a key on a HOST that other machines can reach, at least. */
+/** The least characters of a key on a HOST that other machines can reach. */
 export const SHORTEST_REACHABLE_KEY = 8;
 /** Visible ASCII: a header carries it unchanged. */
 const KEY = /^[\x21-\x7e]+$/;

@@ -6,7 +6,6 @@ import type { ListedModel } from "./read-model-list.ts";
 
 export const OPENAI_URL = "https://api.openai.com/v1";
 
-/** A server of models, and how it is reached. */
 export interface ModelServer extends Gateway {
   url: string;
   apiKey: string | undefined;
@@ -17,7 +16,7 @@ export function ownGateway({ MODEL_HEADERS: headers, MODEL_EXTRA_BODY: extraBody
   return { headers, extraBody, keyHeader };
 }
 
-/** Where a model of MODELS is set: what its entry leaves out, it has of the service. */
+/** A model of MODELS: what its entry leaves out comes from the service. */
 export function settingsInList(name: string, { api, base_url, api_key }: ListedModel): ModelSettings {
   const inEntry = (field: string): string => `${field} of "${name}" in MODELS`;
   const isElsewhere = base_url !== undefined || api === "anthropic";

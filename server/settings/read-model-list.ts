@@ -3,7 +3,7 @@ import { z } from "zod";
 import { AppError } from "../../errors/app-error.ts";
 import { HeaderRecord, headerName, httpUrl } from "./setting-types.ts";
 
-/** The names of the service itself, of its agents and its knowledge bases begin so. */
+/** Reserved for the service itself, its agents and its knowledge bases. */
 const SERVICE = "conversation-graph";
 const LONGEST_NAME = 100;
 

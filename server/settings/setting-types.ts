@@ -140,7 +140,7 @@ export const HeaderRecord = z.record(
 
 const HEADERS_FORM = 'must be a JSON object of texts like {"X-Team": "red"}, or name=value pairs joined by commas';
 
-/** As JSON, or as `headers` are. */
+/** As JSON, or like `headers`. */
 export const jsonHeaders = z
   .string()
   .transform((text) => (/^\s*\{/.test(text) ? parsedObject(text) : headers.safeParse(text).data))

@@ -3,22 +3,19 @@ import { type Config, SETTINGS } from "./settings.ts";
 
 const SECRET = /KEY|SECRET|HEADERS|TOKEN$|^DATABASE_URL$|WEBHOOK_URL$/;
 
-/** Whether a setting's value may hold what nobody shall read. */
+/** Whether a setting may be secret. */
 export const isSecret = (name: string): boolean => SECRET.test(name);
 
-/** A setting in force. */
 export interface ShownSetting {
   name: string;
   group: string;
-  /** Null when nothing is set, and of a secret. */
+  /** Null when unset or secret. */
   value: string | null;
   secret: boolean;
-  /** Whether it differs from its default. */
   set: boolean;
   meaning: string;
 }
 
-/** As the environment writes it. */
 function written(value: unknown): string | null {
   if (value === undefined) return null;
   if (typeof value === "object" && value !== null) {
@@ -28,7 +25,7 @@ function written(value: unknown): string | null {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Without what may be a password in it. */
+/** Hides a possible password. */
 function withoutPassword(text: string): string {
   if (!/^https?:/.test(text) || !URL.canParse(text)) return text;
   const { origin, pathname, search } = new URL(text);

@@ -115,7 +115,7 @@ export function assertNotTooLong(field: string, texts: readonly string[], maxMes
   throw new AppError("message_too_long", `${field}: ${problem}`, { details: [{ field, problem }] });
 }
 
-/** Beside pictures there need be no words. */
+/** Pictures need no words. */
 const WordlessRequest = ChatRequest.extend({ message: storableText });
 
 /** A body with `regenerate` has no message: the question is read later. */
@@ -126,10 +126,7 @@ function withoutMessage(body: unknown): unknown {
   return { ...body, message: "-" };
 }
 
-/**
- * `hasPictures`: they stand beside the message, which says nothing when there is `regenerate`. Throws AppError `invalid_request` or
- * `message_too_long`.
- */
+/** `hasPictures`: the message has pictures and may be empty with `regenerate`. Throws AppError `invalid_request` or `message_too_long`. */
 export function parseChatRequest(body: unknown, maxMessageChars: number, hasPictures = false): ChatRequest {
   const asked = withoutMessage(body);
   const given = wantsOwnConversation(asked) ? { ...asked, session_id: `${ONCE}${uuidv7()}` } : asked;
@@ -142,7 +139,7 @@ export function parseChatRequest(body: unknown, maxMessageChars: number, hasPict
   return request;
 }
 
-/** What a client sends, with the pictures of its message. Throws what `parseChatRequest` and `readParts` throw. */
+/** A client's body with its message's pictures. Throws what `parseChatRequest` and `readParts` throw. */
 export function parseChatBody(
   body: unknown,
   { MAX_MESSAGE_CHARS, MAX_PICTURES }: Pick<Config, "MAX_MESSAGE_CHARS" | "MAX_PICTURES">,
@@ -153,14 +150,14 @@ export function parseChatBody(
   return { body: parseChatRequest({ ...(body as object), message: words }, MAX_MESSAGE_CHARS, pictures.length > 0), pictures };
 }
 
-/** What the caller has named instead of leaving it to the service; null: nothing. */
+/** What the caller has chosen itself; null: nothing. */
 function whatIsChosen({ agent, model, kb_prefix, agent_type, execution }: ChatRequest): Record<string, string> | null {
   const fields = Object.entries({ agent, model, kb_prefix, agent_type, execution: execution === "normal" ? null : execution });
   const named = fields.filter((field): field is [string, string] => typeof field[1] === "string");
   return named.length === 0 ? null : Object.fromEntries(named);
 }
 
-/** The turn that a request asks for, but for its tenant. The message of one with `regenerate` is to be read. */
+/** The turn of a request, without its tenant. With `regenerate` its message is still to be read. */
 export function turnInputOf(request: ChatRequest): TurnInput {
   const { edit_of: editOf, regenerate, instructions } = request;
   return {
@@ -182,7 +179,7 @@ export function turnInputOf(request: ChatRequest): TurnInput {
   };
 }
 
-/** For the key of a request: without what a retry has another value of, or another version does not know. */
+/** For a request's key: without what a retry changes, or another version does not know. */
 export function whatIsAsked({ remember, interactive, session_id, model, execution, ...others }: ChatRequest): object {
   const asked = {
     ...others,
@@ -196,7 +193,7 @@ export function whatIsAsked({ remember, interactive, session_id, model, executio
 
 type Parts = { agents: Agents } & { stores: Pick<Stores, "knowledgeBases"> };
 
-/** Throws AppError `invalid_request`, which lists the known ones, for a knowledge base or an agent that the tenant does not have. */
+/** Throws AppError `invalid_request`, which lists the known ones, for a knowledge base or agent that the tenant lacks. */
 export async function assertKnown(
   { agents, stores: { knowledgeBases } }: Parts,
   tenantId: string,

@@ -31,7 +31,6 @@ interface IdempotentRequest {
   owner: Owner;
   keyHash: string;
   bodyHash: string;
-  /** It waits in line for a busy conversation. */
   waits: boolean;
   start(key: TurnKey): Promise<RunningTurn>;
 }
@@ -54,7 +53,7 @@ function mismatch(): AppError {
  * throws.
  */
 export function makeOpenIdempotent(records: TurnRecordStore, registry: TurnRegistry): (request: IdempotentRequest) => Promise<TurnSource> {
-  /** While the turn is not stored yet. */
+  /** Turns that are not stored yet. */
   const opening = new Map<string, { bodyHash: string; source: Promise<TurnSource> }>();
 
   function toFound(record: TurnRecord): Found {
@@ -81,7 +80,7 @@ export function makeOpenIdempotent(records: TurnRecordStore, registry: TurnRegis
     return toFound(record);
   }
 
-  /** If another turn takes the key first, that turn's events are sent. */
+  /** If another turn takes the key first, sends that turn's events. */
   function queuedSource(turn: RunningTurn, request: IdempotentRequest): TurnSource {
     let answering: Promise<TurnSource> | undefined;
     const findAnswering = (): Promise<TurnSource> => {

@@ -5,13 +5,12 @@ import { AppError } from "../../errors/app-error.ts";
 import { ANYBODY, type Caller } from "../auth/caller.ts";
 import { callerId, parseRequest } from "../http/parse-request.ts";
 
-/** Of Open WebUI and LibreChat; ids before addresses, which change. */
+/** Open WebUI's and LibreChat's; ids before addresses, which change. */
 const USER_HEADERS = ["X-OpenWebUI-User-Id", "X-User-Id", "X-OpenWebUI-User-Email", "X-User-Email"];
 
-/** Of a service without keys. */
+/** The user of a service without keys. */
 const ONLY_USER = "default";
 
-/** The fields of a body that may name the user. */
 interface NamedUser {
   user?: string | null | undefined;
   safety_identifier?: string | null | undefined;
@@ -25,8 +24,8 @@ export function claimedUser(request: Request): string {
 }
 
 /**
- * Of the token, else of a header, else of the body; null when nobody is named. Throws AppError `forbidden` for another user than the token's,
- * or `invalid_request`.
+ * The token's user, else a header's, else the body's, or null. Throws AppError `forbidden` for another user than the token's, or
+ * `invalid_request`.
  */
 export function namedUser(request: Request, caller: Caller, { user, safety_identifier }: NamedUser = {}): string | null {
   const header = firstHeader(request, USER_HEADERS);
@@ -42,7 +41,7 @@ export function namedUser(request: Request, caller: Caller, { user, safety_ident
   return found ? checkedId(found) : null;
 }
 
-/** As `namedUser`; without any the one person of a service without keys. Throws AppError `forbidden` or `invalid_request`. */
+/** As `namedUser`; if nobody is named, the one person of a service without keys. Throws AppError `forbidden` or `invalid_request`. */
 export function findUser(request: Request, caller: Caller, body: NamedUser = {}): string {
   const found = namedUser(request, caller, body);
   if (found !== null) return found;
@@ -51,13 +50,12 @@ export function findUser(request: Request, caller: Caller, body: NamedUser = {})
   throw AppError.invalid([{ field: "user", problem }]);
 }
 
-/** A value with the field or header it came in. */
 interface Given {
   field: string;
   value: string;
 }
 
-/** What front ends send instead of nothing. */
+/** What front ends send for nothing. */
 const NOTHING = /^(new|null|undefined|none|\{\{.*\}\})?$/i;
 
 export function givenValue(field: string, value: unknown): Given | undefined {

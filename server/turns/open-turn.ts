@@ -26,10 +26,10 @@ import { makeRecentTurns } from "./turn-registry.ts";
 import { makeTurnRegistry } from "./turn-registry.ts";
 import { localSource, type TurnSource } from "./turn-source.ts";
 
-/** What a turn may be given that is no field of a ChatRequest, or stands in place of one. */
+/** Input of a turn that adds to or replaces fields of a ChatRequest. */
 type Beside = Omit<TurnInput, "tenantId" | "userId" | "sessionId" | "message">;
 
-/** For the key of a request. A retry may read along or not, and finds the path as the first attempt has left it. */
+/** For a request's key. A retry may stream or not, and finds the path as the first attempt left it. */
 function whatIsBeside({ modelOptions, pictures, callResults, ...others }: Beside): object {
   const results = callResults && { ...callResults, pictures: whichPictures(callResults.pictures) };
   const elsewhere = { editOf: undefined, behind: undefined, again: undefined };
@@ -46,7 +46,6 @@ export interface TurnsParts {
   meter: UsageMeter;
   log: Logger;
   leaseMs: number;
-  /** Waiting turns could not be looked at. */
   onWaitingError: (error: unknown) => void;
 }
 
@@ -137,7 +136,7 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
     assertOpen: () => registry.assertOpen(),
     goOn(resumed, permit: Permit, watch?: GraphWatch) {
       const turn = goOn(resumed, permit, watch);
-      void turn.ended.then(() => waiting.lookIn(0)); // what it needed to go on is forgotten
+      void turn.ended.then(() => waiting.lookIn(0)); // what it needed to go on is deleted
       return turn;
     },
   });
@@ -149,8 +148,8 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
     answer,
     start,
     /**
-     * Starts a turn, or finds that of the Idempotency-Key, for the client behind `response`. Throws AppError `shutting_down`,
-     * `invalid_request`, `not_found`, `idempotency_mismatch`, and what Admit throws. `beside` takes the place of what the body says.
+     * Starts a turn, or finds that of the Idempotency-Key, for the client behind `response`. `beside` overrides the body. Throws AppError
+     * `shutting_down`, `invalid_request`, `not_found`, `idempotency_mismatch`, and what Admit throws.
      */
     async open(
       request: Request,

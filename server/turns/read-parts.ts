@@ -4,11 +4,11 @@ import { MOST_PICTURE_BYTES, type Picture, PictureDetail, readPicture } from "..
 import { parseRequest, storableText } from "../http/parse-request.ts";
 import type { Config } from "../settings/config.ts";
 
-/** Of the pictures of one message together. Servers of models take little more in one request. */
+/** The most bytes of a message's pictures. Models' servers take little more in one request. */
 export const MOST_BYTES_OF_MESSAGE = 2 * MOST_PICTURE_BYTES;
 /** The same in base64, with the addresses and what stands around them. */
 const MOST_BYTES_AS_JSON = Math.ceil((MOST_BYTES_OF_MESSAGE * 4) / 3) + 1024 * 1024;
-/** By how much a body with pictures may be longer. */
+/** How much longer a body with pictures may be. */
 export const bytesOfPictures = ({ MAX_PICTURES }: Pick<Config, "MAX_PICTURES">): number => (MAX_PICTURES === 0 ? 0 : MOST_BYTES_AS_JSON);
 const MAX_PARTS = 1_000;
 
@@ -37,7 +37,6 @@ export const MessageParts = z
   .min(1, "is empty; send what the user said")
   .max(MAX_PARTS, `has more than ${MAX_PARTS} parts`);
 
-/** A picture's address and its place in the request. */
 export interface GivenPicture {
   field: string;
   url: string;
@@ -77,7 +76,7 @@ export function readPictures(given: readonly GivenPicture[], message: string, mo
   throw tooLarge([{ field: message, problem }]);
 }
 
-/** The words and pictures of a body's `message`, which may be parts; null when it is none of these. Throws what `readPictures` throws. */
+/** The words and pictures of a body's `message`, which may be parts; null for anything else. Throws what `readPictures` throws. */
 export function readParts(body: unknown, mostPictures: number): { words: string; pictures: Picture[] } | null {
   const { message } = (typeof body === "object" ? (body ?? {}) : {}) as { message?: unknown };
   if (!Array.isArray(message)) return null;
@@ -89,6 +88,6 @@ export function readParts(body: unknown, mostPictures: number): { words: string;
   return { words: given.length > 0 && words.trim() === "" ? "" : words, pictures: readPictures(given, "message", mostPictures) };
 }
 
-/** For the key of a request. */
+/** For a request's key. */
 export const whichPictures = (pictures: readonly Picture[]): string[] =>
   pictures.map(({ url, detail: wanted, file }) => [file?.hash ?? url, wanted ?? ""].join(" "));

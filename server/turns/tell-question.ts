@@ -8,11 +8,11 @@ import type { Config } from "../settings/config.ts";
 const TIMEOUT_MS = 10_000;
 
 const ENCODED = "whsec_";
-/** Secrets of this form are keys in Base64, others are the key as they stand. */
+/** Secrets of this form are keys in Base64, others are keys as they stand. */
 const keyOf = (secret: string): Buffer =>
   secret.startsWith(ENCODED) ? Buffer.from(secret.slice(ENCODED.length), "base64") : Buffer.from(secret);
 
-/** Headers of https://www.standardwebhooks.com: the receiver checks who sent it, and that it is not sent again by somebody else. */
+/** Headers of https://www.standardwebhooks.com, by which the receiver checks the sender and detects a replay. */
 export function signatureHeaders(secret: string, id: string, body: string, at = Date.now()): Record<string, string> {
   const timestamp = String(Math.floor(at / 1_000));
   const signature = createHmac("sha256", keyOf(secret)).update(`${id}.${timestamp}.${body}`).digest("base64");
@@ -20,8 +20,8 @@ export function signatureHeaders(secret: string, id: string, body: string, at = 
 }
 
 /**
- * Tells of a question that is still open. It is told at least once, under the same id each time. Throws AppError `webhook_unavailable`. Null
- * when nobody is to be told.
+ * Tells of a question that is still open, at least once and under the same id. Throws AppError `webhook_unavailable`. Null when nobody is
+ * to be told.
  */
 export function openTellQuestion(
   { QUESTION_WEBHOOK_URL: url, QUESTION_WEBHOOK_SECRET: secret }: Pick<Config, "QUESTION_WEBHOOK_URL" | "QUESTION_WEBHOOK_SECRET">,

@@ -12,7 +12,7 @@ import { type Sent, time } from "../http/operation.ts";
 /** For cancelled turns, in milliseconds. */
 const LAST_WRITES_MS = 5_000;
 
-/** Whose turn it is, and of its input what is told before anything is stored. */
+/** A turn's owner, and the input that is told before anything is stored. */
 type TurnSession = Owner & { sessionId: string } & Pick<TurnInput, "asked" | "store">;
 
 export interface RegisteredTurn {
@@ -22,13 +22,13 @@ export interface RegisteredTurn {
   isAccepted: boolean;
   /** Null while it runs. */
   last: LastEvent | null;
-  /** Clients that are sent its events or wait for its end. */
+  /** Clients that read its events or wait for its end. */
   readers: number;
   /** The turn that answers instead: this one found its Idempotency-Key taken. */
   redirectedTo: string | null;
 }
 
-/** Of turns that have ended. Later ones are answered from their stored outcome. */
+/** Limits of ended turns. Later ones are answered from their stored outcome. */
 export interface RegistryLimits {
   /** After the end. */
   keptMs: number;
@@ -54,7 +54,7 @@ async function estimateBytes(turn: RunningTurn): Promise<number> {
 
 export type TurnRegistry = ReturnType<typeof makeTurnRegistry>;
 
-/** All that run, and for a while those that have ended. */
+/** Keeps all running turns, and ended ones for a while. */
 export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS) {
   const turns = new Map<string, RegisteredTurn>();
   /** In the order of their ends. */
@@ -90,7 +90,7 @@ export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS) {
     }
   }
 
-  /** Null: it is unknown, or of others. */
+  /** Null: unknown, or of others. */
   function findOwn(caller: OwnerScope, turnId: string): RegisteredTurn | null {
     const found = turns.get(turnId);
     return found && found.owner.tenantId === caller.tenantId && canActFor(caller, found.owner.userId) ? found : null;
@@ -112,7 +112,7 @@ export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS) {
     },
     find: (turnId: string): RegisteredTurn | null => turns.get(turnId) ?? null,
     findOwn,
-    /** Those that wait in line for the conversation of a session, in this process; the oldest first. */
+    /** The turns that wait in line for a session's conversation in this process, oldest first. */
     waitingInLine: ({ tenantId, userId, sessionId }: TurnSession): RegisteredTurn[] =>
       [...turns.values()].filter(({ owner, isAccepted, last }) => {
         const isOfSession = owner.tenantId === tenantId && owner.userId === userId && owner.sessionId === sessionId;
@@ -122,7 +122,7 @@ export function makeTurnRegistry(limits: RegistryLimits = DEFAULT_LIMITS) {
       const entry = turns.get(turnId);
       if (entry) entry.redirectedTo = to;
     },
-    /** With `cancels`, the turn is stopped when the last reader leaves. */
+    /** `cancels`: the turn stops when the last reader leaves. */
     attach(turnId: string, response: ServerResponse, { cancels }: { cancels: boolean }): void {
       const entry = turns.get(turnId);
       if (!entry) return;
@@ -179,7 +179,6 @@ export function makeRecentTurns() {
       turns.push({ owner: { tenantId, userId }, turn });
       if (turns.length > MAX_TURNS) turns.shift();
     },
-    /** Those of this caller, oldest first. */
     list: (caller: Caller): readonly RecentTurn[] => turns.filter(({ owner }) => isShown(owner, caller)).map(({ turn }) => turn),
   };
 }

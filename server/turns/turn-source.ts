@@ -14,7 +14,7 @@ export interface TurnSource {
   accepted: Promise<string>;
   /** Its first event may come late. */
   waits: boolean;
-  /** Set where another turn may answer: the id of the one whose events follow. Never rejects. */
+  /** Set where another turn may answer: its id. Never rejects. */
   streamedTurnId?: Promise<string>;
   /** What was sent before the first event; known when that comes. */
   before?: () => SentBefore | undefined;
@@ -74,7 +74,7 @@ function replayRecord(record: TurnRecord): Replay {
 
 type Replayed = Pick<TurnSource, "turnId" | "accepted" | "waits">;
 
-/** All events come at once, in one batch. */
+/** All events come in one batch. */
 function replaySource(replayed: Replayed, replay: (signal: AbortSignal) => Promise<Replay>): TurnSource {
   let before: SentBefore | undefined;
   return {
@@ -97,13 +97,13 @@ export function localSource(turn: RunningTurn, waits: boolean): TurnSource {
   return { turnId, accepted, waits, before: () => turn.before, eventBatches: () => turn.eventBatches(), last: () => turn.ended };
 }
 
-/** A turn that is over, in whichever process it ran, or waits for an answer. */
+/** A turn that is over, in any process, or waits for an answer. */
 export function storedSource(record: TurnRecord): TurnSource {
   const { id: turnId } = record;
   return replaySource({ turnId, accepted: Promise.resolve(turnId), waits: false }, () => Promise.resolve(replayRecord(record)));
 }
 
-/** A turn that waited in line and was refused then. */
+/** A turn that waited in line and was then refused. */
 export function refusedSource(turnId: string, error: AppError): TurnSource {
   const accepted = Promise.reject(error);
   accepted.catch(() => undefined); // its events end with the same error

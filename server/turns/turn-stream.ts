@@ -48,7 +48,7 @@ export async function sendTurnStream(
 export interface EventPosition {
   /** From 1; 0: before the first event. */
   number: number;
-  /** Of the answer, in UTF-16 code units, sent so far. */
+  /** The sent characters of the answer, in UTF-16 code units. */
   characters: number;
   /** The last eight digits of its id; undefined: any turn. */
   turn?: string | undefined;
@@ -77,9 +77,9 @@ export interface NumberedEvent {
 }
 
 /**
- * The events that a client at `position` has not had. Live and stored events differ in number but not in the characters of the answer, so
- * characters decide, and a token is cut where they end. The last event is always sent. A position in another turn counts as the beginning.
- * Behind a question the numbers go on with the next million.
+ * The events that a client at `position` has not had. Live and stored events differ in number but not in characters, so characters decide
+ * and cut a token. The last event is always sent. A position in another turn counts as the beginning. After a question the numbers go on
+ * with the next million.
  */
 export async function* eventsAfter(
   turnId: string,

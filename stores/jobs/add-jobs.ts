@@ -5,9 +5,8 @@ import { QUEUE } from "../postgres/database/pg-boss.ts";
 const TELL = "pg_notify('pgboss_' || left(encode(sha224('pgboss'::bytea), 'hex'), 24), '" + QUEUE + "')";
 
 /**
- * SQL: common table expressions that add jobs as pg-boss' own insert does, so that another statement can add them; it must select from
- * `told`. `jobs` and `seconds` are places of `jobsValue` and of the delay; `source` is a from-item without which nothing is added.
- * https://pgboss.io/sql
+ * SQL: common table expressions that add jobs as pg-boss does, for a statement that selects from `told`. `jobs` and `seconds` are places of
+ * `jobsValue` and of the delay. Nothing is added when `source`, a from-item, is empty. https://pgboss.io/sql
  */
 export const addJobsSql = (jobs: string, seconds: string, source: string): string => `
 added as (

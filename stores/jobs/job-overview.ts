@@ -7,14 +7,14 @@ import { DEAD_LETTERS, makeBoss, QUEUE } from "../postgres/database/pg-boss.ts";
 /** `retrying` waits after a failed run; `dead` failed for good. */
 export type JobState = "waiting" | "retrying" | "running" | "dead";
 
-/** Jobs of one kind in one state. */
+/** The jobs of one kind in one state. */
 export interface JobCount {
   kind: JobKind;
   state: JobState;
   count: number;
 }
 
-/** A job that failed for good, with the error of its last run. */
+/** A job that failed for good. */
 export interface DeadLetter {
   id: string;
   job: Job;
@@ -29,12 +29,11 @@ interface ListedJob {
   kind: JobKind;
   state: JobState;
   attempts: number;
-  /** Why its last run failed. */
   failure: JobFailure | null;
   createdAt: Date;
 }
 
-/** What operators see of the queue, and how they retry. A tenant of null stands for all. */
+/** The operators' view of the queue. A null tenant stands for all. */
 export interface JobOverview {
   count(tenantId: string | null): Promise<JobCount[]>;
   /** Counts the jobs of a conversation and of its user's memory agent. */
@@ -43,7 +42,7 @@ export interface JobOverview {
   listOf(conversation: OwnedConversation): Promise<ListedJob[]>;
   /** Newest first. */
   listDead(limit: number, tenantId: string | null): Promise<DeadLetter[]>;
-  /** Puts matching dead letters back into the queue; returns their number. One whose work is queued anew is dropped. */
+  /** Puts matching dead letters back into the queue; returns their number. One whose work is queued again is dropped. */
   retryDead(which: {
     tenantId: string | null;
     kind?: JobKind | undefined;
@@ -87,12 +86,12 @@ function toFailure(output: Partial<JobFailure> | null): JobFailure {
   return { code: output?.code ?? "internal_error", message: output?.message ?? "The process that ran the job ended." };
 }
 
-/** For those that pg-boss has made. */
+/** For dead letters that pg-boss made. */
 const BEGIN_ANEW = `update pgboss.job set data = ${DATA_ANEW} where name = '${DEAD_LETTERS}' and data <> ${DATA_ANEW}`;
 
 const REDRIVE_LIMIT = 1_000;
 
-/** The overview of a database's jobs. Reads pg-boss' documented table (https://pgboss.io/sql): its own statistics lag by up to a minute. */
+/** Reads pg-boss' documented table (https://pgboss.io/sql): its own statistics lag by up to a minute. */
 export function makeJobOverview(database: Database): JobOverview {
   const boss = makeBoss({ database, onError: () => undefined });
   return {
@@ -130,7 +129,7 @@ export function makeJobOverview(database: Database): JobOverview {
 
 export interface OldestWaiting {
   kind: JobKind;
-  /** Since it was added, retries included; of one that was added for later, since then. */
+  /** The age, retries included, counted from the start of a delayed job. */
   seconds: number;
 }
 

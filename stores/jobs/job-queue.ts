@@ -5,7 +5,7 @@ import { ADD_JOBS, jobsValue } from "./add-jobs.ts";
 import { conversationJobKeys, type ClaimedJob, type Job } from "./job.ts";
 import { DEAD_LETTERS, makeBoss, QUEUE, toBossDatabase, type Affected } from "../postgres/database/pg-boss.ts";
 
-/** A statement that gives a row when a job has nothing left to do. What it waits for it must read by a volatile function. */
+/** A statement that returns a row when a job has nothing left. It must read what it waits for by a volatile function. */
 export interface DoneCondition {
   name: string;
   text: string;
@@ -20,21 +20,19 @@ export interface JobFailure {
 /** Without `retryAfterSeconds` the delays of the queue apply. */
 export interface RetryPlan {
   retryAfterSeconds?: number;
-  /** The next try is the last one. */
   isLast?: boolean;
 }
 
-/** Changes to jobs in a database transaction. */
 export interface JobTransaction {
-  /** A job is not added while another with its key waits or runs. */
+  /** Adds no job whose key waits or runs already. */
   add(jobs: readonly Job[], startAfterSeconds?: number): Promise<void>;
   /** Adds the vacuum of an embedded database. A real Postgres vacuums itself. */
   addVacuum(): Promise<void>;
   /** False when the claim is lost. */
   settle(claimed: ClaimedJob): Promise<boolean>;
-  /** For another try; false when the claim is lost. */
+  /** Leaves it for another try; false when the claim is lost. */
   fail(claimed: ClaimedJob, failure: JobFailure, plan: RetryPlan): Promise<boolean>;
-  /** Makes a dead letter of it; false when the claim is lost. */
+  /** Makes it a dead letter; false when the claim is lost. */
   bury(claimed: ClaimedJob, failure: JobFailure): Promise<boolean>;
   /** Returns the number of jobs. */
   erase(conversation: OwnedConversation): Promise<number>;
@@ -46,18 +44,18 @@ export interface JobQueue {
   transaction<Result>(work: (transaction: Queryable, jobs: JobTransaction) => Promise<Result>): Promise<Result>;
   /** Oldest first. */
   claim(limit: number): Promise<ClaimedJob[]>;
-  /** Settles the job in the statement of the condition; false when that gives no row, or the claim is lost. */
+  /** Settles the job in the condition's statement; false when that returns no row, or the claim is lost. */
   settleIf(claimed: ClaimedJob, condition: DoneCondition): Promise<boolean>;
   /** Stores how many earlier runs never ended; false when the claim is lost. */
   keepUnended(claimed: ClaimedJob): Promise<boolean>;
   /** Renews the heartbeat; returns the claims that still hold. */
   touch(claimed: readonly ClaimedJob[]): Promise<ClaimedJob[]>;
-  /** Takes over jobs of dead processes; `onJobs` is called when jobs may be waiting. Returns the stop. */
+  /** Takes over jobs of dead processes; calls `onJobs` when jobs may be waiting. Returns the stop. */
   watch(onJobs: () => void, onError: (error: unknown) => void): Promise<() => Promise<void>>;
 }
 
 /**
- * One statement on pg-boss' documented table instead of one call for each key and queue. A dead job has two rows; one is counted.
+ * One statement on pg-boss' documented table replaces a call for each key and queue. Only one row of a dead job is counted.
  * https://pgboss.io/sql
  */
 const OF_OWNER = `name in ('${QUEUE}', '${DEAD_LETTERS}') and data->>'tenantId' = $1 and data->>'userId' = $2`;
@@ -69,12 +67,12 @@ const ERASE_BATCH = 5_000;
 /** Later than the answer to the request. */
 const VACUUM_AFTER_SECONDS = 1;
 
-/** `last`: its next failure is its end. pg-boss does not know that, so that no job dies without its handler. */
+/** `last`: its next failure is its end. pg-boss does not know it, so that no job dies without its handler. */
 type StoredJob = Job & { unended?: number; last?: boolean };
 
 const THIS_CLAIM = `name = '${QUEUE}' and id = $1 and retry_count = $2 and state = 'active'`;
 const KEEP = `update pgboss.job set data = data || $3::jsonb where ${THIS_CLAIM} returning id`;
-/** SQL: the data of a job for which neither earlier runs nor its age count. */
+/** SQL: a job's data without earlier runs and age. */
 export const DATA_ANEW = "data - array['unended', 'last']";
 const NO_MORE_TRIES = `update pgboss.job set retry_limit = 0, data = ${DATA_ANEW} where ${THIS_CLAIM}`;
 
@@ -104,8 +102,8 @@ const SUPERVISE_SECONDS = 5;
 
 export function makeJobQueue(database: Database): JobQueue {
   const boss = makeBoss({ database, onError: () => undefined });
-  // pg-boss looks a queue up once, over the database. Inside a transaction of the embedded database, which has one
-  // connection, that would wait for ever.
+  // pg-boss looks up a queue once, over the database. Inside a transaction of the embedded database, with its single connection, that would
+  // wait for ever.
   let known: Promise<unknown> | undefined;
   const lookUp = (): Promise<unknown> => {
     known ??= Promise.all([QUEUE, DEAD_LETTERS].map((queue) => boss.findJobs(queue, { id: crypto.randomUUID() }))).catch((error) => {
@@ -192,7 +190,7 @@ export function makeJobQueue(database: Database): JobQueue {
     async touch(claimed) {
       const held = claimed.map(({ id, retryCount }) => ({ id, retryCount }));
       const { settled } = (await boss.touch(QUEUE, held, { db: toBossDatabase(database, "job-touch") })) as Affected;
-      // pg-boss names jobs, not claims: of two of the same job only the newer one holds.
+      // pg-boss names jobs, not claims: only the newer of two claims of a job holds.
       const isNewest = ({ id, retryCount }: ClaimedJob) => !claimed.some((other) => other.id === id && other.retryCount > retryCount);
       return claimed.filter((claim) => (settled?.includes(claim.id) ?? true) && isNewest(claim));
     },

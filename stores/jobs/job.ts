@@ -36,12 +36,12 @@ export interface VacuumJob {
   kind: "vacuum";
 }
 
-/** Erases conversations that are past RETENTION_DAYS, and waits for its next time. */
+/** Erases conversations that are past RETENTION_DAYS, then waits for its next time. */
 export interface EraseUnusedJob {
   kind: "erase_unused";
 }
 
-/** Tells of a question at QUESTION_WEBHOOK_URL. */
+/** Reports a question to QUESTION_WEBHOOK_URL. */
 export interface TellQuestionJob extends Owner {
   kind: "tell_question";
   turnId: string;
@@ -110,10 +110,8 @@ export interface ClaimedJob {
   job: Job;
   /** By the clock of `performance.now()`, no later than the claim. */
   claimedAt: number;
-  /** When it was first added. */
   createdAt: Date;
   /** Runs whose process died or lost its heartbeat. */
   unended: number;
-  /** Its failure makes a dead letter. */
   isLast: boolean;
 }

@@ -43,7 +43,6 @@ export function chunkIndexName(name: string): string {
 
 /** Milliseconds for which a process may use a replaced index. */
 export const NAME_CACHE_MS = 5_000;
-/** Milliseconds after which no process does. */
 export const OLD_NAME_UNUSED_MS = NAME_CACHE_MS + 1_000;
 
 const FIND = "select name, store, embedder, dimensions from search_indexes where kind = 'episodes' and state = $1";
@@ -55,7 +54,7 @@ on conflict (kind, state) do nothing`;
 export const RETIRE_INDEX =
   "update search_indexes set state = 'leaving ' || name, left_at = clock_timestamp() where name = $1 and state = $2";
 
-/** What a job just writes to it is dropped. */
+/** Drops what a job writes to it now. */
 const LEAVE_UNUSED = `${RETIRE_INDEX}
   and not exists (select from episode_cursors where index_name = $1)
   and not exists (select from knowledge_chunks where index_names @> array[$1::text])
@@ -103,9 +102,9 @@ async function ensureRecord(parts: EpisodeIndexParts): Promise<void> {
 }
 
 /**
- * Opens each index once, and again after a failure. With `records`, opening and writing end with a check of the record: Milvus recreates a
- * collection for a write that a rebuild has overtaken. Then it is dropped and AppError `index_unavailable` is thrown: the job repeats the
- * write in the new index.
+ * Opens each index once, and again after a failure. With `records`, opening and writing check the record at the end: Milvus recreates a
+ * collection for a write that a rebuild has overtaken. Such a collection is dropped, AppError `index_unavailable` is thrown, and the job
+ * repeats the write in the new index.
  */
 export function makeIndexOpener(
   store: SearchStore,

@@ -88,7 +88,7 @@ async function dropIndex(parts: DropParts, row: Row): Promise<AppError | null> {
     await forgetProgress(parts, row.name);
     await dropIndexAndChunks(parts, row);
     await parts.database.query({ text: FORGET, values: [row.name] });
-    // A write that began before may have recreated it; a later one drops it itself (makeIndexOpener).
+    // An earlier write may have recreated it; a later one drops it itself (makeIndexOpener).
     await dropIndexAndChunks(parts, row);
     return null;
   } catch (error) {
@@ -97,9 +97,7 @@ async function dropIndex(parts: DropParts, row: Row): Promise<AppError | null> {
   }
 }
 
-/**
- * Drops retired indexes that no process uses, and returns the remaining ones. Touches nothing without a record: the store may be shared.
- */
+/** Drops retired indexes that no process uses, and returns the rest. Touches nothing without a record: the store may be shared. */
 export async function dropRetiredIndexes(parts: DropParts): Promise<RetiredIndex[]> {
   const remaining: RetiredIndex[] = [];
   for (const row of await parts.database.query<Row>({ text: LIST, values: [parts.isAlone ? 0 : NAME_CACHE_MS / 1_000] })) {

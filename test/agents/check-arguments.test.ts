@@ -30,18 +30,18 @@ test("what fits has no problem", async () => {
   for (const one of both) expect(await findWrongArguments(one, { item: "tea", places: [{ row: 1 }] })).toBeNull();
 });
 
-test("of very many problems the first ones are told", async () => {
+test("only the first of very many problems are told", async () => {
   const places = Array.from({ length: 20_000 }, () => ({ row: "x" }));
   for (const one of both) expect((await findWrongArguments(one, { item: "tea", places }))?.length).toBeLessThan(2_000);
 });
 
-test("a stranger's list of unique items that would take for ever is given up", async () => {
+test("a check of a stranger's unique items that would take for ever is given up", async () => {
   const schema = { type: "object", properties: { items: { type: "array", uniqueItems: true } } };
   const items = Array.from({ length: 50_000 }, (_, index) => ({ index }));
   await expect(findWrongArguments({ schema: schema as never }, { items })).rejects.toThrow("timed out");
 });
 
-test("a stranger's schema that would take for ever is given up", async () => {
+test("a check by a stranger's schema that would take for ever is given up", async () => {
   const $defs = Object.fromEntries(
     Array.from({ length: 40 }, (_, level) => {
       const next = { $ref: `#/$defs/level${level + 1}` };

@@ -12,7 +12,7 @@ test("a long line ends at a whole character and says how much is left out", () =
   expect(text).toBe(`${"x".repeat(1_999)} [4 more characters of this line are left out]\nnext`);
 });
 
-test("a tool that can read on is told from where", () => {
+test("the cut output of a tool that can read on says from where", () => {
   const whole = `${"line of some words\n".repeat(4_000)}the end`;
   const first = cutOutput(whole, 0);
   const offset = Number(/"offset": (\d+)/.exec(first.text)?.[1]);
@@ -22,7 +22,7 @@ test("a tool that can read on is told from where", () => {
   expect(second.isCut).toBe(false);
 });
 
-test("reading on shows each line once, also behind lines that were cut", () => {
+test("reading on shows each line once, also after lines that were cut", () => {
   const whole = Array.from({ length: 60 }, (_, number) => `line ${number}: ${"word ".repeat(500)}`).join("\n");
   let shown = "";
   for (let offset = 0, isLast = false; !isLast;) {

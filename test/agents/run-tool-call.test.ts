@@ -26,7 +26,7 @@ describe("a call of a tool that throws", () => {
   test.each<[string, (fail: () => Promise<unknown>) => Promise<unknown>]>([
     ["as it is", (fail) => fail()],
     ["as the cause of another", (fail) => fail().catch((cause: unknown) => Promise.reject(new Error("refused: secret_column", { cause })))],
-  ])("an error of a statement, %s, tells the model nothing of the statement, and somebody else everything", async (_how, within) => {
+  ])("shows the model nothing of an error of a statement, %s, and the operator everything", async (_how, within) => {
     const { ok, told, broken } = await callThrowing(() =>
       within(() => database.query({ text: "select secret_column from conversations" })),
     );
@@ -35,7 +35,7 @@ describe("a call of a tool that throws", () => {
     expect(broken).toMatchObject([{ code: "internal_error", cause: { message: expect.stringContaining("secret_column") } }]);
   });
 
-  test("an error of its own is told in its own words", async () => {
+  test("shows the model an error of its own in its own words", async () => {
     const own = await callThrowing(() => Promise.reject(new Error("The shelf is full.")));
     expect(own).toMatchObject({ ok: false, told: { error: "tool_failed", message: "The shelf is full." }, broken: [] });
     const coded = await callThrowing(() => Promise.reject(new AppError("storage_unavailable", "The database is away.")));

@@ -6,6 +6,6 @@ export const query = (fields: Record<string, string | number | null | undefined>
   const given = Object.entries(fields).flatMap(([name, value]) => (value === null || value === undefined ? [] : [[name, String(value)]]));
   return given.length === 0 ? "" : `?${new URLSearchParams(given).toString()}`;
 };
-/** Headers of a write that may only replace this version; 0: none exists yet. */
+/** Headers of a write that replaces only this version; 0: none exists yet. */
 export const over = (version: number): Record<string, string> =>
   version === 0 ? { "if-none-match": "*" } : { "if-match": `"${version}"` };

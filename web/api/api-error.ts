@@ -16,18 +16,17 @@ export class ApiError extends Error {
     this.details = details;
   }
 
-  /** The same request may succeed later. */
   get retryable(): boolean {
     return this.status === 0 || this.status === 429 || this.status === 503 || ["conversation_busy", "turn_cancelled"].includes(this.code);
   }
 }
 
-/** Any thrown value as an ApiError; what `fetch` throws means no answer. */
+/** Any thrown value as an ApiError; `fetch` throws when nobody answers. */
 export function toApiError(error: unknown): ApiError {
   return error instanceof ApiError ? error : new ApiError(0, NO_CONNECTION, error instanceof Error ? error.message : String(error));
 }
 
-/** The error in an answer that is not ok; that of a proxy may be no JSON. */
+/** A proxy's answer may be no JSON. */
 export async function errorOf(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => null)) as { error?: { code: string; message: string; details?: Problem[] } } | null;
   const { code = `http_${response.status}`, message = `${response.status} ${response.statusText}`, details } = body?.error ?? {};

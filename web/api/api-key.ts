@@ -5,7 +5,7 @@ const STORED_AS = "key";
 
 /** Kept until the tab is closed, and nowhere else. */
 export const apiKey = signal<string | null>(readTab<string>(STORED_AS));
-/** Null when no key is needed; `refused` when the one that was given is wrong. */
+/** Null when no key is needed; `refused`: the given one is wrong. */
 export const keyDialog = signal<{ refused: boolean } | null>(null);
 
 let given = Promise.withResolvers<void>();

@@ -7,11 +7,11 @@ export interface ApiRequest {
   body?: unknown;
   headers?: Record<string, string>;
   signal?: AbortSignal;
-  /** It is sent although the page is left. */
+  /** It outlives the page. */
   keepalive?: boolean;
 }
 
-/** Milliseconds until a request that only reads is sent once more when nobody answered: the service may be starting again. */
+/** Milliseconds until an unanswered reading request is sent again: the service may be restarting. */
 const AGAIN_AFTER_MS = 500;
 
 async function fetchAgain(path: string, request: RequestInit): Promise<Response> {
@@ -24,7 +24,7 @@ async function fetchAgain(path: string, request: RequestInit): Promise<Response>
   }
 }
 
-/** Sends a request to the page's service. When a key is needed, the page asks for it and sends the request again. Throws ApiError. */
+/** Sends a request to the page's service. If a key is needed, the page asks for it and sends again. Throws ApiError. */
 export async function send(
   path: string,
   { method = "GET", body, headers = {}, signal, keepalive = false }: ApiRequest = {},

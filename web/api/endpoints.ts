@@ -36,7 +36,7 @@ export const findMessages = (userId: string, words: string) =>
 export const readContext = (conversationId: string) => call<Api.Context>(`${API}/conversations/${conversationId}/context`);
 export const listAgents = () => call<Api.AgentList>(`${API}/agents`);
 export const readModels = () => call<Api.ModelList>(`${API}/models`);
-/** Newest first, each answer with what its turn did; `after` lists older ones. */
+/** Newest first, each answer with its turn's steps; `after` lists older ones. */
 export const listMessages = (conversationId: string, page: { after: string | null; limit: number }) =>
   call<Api.MessageList>(`${API}/conversations/${conversationId}/messages${query({ order: "newest_first", include: "steps", ...page })}`);
 export const activateBranch = (conversationId: string, body: Api.BranchBody) =>

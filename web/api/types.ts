@@ -6,7 +6,6 @@ export type AgentType = NonNullable<Described.ChatRequest["agent_type"]>;
 export type AnswerValue = Described.StoredAnswer["answer"];
 export type ContextCompressed = Extract<Described.TurnEvent, { status: "context_compressed" }>["content"];
 export type Episode = Described.EpisodeList["episodes"][number];
-/** An error of the service or of the page. */
 export type ErrorContent = Omit<Described.TurnError, "code"> & { code: string };
 export type Message = Described.MessageList["messages"][number];
 export type ModelFacts = Described.ModelList["models"][number];

@@ -3,7 +3,7 @@ import { call, send } from "./client.ts";
 import type * as Api from "./types.ts";
 
 const named = (kind: "agents" | "skills" | "mcp-servers", name: string): string => `${API}/${kind}/${part(name)}`;
-/** With `isTry` it is checked and not kept. */
+/** `isTry`: the service checks it and does not keep it. */
 const put = <Answer>(address: string, body: object, isTry: boolean) =>
   call<Answer>(address + query({ dry_run: isTry ? "true" : null }), { method: "PUT", body });
 export const putAgent = (name: string, body: Api.AgentBody, isTry = false) => put<Api.PutAgent>(named("agents", name), body, isTry);

@@ -1,7 +1,7 @@
 import { randomId } from "./random-id.ts";
 
-/** A new session. That of a temporary conversation is known by its name, in every browser. */
+/** A new session. Its name tells a temporary conversation in every browser. */
 export const nameSession = (kind: "web-" | "temporary-" = "web-"): string => `${kind}${randomId()}`;
 
-/** No list shows it, and it is erased when it is left. */
+/** Lists omit it, and leaving erases it. */
 export const isTemporary = (session: string): boolean => session.startsWith("temporary-");

@@ -1,6 +1,6 @@
 const PREFIX = "conversation-graph.";
 
-/** Null when nothing is stored, or the browser stores nothing. */
+/** Null when nothing is stored, or storage is off. */
 export function readTab<Value>(name: string): Value | null {
   try {
     const text = sessionStorage.getItem(PREFIX + name);

@@ -1,13 +1,12 @@
 /** Characters. Longer code stays plain. */
 const LONGEST = 20_000;
 
-/** The text of the code block that a click means to copy; null when it means something else. */
+/** The code block's text for a click on its copy button, else null. */
 export function codeToCopy(target: EventTarget | null): string | null {
   const button = target instanceof Element ? target.closest("button.copy-code") : null;
   return button?.parentElement?.querySelector("pre")?.textContent ?? null;
 }
 
-/** Gives each code block of a rendered block its button. */
 export function addCopyButtons(block: HTMLElement, label: string): void {
   if (!isSecureContext) return; // only there is a clipboard
   for (const code of block.querySelectorAll("pre")) {
@@ -24,7 +23,7 @@ export function addCopyButtons(block: HTMLElement, label: string): void {
   }
 }
 
-/** Colours code whose language is named. Its script is loaded when the first such block is there. */
+/** Colours code whose language is named. The first such block loads the script. */
 export async function colourCode(block: HTMLElement, language: string | undefined): Promise<void> {
   const code = block.querySelector("pre > code");
   const text = code?.textContent ?? "";

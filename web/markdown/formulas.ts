@@ -1,11 +1,11 @@
 import type { MarkedExtension } from "marked";
 
-/** Formulas stay as they were written, as code: Markdown would eat their backslashes. See docs/decisions/0020. */
+/** Formulas stay as written, as code: Markdown would eat their backslashes. See docs/decisions/0020. */
 const BLOCK = /^ {0,3}(?:\$\$(?:(?!\n\n)[^]){1,4000}?\$\$|\\\[(?:(?!\n\n)[^]){1,4000}?\\\])[ \t]*(?:\n|$)/;
 const INLINE = /^(?:\\\([^\n]{1,1000}?\\\)|\\\[[^\n]{1,1000}?\\\])/;
 const BEGINS = /\n(?=\$\$|\\\[)/;
 
-/** Where a formula cuts a paragraph. Only the paragraph is looked through: it is asked of each one. */
+/** Where a formula cuts a paragraph. It searches only the paragraph. */
 function startsAt(source: string): number | undefined {
   const end = source.indexOf("\n\n");
   const at = BEGINS.exec(end === -1 ? source : source.slice(0, end))?.index;

@@ -16,7 +16,6 @@ function toPlain(raw: string): HTMLElement {
 
 export const showBlock = (block: Token): HTMLElement => (isPlain(block) ? toPlain(block.raw) : renderBlock(block));
 
-/** Appends the new end of a text. */
 function growText(holder: Node | null, old: string, text: string): boolean {
   const node = holder?.firstChild;
   if (!(node instanceof Text) || node.nextSibling || node.data.length < old.length || !text.startsWith(old)) return false;
@@ -26,13 +25,12 @@ function growText(holder: Node | null, old: string, text: string): boolean {
 
 const withoutEnd = ({ text }: Tokens.Code): string => text.replace(/\n$/, "");
 
-/** The number of first parts that are the same in both. */
 function countSame<Part>(old: readonly Part[], parts: readonly Part[], isSame: (one: Part, other: Part) => boolean): number {
   const differs = old.findIndex((part, index) => parts[index] === undefined || !isSame(part, parts[index]));
   return differs === -1 ? old.length : differs;
 }
 
-/** Replaces the elements from an index on; text between two belongs to the first. */
+/** Replaces the elements from an index on, with the text between. */
 function replaceFrom(holder: Element, index: number, fresh: Element): void {
   const first = holder.children[index];
   while (first && holder.lastChild !== first) holder.lastChild?.remove();
@@ -63,7 +61,7 @@ function growTable(element: HTMLElement, old: Tokens.Table, table: Tokens.Table)
   return fresh !== null;
 }
 
-/** Grows the element of a long block (code, list, table) without rendering it anew. False when it has to be rendered from the beginning. */
+/** Grows a long block's element (code, list, table) without rendering it anew. False: it must be rendered. */
 export function growBlock(element: HTMLElement, old: Token, block: Token): boolean {
   if (old.type !== block.type || isPlain(old) !== isPlain(block)) return false;
   if (old.raw === block.raw) return true;

@@ -14,13 +14,13 @@ const LARGEST_TEXT = 1_000_000;
 /** Without the names that every object has: `[constructor]` is no link. */
 const noLinks = (): TokensList["links"] => Object.create(null) as TokensList["links"];
 
-/** Markdown of a text that only grows; anything else begins anew. */
+/** Markdown of a text that only grows; any other text begins anew. */
 export interface GrowingMarkdown {
   show(text: string, isWhole: boolean): void;
   close(): void;
 }
 
-/** Called once for each block when it is as it will stay. */
+/** Called once for each final block. */
 export type FinishBlock = (element: HTMLElement, block: Token) => void;
 
 interface Unsettled {
@@ -28,7 +28,7 @@ interface Unsettled {
   element: HTMLElement;
 }
 
-/** A block to render; one that `stays` will not change. */
+/** A block to render; `stays`: it is final. */
 interface Waiting {
   block: Token;
   stays: boolean;
@@ -51,7 +51,6 @@ export function makeGrowingMarkdown(element: HTMLElement, finish: FinishBlock): 
     [settledLength, links, unsettled, waiting] = [0, noLinks(), [], []];
   }
 
-  /** Grows the unsettled blocks that can grow, and removes the others. */
   function growUnsettled(blocks: readonly Token[], canGrow: boolean): Unsettled[] {
     const grown: Unsettled[] = [];
     for (const [index, { block: old, element: shown }] of unsettled.entries()) {

@@ -11,11 +11,11 @@ import typescript from "highlight.js/lib/languages/typescript";
 import xml from "highlight.js/lib/languages/xml";
 import yaml from "highlight.js/lib/languages/yaml";
 
-// Not css: the names of its properties weigh as much as a view of the page.
+// Not css: its property names weigh as much as a view of the page.
 for (const [name, language] of Object.entries({ bash, go, java, javascript, json, python, rust, sql, typescript, xml, yaml }))
   hljs.registerLanguage(name, language);
 
-/** The texts and `span`s of a parsed document, and nothing else of it. */
+/** Copies only texts and `span`s. */
 function copyColours(from: Node): DocumentFragment {
   const to = new DocumentFragment();
   for (const node of from.childNodes) {
@@ -31,7 +31,7 @@ function copyColours(from: Node): DocumentFragment {
   return to;
 }
 
-/** The coloured code; null for a language that is not known. */
+/** The coloured code; null for an unknown language. */
 export function highlight(code: string, language: string): DocumentFragment | null {
   if (!hljs.getLanguage(language)) return null;
   const { value } = hljs.highlight(code, { language, ignoreIllegals: true });

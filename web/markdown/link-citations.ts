@@ -8,7 +8,7 @@ function toButton(number: string, label: string): HTMLElement {
   return button;
 }
 
-/** A text with buttons for the numbers that are known; null when it cites nothing that is. */
+/** A text with buttons for known numbers; null without any. */
 function linked(text: string, labels: ReadonlyMap<number, string>): DocumentFragment | null {
   const parts = new DocumentFragment();
   let from = 0;
@@ -23,7 +23,7 @@ function linked(text: string, labels: ReadonlyMap<number, string>): DocumentFrag
   return parts;
 }
 
-/** Makes citations such as [1] in a rendered block buttons, but for code and links. */
+/** Makes citations such as [1] in a rendered block buttons, except in code and links. */
 export function linkCitations(block: HTMLElement, labels: ReadonlyMap<number, string>): void {
   if (labels.size === 0) return;
   const texts: Text[] = [];

@@ -6,7 +6,7 @@ const marked = new Marked(FORMULAS, { gfm: true, breaks: true });
 const SAFE_ADDRESS = /^(https?:|mailto:)/i;
 /** What HTML would read as more than a character. */
 const NO_ENTITY = /<|&(?!(?:#\d{1,7}|#x[\da-f]{1,6}|\w+);)/gi;
-/** Tokens that are an element with what they hold. */
+/** Tokens that become an element with their content. */
 const ELEMENTS: Readonly<Record<string, string>> = {
   blockquote: "blockquote",
   paragraph: "p",
@@ -97,9 +97,7 @@ function toNode(token: MarkedToken): (Node | string)[] {
   }
 }
 
-/**
- * The blocks of a text; plain text when it cannot be parsed. `links` holds link definitions of earlier parts, and gets those of this one.
- */
+/** The blocks of a text; plain text when it cannot be parsed. `links` holds the link definitions so far. */
 export function toBlocks(text: string, links: TokensList["links"]): Token[] {
   const lexer = new marked.Lexer(marked.defaults);
   lexer.tokens.links = links;
@@ -110,7 +108,7 @@ export function toBlocks(text: string, links: TokensList["links"]): Token[] {
   }
 }
 
-/** A block as elements without anything that runs or fetches. */
+/** A block as elements that neither run nor fetch anything. */
 export function renderBlock(block: Token): HTMLElement {
   const holder = make("div");
   holder.className = "block";

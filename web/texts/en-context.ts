@@ -1,4 +1,3 @@
-/** How full the context is, and what an agent does, in English. */
 export const enContext = {
   gauge: (percent: number, limit: string) => `Context: ${percent} % of ${limit} tokens`,
   warned: (percent: number) => `The context is ${percent} % full. Older messages will soon be summarised.`,

@@ -1,4 +1,3 @@
-/** What an error means, by its code, in English. */
 export const enErrors = {
   no_connection: "The service cannot be reached.",
   unauthorized: "An API key is required.",

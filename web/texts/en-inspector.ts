@@ -1,4 +1,3 @@
-/** What is inside an answer, in English. */
 export const enInspector = {
   title: "Details of this answer",
   none: "No details available.",

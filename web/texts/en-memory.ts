@@ -1,4 +1,3 @@
-/** The view of a user's memory, in English. */
 export const enMemory = {
   title: "Memory",
   tabs: { core: "Core memory", episodes: "Episodes", changes: "Changes", permissions: "Permissions", jobs: "Jobs", erase: "Erase" },

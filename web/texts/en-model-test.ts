@@ -1,4 +1,4 @@
-/** Whether the model answers and what it can, in English. `learned` is by what the service calls it. */
+/** `learned` is keyed by the service's names. */
 export const enModelTest = {
   go: "Test the model",
   asking: "Trying what it can. This takes up to two minutes…",

@@ -1,4 +1,3 @@
-/** What turns ask, in English. */
 export const enQuestions = {
   types: { permission: "Permission", clarification: "Question", decision: "Decision", client_tool: "Waiting for an application" } as Record<
     string,

@@ -1,4 +1,3 @@
-/** Edited questions, answers given again, and snapshots. */
 export const enBranches = {
   title: "Branches",
   explain: "An edited question or another answer begins a branch. What is shown here is what memory knows of this conversation.",

@@ -6,7 +6,7 @@ import { enMemory } from "./en-memory.ts";
 import { enQuestions } from "./en-questions.ts";
 import { enModelTest } from "./en-model-test.ts";
 
-/** Every text of the page, in English: the table that every other language has to fill. */
+/** Every English text of the page; every other language must fill this table. */
 export const en = {
   views: { chat: "Chat", memory: "Memory", documents: "Documents", agents: "Agents", service: "Service" },
   skip: "Skip to the content",
@@ -187,5 +187,4 @@ export const en = {
   errors: enErrors,
 };
 
-/** The type of a table of texts. */
 export type Texts = typeof en;

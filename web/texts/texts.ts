@@ -10,7 +10,6 @@ export type Language = keyof typeof LANGUAGES;
 type ViewTexts = typeof enViews;
 type AllTexts = Texts & ViewTexts;
 
-/** Only the language that is shown is loaded. */
 const LOADERS: Record<Language, () => Promise<Texts>> = {
   en: () => import("./en.ts").then((script) => script.en),
   zh: () => import("./zh.ts").then((script) => script.zh),
@@ -46,7 +45,6 @@ export async function loadTexts(name: Language = language.value): Promise<void> 
   });
 }
 
-/** Also those of the views that are loaded when they are shown. */
 export async function loadViewTexts(): Promise<void> {
   needsViews = true;
   await loadTexts();
@@ -62,7 +60,7 @@ const locale = (): string => (language.value === "zh" ? "zh-CN" : "en-GB");
 export const showNumber = (value: number, maximumFractionDigits = 0): string =>
   new Intl.NumberFormat(locale(), { maximumFractionDigits }).format(value);
 
-/** In US dollars, with as many digits as say something. */
+/** In US dollars, with the significant digits. */
 export function showCost(cost: { input_usd: number; output_usd: number } | null): string {
   if (cost === null) return texts.value.context.unknown;
   const form = { style: "currency", currency: "USD", maximumSignificantDigits: 3 } as const;

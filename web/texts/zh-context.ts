@@ -1,6 +1,5 @@
 import type { enActs, enContext } from "./en-context.ts";
 
-/** How full the context is, and what an agent does, in Chinese. */
 export const zhContext: typeof enContext = {
   gauge: (percent, limit) => `上下文：已用 ${limit} 个词元的 ${percent} %`,
   warned: (percent) => `上下文已用 ${percent} %。较早的消息即将被摘要。`,

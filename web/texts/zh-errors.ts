@@ -1,6 +1,5 @@
 import type { Texts } from "./en.ts";
 
-/** What an error means, by its code, in Chinese. */
 export const zhErrors: Texts["errors"] = {
   no_connection: "无法连接到服务。",
   unauthorized: "需要 API 密钥。",

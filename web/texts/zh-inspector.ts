@@ -1,6 +1,5 @@
 import type { Texts } from "./en.ts";
 
-/** What is inside an answer, in Chinese. */
 export const zhInspector: Texts["inspector"] = {
   title: "回答详情",
   none: "没有详情。",

@@ -1,6 +1,5 @@
 import type { Texts } from "./en.ts";
 
-/** The view of a user's memory, in Chinese. */
 export const zhMemory: Texts["memory"] = {
   title: "记忆",
   tabs: { core: "核心记忆", episodes: "往事", changes: "变更", permissions: "许可", jobs: "任务", erase: "删除" },

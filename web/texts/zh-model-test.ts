@@ -1,6 +1,5 @@
 import type { enModelTest } from "./en-model-test.ts";
 
-/** Whether the model answers and what it can, in Chinese. */
 export const zhModelTest: typeof enModelTest = {
   go: "测试模型",
   asking: "正在逐项测试，最多需要两分钟…",

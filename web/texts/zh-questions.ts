@@ -1,6 +1,5 @@
 import type { enQuestions } from "./en-questions.ts";
 
-/** What turns ask, in Chinese. */
 export const zhQuestions: typeof enQuestions = {
   types: { permission: "请求许可", clarification: "提问", decision: "请你决定", client_tool: "等待应用程序" },
   permission: (agent, tool) => `${agent} 想调用 ${tool}，可以吗？`,

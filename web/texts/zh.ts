@@ -7,7 +7,6 @@ import { zhMemory } from "./zh-memory.ts";
 import { zhQuestions } from "./zh-questions.ts";
 import { zhModelTest } from "./zh-model-test.ts";
 
-/** Every text of the page, in Chinese. */
 export const zh: Texts = {
   views: { chat: "对话", memory: "记忆", documents: "文档", agents: "智能体", service: "服务" },
   skip: "跳到内容",

@@ -29,7 +29,6 @@ export function PrimaryButton({ onClick, children }: ButtonProps) {
   );
 }
 
-/** A button that is only a sign. */
 export function IconButton({ label, sign = "✕", onClick }: { label: string; sign?: string; onClick: () => void }) {
   return (
     <button type="button" class="icon" aria-label={label} title={label} onClick={onClick}>

@@ -12,7 +12,6 @@ interface ConfirmProps {
   onClose: () => void;
 }
 
-/** Asks before something that cannot be undone. */
 export function Confirm({ title, go, children, action, onClose }: ConfirmProps) {
   const { isBusy, run, note } = useAction();
   return (

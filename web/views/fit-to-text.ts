@@ -1,4 +1,3 @@
-/** Makes a field as high as its text. */
 export function fitToText(field: HTMLTextAreaElement | null): void {
   if (!field) return;
   field.style.height = "auto";

@@ -4,7 +4,6 @@ import { texts } from "../texts/texts.ts";
 import { submitting } from "./loaded.tsx";
 import { Modal } from "./modal.tsx";
 
-/** Asks for the key of the service. */
 export function KeyDialog() {
   const t = texts.value.key;
   const [key, setKey] = useState("");

@@ -1,4 +1,3 @@
-/** Plain text, in which addresses are links. */
 export function LinkedText({ text }: { text: string }) {
   return (
     <>

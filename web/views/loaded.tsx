@@ -5,7 +5,7 @@ import { texts } from "../texts/texts.ts";
 import { Button } from "./button.tsx";
 import { ErrorNote } from "./error-note.tsx";
 
-/** Something that is read from the service: `value` stays while it is read anew. */
+/** `value` stays while it is reloaded. */
 export interface Loaded<Value> {
   value: Value | null;
   error: ApiError | null;
@@ -29,7 +29,6 @@ export function useLoaded<Value>(read: () => Promise<Value>, inputs: readonly un
   return { ...state, reload: useCallback(() => setRound((before) => before + 1), []) };
 }
 
-/** What was read, or that it is being read, or why it could not be. */
 export function LoadState<Value>({ of, children }: { of: Loaded<Value>; children: (value: Value) => ComponentChildren }) {
   if (of.error) return <RetryNote error={of.error} onRetry={of.reload} />;
   if (of.value === null) return <p class="quiet">{texts.value.loading}</p>;

@@ -9,7 +9,6 @@ import { texts } from "../texts/texts.ts";
 
 interface MarkdownProps {
   of: unknown;
-  /** The text, and whether it is whole. */
   read: () => [text: string, isWhole: boolean];
   /** What its numbers in brackets cite. */
   sources?: readonly Source[];

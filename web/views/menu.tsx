@@ -6,7 +6,7 @@ interface MenuProps {
   children: ComponentChildren;
 }
 
-/** A "⋯" that opens a few buttons over the page. Escape, a click elsewhere and a choice close it. */
+/** A "⋯" that opens buttons. Escape, a click elsewhere and a choice close it. */
 export function Menu({ label, children }: MenuProps) {
   const id = useId();
   const button = useRef<HTMLButtonElement>(null);

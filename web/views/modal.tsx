@@ -12,7 +12,7 @@ interface ModalProps {
   children: ComponentChildren;
 }
 
-/** A dialog over the page: focus stays in it, and goes back to where it was. */
+/** Focus stays in the dialog, and then returns to where it was. */
 export function Modal({ title, onClose, side, children }: ModalProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const titleId = useId();

@@ -90,7 +90,6 @@ function Lessons({ of: { learned } }: { of: TestedModel }) {
   );
 }
 
-/** Tries the service's model, and says what it can and what its server has taught. */
 export function ModelTest() {
   const t = texts.value.modelTest;
   const [tested, setTested] = useState<TestedModel | null>(null);

@@ -2,7 +2,6 @@ import { readPassage } from "../api/endpoints.ts";
 import { texts } from "../texts/texts.ts";
 import { LoadState, useLoaded } from "./loaded.tsx";
 
-/** What a passage says, unless its document has changed. */
 export function PassageText({ prefix, id }: { prefix: string; id: string }) {
   const loaded = useLoaded(() => readPassage(prefix, id), [prefix, id]);
   if (loaded.error?.status === 404) return <p class="quiet">{texts.value.inspector.passageGone}</p>;

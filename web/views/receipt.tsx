@@ -1,7 +1,6 @@
 import type { EraseAnswer } from "../api/types.ts";
 import { showNumber, texts } from "../texts/texts.ts";
 
-/** What an erasure took out of the stores. */
 export function Receipt({ receipt }: { receipt: EraseAnswer }) {
   const { kinds, title } = texts.value.receipt;
   return (

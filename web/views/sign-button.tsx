@@ -25,7 +25,6 @@ interface SignButtonProps {
   onClick: () => unknown;
 }
 
-/** A quiet button that is only a drawn sign. */
 export function SignButton({ sign, isTurned = false, label, isPressed, onClick }: SignButtonProps) {
   return (
     <button type="button" class="quiet-button" aria-pressed={isPressed} aria-label={label} title={label} onClick={() => void onClick()}>

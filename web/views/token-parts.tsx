@@ -1,10 +1,8 @@
 import type { PromptTokens } from "../api/types.ts";
 import { showNumber, texts } from "../texts/texts.ts";
 
-/** The parts of a prompt, in their order. */
 export const PARTS = ["system", "instructions", "core_memory", "summary", "window", "episodes", "passages", "message", "pictures"] as const;
 
-/** The parts of a prompt in tokens: one bar, and its numbers under it. */
 export function TokenParts({ counts }: { counts: PromptTokens }) {
   const t = texts.value.inspector;
   // Few prompts have instructions.

@@ -9,7 +9,7 @@ interface ViewLinksProps<Name extends string> {
   shown: Name;
 }
 
-/** Links to views, of which one is shown. On a phone they can be wider than the screen: the shown one is scrolled into view. */
+/** Links to views. On a phone they can be wider than the screen: the shown one is scrolled into view. */
 export function ViewLinks<Name extends string>({ label, class: look, names, addressOf, titleOf, shown }: ViewLinksProps<Name>) {
   const links = useRef<HTMLElement>(null);
   useEffect(() => links.current?.querySelector("[aria-current]")?.scrollIntoView({ block: "nearest", inline: "nearest" }), [shown]);

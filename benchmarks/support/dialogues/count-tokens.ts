@@ -6,7 +6,7 @@ export interface PromptMessage {
   content: string;
 }
 
-/** Exact tokens of a text in o200k_base, the vocabulary of gpt-4o and later; "<|endoftext|>" in it is text like any other. */
+/** Exact tokens in o200k_base, of gpt-4o and later; "<|endoftext|>" is text like any other. */
 export const tokensOfText = (text: string): number => countTokens(text, { disallowedSpecial: new Set() });
 
 export const tokensOfMessage = ({ content }: PromptMessage): number => tokensOfText(content) + TOKENS_PER_MESSAGE;
@@ -19,7 +19,7 @@ function commonBeginning(one: string, other: string): string {
   return one.slice(0, length);
 }
 
-/** Tokens from the start of `prompt` that are the same, byte for byte, as the start of `previous`: whole messages, then part of one. */
+/** Tokens at the start of `prompt` that equal those of `previous`, byte for byte. */
 export function tokensInCommon(previous: PromptMessage[], prompt: PromptMessage[]): number {
   let tokens = 0;
   for (const [index, message] of prompt.entries()) {

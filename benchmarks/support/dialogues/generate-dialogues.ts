@@ -11,7 +11,7 @@ export interface Dialogue {
   exchanges: Exchange[];
 }
 
-/** The shortest and longest texts, in tokens of o200k_base: what people and assistants usually write. */
+/** The usual lengths of texts in tokens of o200k_base. */
 const USER_TOKENS = { least: 30, most: 80 };
 const ASSISTANT_TOKENS = { least: 80, most: 250 };
 
@@ -19,7 +19,7 @@ const LANGUAGES: Record<string, Phrases> = { "generated-en": ENGLISH, "generated
 
 type Random = () => number;
 
-/** Numbers from 0 to 1, the same for the same seed. https://en.wikipedia.org/wiki/Lehmer_random_number_generator */
+/** Numbers from 0 to 1, repeatable by the seed. https://en.wikipedia.org/wiki/Lehmer_random_number_generator */
 function makeRandom(seed: number): Random {
   let state = seed;
   return () => (state = (state * 48_271) % 0x7fffffff) / 0x7fffffff;
@@ -31,7 +31,7 @@ function pick<Item>(items: readonly Item[], random: Random): Item {
   return item;
 }
 
-/** Writes a sentence of `first`, some of `middle` and one of `last`, to a length drawn from the range of tokens. */
+/** Joins a sentence of `first`, some of `middle` and one of `last` to a random length in the range. */
 function writeText(
   { slots, separator }: Phrases,
   { first, middle, last }: { first: string[]; middle: string[]; last: string[] },

@@ -8,11 +8,11 @@ export interface ConversationsToLoad {
   user: string;
   count: number;
   messages: number;
-  /** How many of the newest messages the summary leaves to the window; null: there is no summary. */
+  /** The messages that the summary leaves to the window; null: no summary. */
   uncovered: number | null;
 }
 
-/** Messages are a minute apart, the last one a minute ago. Their texts go round the sample. */
+/** Messages are a minute apart, the last one a minute ago. Their texts repeat the sample. */
 const INSERT_CONVERSATIONS = `
 insert into conversations (id, tenant_id, user_id, session_id, message_count, last_message_at, created_at, updated_at)
 select id::uuid, 'default', $2 || '-' || (position - 1), 'bench', $3::int, now() - interval '1 minute', now() - $3::int * interval '1 minute', now()
@@ -48,7 +48,7 @@ function summaryOf(texts: string[]): string {
   return lines.join("\n");
 }
 
-/** Writes conversations straight into the tables, with texts of `sample`, and runs `vacuum analyze`. */
+/** Writes conversations straight into the tables, and runs `vacuum analyze`. */
 export async function loadConversations(databaseUrl: string, sample: Exchange[], all: ConversationsToLoad[]): Promise<void> {
   const texts = sample.flatMap(({ user, assistant }) => [user, assistant]);
   const tokens = texts.map(estimateTokens);

@@ -1,4 +1,4 @@
-/** The parts of generated dialogues: sentences with slots like `{city}`, and the words for each slot. */
+/** Sentences with slots like `{city}`, and the words for each slot. */
 export interface Phrases {
   separator: string;
   slots: Record<string, string[]>;

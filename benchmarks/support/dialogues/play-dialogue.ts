@@ -8,7 +8,6 @@ import type { JobOverview } from "../../../stores/jobs/job-overview.ts";
 import { type PromptMessage, tokensInCommon, tokensOfMessage, tokensOfPrompt } from "./count-tokens.ts";
 import type { Dialogue } from "./generate-dialogues.ts";
 
-/** One turn's prompt in tokens of o200k_base. */
 export interface TurnTokens {
   prompt: number;
   wholeHistory: number;
@@ -21,7 +20,7 @@ export interface PlayParts {
   model: ScriptedChatModel;
   overview: JobOverview;
   onTurn: (finished: number) => void;
-  /** Milliseconds that the jobs after one turn may take. Default 30,000. */
+  /** Milliseconds for the jobs after one turn. Default 30,000. */
   settleMs?: number;
 }
 
@@ -29,10 +28,7 @@ const ROLES: Record<string, string> = { system: "system", human: "user", ai: "as
 
 const SETTLE_MS = 30_000;
 
-/**
- * Plays a dialogue turn by turn through the graph. Its model answers as in the dialogue, and each turn waits for the jobs of the one
- * before.
- */
+/** Plays a dialogue through the graph with its own answers. Each turn waits for the jobs of the one before. */
 export async function playDialogue({ exchanges }: Dialogue, sessionId: string, parts: PlayParts): Promise<TurnTokens[]> {
   const { graph, model, overview, onTurn, settleMs = SETTLE_MS } = parts;
   const turns: TurnTokens[] = [];
@@ -65,7 +61,7 @@ export async function playDialogue({ exchanges }: Dialogue, sessionId: string, p
   return turns;
 }
 
-/** A chat model in process and without latency. It answers `answer` in one piece and keeps the last prompt. */
+/** A model without latency: it answers `answer` in one piece and keeps the last prompt. */
 export class ScriptedChatModel extends BaseChatModel {
   answer = "";
   lastPrompt: BaseMessage[] = [];

@@ -13,7 +13,7 @@ const mean = (values: number[]): number => values.reduce((sum, value) => sum + v
 
 const savedOf = ({ prompt, wholeHistory }: TurnTokens): number => 1 - prompt / wholeHistory;
 
-/** Means over the dialogues of a set after `finished` turns, in tokens of o200k_base; null when no dialogue is long enough. */
+/** Means over a set's dialogues after `finished` turns; null when no dialogue is long enough. */
 function savingsAt({ set, dialogues }: PlayedSet, finished: number, period: number) {
   const periods = dialogues.map((turns) => turns.slice(finished, finished + period)).filter((turns) => turns.length === period);
   const turns = periods.flatMap(([turn]) => turn ?? []);
@@ -46,7 +46,7 @@ function overSets(rows: Savings[]): Savings[] {
   return [all];
 }
 
-/** Returns for each point a row for each set, then one for all in `counted`. */
+/** For each point a row for each set, then one for all in `counted`. */
 export function compareWithWholeHistory(
   sets: PlayedSet[],
   counted: PlayedSet[],
@@ -71,7 +71,7 @@ function inCommonOf({ set, dialogues }: PlayedSet) {
   };
 }
 
-/** Returns the share of a prompt that begins as in the turn before: a row for each set, then one for all in `counted`. */
+/** The share of a prompt that begins as in the turn before, by set, then for all in `counted`. */
 export function shareInCommon(sets: PlayedSet[], counted: PlayedSet[]): InCommon[] {
   const own = counted.map(inCommonOf);
   const all = {
@@ -82,9 +82,9 @@ export function shareInCommon(sets: PlayedSet[], counted: PlayedSet[]): InCommon
   return [...sets.map(inCommonOf), all];
 }
 
-/** Goal: per cent that a prompt is smaller than the whole history, by finished turns. */
+/** Goal: per cent saved against the whole history, by finished turns. */
 const SAVED: Record<number, number | undefined> = { 20: 60, 50: 91.5, 500: 98 };
-/** Goal: per cent of a prompt that is as in the turn before, between two versions of the summary. */
+/** Goal: per cent of a prompt that equals the last one, between two versions of the summary. */
 const IN_COMMON = 80;
 
 export function tokenFigures(savings: readonly Savings[], inCommon: readonly InCommon[]): Figure[] {

@@ -3,7 +3,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 
-/** The outcome of a turn that was offered, and its milliseconds. `lost`: let in, and not answered to its end. */
+/** The outcome of an offered turn. `lost`: let in, and not answered to its end. */
 export type Offered = { kind: "done" | "refused"; ms: number } | { kind: "lost"; ms: number; reason: string };
 
 const TAIL = 500;
@@ -37,7 +37,7 @@ async function offerTurn(url: string, user: string): Promise<Offered> {
   }
 }
 
-/** Offers so many turns in the same moment, each of a user of its own whose name begins with `prefix`. */
+/** Offers so many turns at once, each of its own user, named from `prefix`. */
 export function offerTurns(url: string, streams: number, prefix: string): Promise<Offered[]> {
   return Promise.all(Array.from({ length: streams }, (_, index) => offerTurn(url, `${prefix}-${index}`)));
 }

@@ -7,7 +7,7 @@ import { type Figure, makeSamples, percentile } from "../figures.ts";
 import { startModel, startService } from "../start-process.ts";
 
 const BEYOND_AFTER_MS = 100;
-/** Goal: how many times as long a turn may take when more ask than may enter. */
+/** Goal: the time of a turn with more turns than places, over that with fewer. */
 const MOST_TIMES = 3;
 
 /** `limit` places for turns, `offered` streams, each with an answer of `tokens`. */

@@ -11,14 +11,14 @@ export interface ConflictFigures {
   name: string;
   refused: number;
   failed: number;
-  /** Messages of acknowledged turns, the user's and the answer, that the conversation does not list. */
+  /** Messages of acknowledged turns that the conversation does not list. */
   lost: number;
   doubled: number;
 }
 
 const isRefusal = (error: unknown): boolean => error instanceof Error && error.message.startsWith("status 409");
 
-/** Sends 10 turns at once into a new conversation, five times, and compares what was acknowledged with what is listed afterwards. */
+/** Sends 10 turns at once into a new conversation, five times, and compares acknowledged with listed messages. */
 export async function measureConflicts(contender: PeerContender, inLine: boolean, progress: Progress): Promise<ConflictFigures> {
   const { memory, turnInLine } = contender;
   const turn = inLine && turnInLine ? turnInLine : contender.turn;

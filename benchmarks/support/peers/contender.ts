@@ -14,9 +14,8 @@ export interface PeerContender {
   name: string;
   isOurs: boolean;
   turn: (thread: Thread, message: string) => Promise<StreamTimes>;
-  /** Waits while the conversation answers, where `turn` is refused. Missing where nothing is refused. */
+  /** Waits where `turn` is refused in a busy conversation. Missing where nothing is refused. */
   turnInLine?: (thread: Thread, message: string) => Promise<StreamTimes>;
-  /** CPU of its process in milliseconds so far. */
   cpuMs: () => number;
   storesCpuMs: () => number;
   close(): Promise<void>;
@@ -24,7 +23,7 @@ export interface PeerContender {
 }
 
 export interface PeerMemory {
-  /** Waits until the work that a turn leaves for later is done. */
+  /** Waits until the turn's later work is done. */
   settle(thread: Thread): Promise<void>;
   messages(thread: Thread): Promise<ListedMessage[]>;
 }

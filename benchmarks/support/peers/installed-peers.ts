@@ -25,7 +25,7 @@ export interface InstalledPeer {
   writesForMs: number;
 }
 
-/** VoltAgent gathers its writes for up to 200 ms; the others end an answer when all is written. */
+/** VoltAgent gathers writes for up to 200 ms; the others end an answer when all is written. */
 const VOLTAGENT_WRITES_MS = 250;
 
 export const INSTALLED_PEERS: InstalledPeer[] = [
@@ -36,10 +36,7 @@ export const INSTALLED_PEERS: InstalledPeer[] = [
   { name: "VoltAgent, semantic search", file: "voltagent.js", memory: "semantic", writesForMs: VOLTAGENT_WRITES_MS },
 ];
 
-/**
- * As their documentation says: https://mastra.ai/docs/studio/deployment, VoltAgent's local-tunnel page,
- * https://docs.langchain.com/langsmith.
- */
+/** https://mastra.ai/docs/studio/deployment, VoltAgent's local-tunnel page, https://docs.langchain.com/langsmith */
 const NO_TELEMETRY = { MASTRA_TELEMETRY_DISABLED: "true", VOLTAGENT_TELEMETRY_DISABLED: "true", LANGSMITH_TRACING: "false" };
 
 async function post<Answer>(url: string, body: object): Promise<Answer> {
@@ -83,7 +80,6 @@ export async function startPeer({ name, file, memory, writesForMs }: InstalledPe
 
 const FOLDER = fileURLToPath(new URL("../../peers/", import.meta.url));
 
-/** When a file was written, in milliseconds; 0 when it is not there. */
 async function writtenAt(file: string): Promise<number> {
   return stat(`${FOLDER}${file}`).then(
     ({ mtimeMs }) => mtimeMs,
@@ -91,7 +87,7 @@ async function writtenAt(file: string): Promise<number> {
   );
 }
 
-/** Installs the peers by their lock file, without install scripts, unless they are installed already. */
+/** Installs missing peers by their lock file, without install scripts. */
 export async function installPeers(): Promise<void> {
   if ((await writtenAt("node_modules/.package-lock.json")) > (await writtenAt("package-lock.json"))) return;
   await promisify(execFile)("npm", ["ci", "--ignore-scripts", "--no-audit", "--no-fund"], { cwd: FOLDER, maxBuffer: 16 * 1024 * 1024 });

@@ -22,14 +22,14 @@ function textOf(content: unknown): string {
   return content.map((part: { text?: string }) => part.text ?? "").join("");
 }
 
-/** An answer comes in pieces of at most six characters, as a model's tokens do. */
+/** At most six characters, like a model's tokens. */
 function piecesOf(answer: string): string[] {
   const known = pieces.get(answer) ?? answer.match(/\S{1,6}\s*/gu) ?? [];
   pieces.set(answer, known);
   return known;
 }
 
-/** Embeddings in OpenAI's protocol; POST …/record begins to keep chat requests, and …/recorded hands them over and ends it. */
+/** Serves embeddings in OpenAI's protocol; POST …/record begins to keep chat requests, and …/recorded returns them and ends it. */
 async function answerOther(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const send = (answer: unknown): void => void response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify(answer));
   if (request.url?.endsWith("/embeddings")) {
@@ -48,7 +48,7 @@ async function answerOther(request: IncomingMessage, response: ServerResponse): 
   send({});
 }
 
-// A process of its own, so that its work is in nobody's measurement. It prints its address.
+// A process of its own, outside all measurements. It prints its address.
 const server = await startModelServer({ keepSeen: false, other: answerOther });
 server.answer(({ messages, tools }: ChatRequestBody) => {
   const asked = messages.findLast(({ role }) => role === "user");

@@ -68,7 +68,7 @@ export function startOnPglite({ modelUrl, folder }: Ground): Promise<PeerContend
   });
 }
 
-/** On the real Postgres. Recall needs pgvector there: without it, this is for the peers that keep the last messages. */
+/** Recall needs pgvector here: without it, this is for peers that keep the last messages. */
 export async function startOnPostgres(ground: Ground, withRecall: boolean): Promise<PeerContender> {
   const name = `this service, Postgres, ${withRecall ? "all layers" : "no episodes"}`;
   const databaseUrl = await ground.createDatabase(withRecall ? "own_with_recall" : "own");

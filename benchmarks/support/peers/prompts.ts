@@ -4,7 +4,7 @@ import type { RecordedRequest } from "./model-process.ts";
 import { FIRST_CHINESE, messageOf } from "./script.ts";
 import type { Progress } from "../progress.ts";
 
-/** Turns whose prompts are counted. Each asks for something that was said in turn 2. */
+/** The counted turns. Each asks for something said in turn 2. */
 export const LOOKED_AT = [10, 20, 50];
 const TOLD_IN_TURN = 2;
 const FACTS = [
@@ -36,7 +36,7 @@ async function tokensSent(recordedAt: string, sink: { answers: number; backgroun
   return last;
 }
 
-/** Plays two conversations of `count` turns, each turn after the work of the one before, and counts what the model was sent. */
+/** Plays two conversations of `count` turns and counts what the model was sent. */
 export async function measurePrompts(
   contender: PeerContender,
   modelUrl: string,

@@ -7,16 +7,16 @@ const EXCHANGES: Exchange[] = generateDialogues({ count: 5, turns: TURNS }).flat
 
 export const FIRST_CHINESE = EXCHANGES.length / 2;
 
-/** The user's message of an exchange, then `added`, then the number of the answer that the model's server shall give. */
+/** The user's message of an exchange, `added`, and the number of the wanted answer. */
 export function messageOf(exchange: number, added = ""): string {
   const place = exchange % EXCHANGES.length;
   return `${EXCHANGES[place]?.user ?? ""} ${added} [answer ${place}]`;
 }
 
-/** Only at the very end: recalled messages in front of it have such marks too. */
+/** Only at the very end: recalled messages before it have such marks too. */
 const WANTED = /(mark-\w+)?\s*\[answer (\d+)\]\s*$/;
 
-/** The answer that a message asks for, with its mark, or null. It begins with the word that readers of streams wait for. */
+/** The answer that a message asks for, or null. It begins with the word that readers of streams wait for. */
 export function answerTo(message: string): string | null {
   const wanted = WANTED.exec(message);
   if (!wanted) return null;

@@ -6,9 +6,9 @@ import type { Progress } from "../progress.ts";
 const USERS = 10;
 const TURNS_PER_CONVERSATION = 20;
 const LOOK_MS = 60;
-/** 300 ms: VoltAgent gathers what it writes for up to 200. */
+/** 300 ms: VoltAgent gathers its writes for up to 200. */
 const QUIET_LOOKS = 5;
-/** Longest wait for what turns leave behind, in milliseconds. */
+/** Longest wait for a turn's later work, in milliseconds. */
 const LONGEST_MS = 5_000;
 
 export interface Round {
@@ -16,11 +16,10 @@ export interface Round {
   turnMs: number[];
   turnsPerSecond: number;
   cpuMs: number;
-  /** The same until it was idle again: with what is done in the background. */
+  /** The same until the process was idle. */
   cpuMsWithBackground: number;
   /** CPU of its stores outside the process a turn, until then. */
   storesCpuMs: number;
-  /** From the last answer until its process was idle. */
   idleAfterMs: number;
 }
 
@@ -35,7 +34,7 @@ let sentAgain = 0;
 
 export const requestsSentAgain = (): number => sentAgain;
 
-/** Waits until the process takes no CPU any more; its clock has ticks of 10 ms. */
+/** Waits until the process takes no CPU; its clock has ticks of 10 ms. */
 async function untilIdle(contender: PeerContender): Promise<void> {
   const began = performance.now();
   for (let quiet = 0; quiet < QUIET_LOOKS && performance.now() - began < LONGEST_MS;) {
@@ -46,8 +45,8 @@ async function untilIdle(contender: PeerContender): Promise<void> {
 }
 
 /**
- * Sends a request once more when its server was just closing the connection: the request was not read. A server that is gone refuses the
- * second request; an answer that breaks off is another error of fetch ("terminated"). Both end the bench.
+ * Repeats a request when its server was closing the connection and has not read it. A dead server refuses the second request; a broken
+ * answer is another error ("terminated"). Both end the bench.
  */
 async function onOpenConnection<Result>(request: () => Promise<Result>): Promise<Result> {
   return request().catch((error: unknown) => {
@@ -59,7 +58,7 @@ async function onOpenConnection<Result>(request: () => Promise<Result>): Promise
   });
 }
 
-/** Has a new conversation with the texts of number `script`, which are the same for every contender. */
+/** Has a new conversation with script number `script`, the same for every contender. */
 async function converse(contender: PeerContender, script: number, turns: number, round: Round): Promise<Thread> {
   const number = nextConversation++;
   const thread = { userId: `user-${number % USERS}`, sessionId: `speed-${number}` };
@@ -72,7 +71,7 @@ async function converse(contender: PeerContender, script: number, turns: number,
   return thread;
 }
 
-/** `conversations` at once, each of so many turns one after another, from script `first` on. */
+/** `conversations` at once, each of so many turns, from script `first` on. */
 async function runRound(contender: PeerContender, first: number, conversations: number, turns: number): Promise<Round> {
   const round = { firstTokenMs: [], turnMs: [], turnsPerSecond: 0, cpuMs: 0, cpuMsWithBackground: 0, storesCpuMs: 0, idleAfterMs: 0 };
   const [cpuBefore, storesBefore, began] = [contender.cpuMs(), contender.storesCpuMs(), performance.now()];
@@ -97,7 +96,7 @@ async function runRound(contender: PeerContender, first: number, conversations: 
   };
 }
 
-/** Measures all contenders round by round, each when the one before is idle. Rounds of warm-up are not counted. */
+/** Measures all contenders round by round, each when the one before is idle, after an uncounted warm-up. */
 export async function measureSpeed(
   contenders: PeerContender[],
   {

@@ -1,7 +1,7 @@
 import { type Figure, figureOf } from "../figures.ts";
 import type { Legs } from "./open-set.ts";
 
-/** A text of a prompt: the units in it, and how long it is with its date and speakers. */
+/** A text of a prompt: its units, and its length with date and speakers. */
 export interface Quoted {
   units: readonly string[];
   characters: number;
@@ -11,13 +11,13 @@ export interface Answered {
   gold: readonly string[];
   /** The units of each exchange, the best first. */
   returned: readonly (readonly string[])[];
-  /** What a prompt has of the best five: they first, then what stands beside them. */
+  /** What a prompt has of the best five: they first, then their neighbours. */
   prompt: readonly Quoted[];
-  /** Of the best ten. */
+  /** Among the best ten. */
   longPrompt: readonly Quoted[];
 }
 
-/** At most so many characters of the best five hits and of what stands beside them. */
+/** The most characters of the best five hits and their neighbours. */
 const BUDGETS = [1_000, 2_000, 4_000] as const;
 const within = (budget: number): string => `recall in ${budget.toLocaleString("en")} characters`;
 
@@ -57,7 +57,7 @@ export function recallFigures(answers: readonly Answered[]): RecallFigures {
   };
 }
 
-/** Goals in per cent, of the best five and ten with what stands beside them, with the built-in embedder and with multilingual-e5-small. */
+/** Goals in per cent for the best five and ten with their neighbours, with the built-in embedder and multilingual-e5-small. */
 const GOALS: Record<string, { builtIn?: [number, number]; e5: [number, number] } | undefined> = {
   LoCoMo: { builtIn: [72, 78], e5: [78, 84] },
   LongMemEval: { e5: [84, 93] },
@@ -71,7 +71,7 @@ export interface MeasuredSet {
   byLegs: Partial<Record<Legs, RecallFigures>>;
   /** Asked three years later. */
   later: RecallFigures | null;
-  /** Of one recall with both legs; it embeds the question unless BENCH_EMBEDDING_CACHE has it. */
+  /** One recall with both legs; it embeds the question unless BENCH_EMBEDDING_CACHE has it. */
   recallMs: readonly number[];
   /** The five that each question found, to compare places. */
   five: readonly string[];
@@ -83,7 +83,7 @@ function goalsOf(set: string, embedder: string): Record<string, number | undefin
   return { [FIVE]: five, [TEN]: ten };
 }
 
-/** Figures of the sets on one place, and their means; the spread of a mean is that of the means with one set left out. */
+/** Figures of the sets on one place, and their means; a mean's spread is that of the means without one set. */
 export function recallFiguresOf(embedder: string, place: string, sets: readonly MeasuredSet[]): Figure[] {
   const all = Object.keys(sets[0]?.byLegs ?? {}) as Legs[];
   const name = (what: string, legs: Legs, set: string): string =>
@@ -116,7 +116,7 @@ export function recallFiguresOf(embedder: string, place: string, sets: readonly 
   return [...sets.flatMap(ofSet), ...ofAll];
 }
 
-/** Per cent of the questions for which two places found the same set of five. */
+/** Per cent of the questions with the same five at two places. */
 export function sameFive(one: readonly MeasuredSet[], other: readonly MeasuredSet[], name: string): Figure {
   const pairs = other.flatMap(({ set, five }) => {
     const first = one.find((measured) => measured.set === set)?.five ?? [];

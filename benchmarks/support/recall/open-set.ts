@@ -27,7 +27,7 @@ function withLegs(index: ServingIndex, legs: Legs): ServingIndex {
   return { name: () => index.name(), open: async (name) => ({ ...(await index.open(name)), ...silent }) };
 }
 
-/** Imports each history of a set as a user of its own, by the service's jobs, into an embedded database or another place. */
+/** Imports each history of a set as its own user, by the service's jobs, into a place. */
 export async function openRecallSet(
   { histories }: Pick<RecallSet, "histories">,
   embedder: Embedder,

@@ -11,7 +11,7 @@ import type { SearchStore } from "../../../stores/search/contract/search-index.t
 /** An empty database, and the store of its index. */
 export interface Place {
   name: string;
-  /** Why it cannot be had here; undefined when it can. */
+  /** Why it is not available here. */
   whyNot(): Promise<string | undefined>;
   open(opening: AsyncDisposableStack): Promise<{ database: Database; store: SearchStore }>;
 }

@@ -5,13 +5,13 @@ import type { MessageToImport } from "../../../stores/postgres/conversations/pla
 
 export interface RecallQuestion {
   text: string;
-  /** The day on which it is asked; null: the day after the last message. */
+  /** The day of the question; null: the day after the last message. */
   askedAt: Date | null;
   units: string[];
 }
 
 export interface RecallHistory {
-  /** In exchanges: a user's message, then the answer. `metadata.external_id` is a unit, a colon and the place of the message. */
+  /** A user's message, then the answer, and so on. `metadata.external_id` is a unit, a colon and the message's place. */
   messages: MessageToImport[];
   questions: RecallQuestion[];
 }
@@ -30,7 +30,7 @@ const SETS = {
   "madial-en": "MADial en",
   "memdaily-n100": "MemDaily",
 };
-/** Categories 1 to 4 of LoCoMo; the fifth, adversarial, asks for what was never said. */
+/** LoCoMo's fifth category asks for what was never said. */
 const LEFT_OUT = new Set(["adversarial"]);
 
 interface StoredTurn {
@@ -52,7 +52,7 @@ interface Exchange {
   answer: { unit: string; text: string };
 }
 
-/** "4:04 pm on 20 January, 2023", "2023/05/20 (Sat) 05:04", "2024年04月03日 周三 11:31", "2023-04-27"; all are taken as UTC. */
+/** "4:04 pm on 20 January, 2023", "2023/05/20 (Sat) 05:04", "2024年04月03日 周三 11:31", "2023-04-27"; all in UTC. */
 function momentOf(text: string): Date {
   const english = /^(\d+):(\d+) ([ap]m) on (\d+ \w+), (\d+)$/.exec(text);
   if (english) {
@@ -66,7 +66,7 @@ function momentOf(text: string): Date {
 
 const spoken = ({ role, text }: StoredTurn): string => (role === "user" || role === "assistant" ? text : `${role}: ${text}`) || "…";
 
-/** Turns 1–2, 3–4, … of a session. A turn without a time was said at that of the one before. */
+/** Turns 1–2, 3–4, … of a session. A turn without a time has that of the one before. */
 function exchangesOfTurns(turns: StoredTurn[], sessionTime: Date | null): Exchange[] {
   let last = sessionTime ?? turns.flatMap(({ ts }) => (ts === undefined ? [] : [momentOf(ts)]))[0] ?? null;
   return turns.flatMap((turn, index) => {
@@ -94,7 +94,7 @@ function exchangesOf({ sessions = [], memories = [] }: StoredConversation): Exch
   return [...said, ...remembered];
 }
 
-/** Adds the place of a message, since a session may be in a conversation twice and an `external_id` is imported once. */
+/** Adds the place of a message: a session may be in a conversation twice, and an `external_id` is imported once. */
 function toMessages({ at, asked, answer }: Exchange, place: number): MessageToImport[] {
   return [
     { role: "user", content: asked.text, createdAt: at, metadata: { external_id: `${asked.unit}:${place * 2}` } },
@@ -105,7 +105,7 @@ function toMessages({ at, asked, answer }: Exchange, place: number): MessageToIm
 /** The unit of a message, from its `external_id`. */
 export const unitOf = (externalId: string): string => externalId.replace(/:\d+$/, "");
 
-/** A file of JSON lines, or the same with ".gz" behind its name. */
+/** A file of JSON lines, plain or with ".gz". */
 export async function readLines<Line>(file: string): Promise<Line[]> {
   const bytes = await readFile(file).catch((error: NodeJS.ErrnoException) => {
     if (error.code === "ENOENT") return readFile(`${file}.gz`).then(gunzipSync);

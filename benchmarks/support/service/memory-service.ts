@@ -18,7 +18,7 @@ async function createDatabase(server: string, name: string): Promise<string> {
   return withDatabase(server, name);
 }
 
-/** Starts a real Postgres, with pgvector where it can be had. It ends with `opened`. */
+/** Starts a real Postgres, with pgvector if available. It ends with `opened`. */
 export async function startMemoryStores(opened: AsyncDisposableStack) {
   const hasVectors = (await whyNoVectorPostgres()) === undefined;
   const postgres = await (hasVectors ? startVectorPostgres() : startPostgresServer());
@@ -30,7 +30,7 @@ export async function startMemoryStores(opened: AsyncDisposableStack) {
     vectors: hasVectors ? "pgvector" : "a plain column",
     /** Makes a database, and returns the settings of processes that share it. */
     open,
-    /** The same with a Milvus Lite of its own as the index; null where it cannot be had. */
+    /** The same with its own Milvus Lite as the index; null without one. */
     async openWithMilvus(): Promise<Record<string, string> | null> {
       if ((await whyNoMilvus()) !== undefined) return null;
       const milvus = await startMilvusServer();
@@ -40,7 +40,7 @@ export async function startMemoryStores(opened: AsyncDisposableStack) {
   };
 }
 
-/** The times of a turn as a client sees them, and its event `done`. */
+/** A turn's times for its client, and its event `done`. */
 export interface AskedTurn extends StreamTimes {
   result: TurnResult;
 }
@@ -60,17 +60,14 @@ export interface MemoryService {
   ask(asked: Asked): Promise<AskedTurn>;
 }
 
-/** Has a turn with the service at this address. Throws when the answer is not whole. */
+/** Has a turn with the service. Throws when the answer is not whole. */
 export async function askService(url: string, { user, session, message }: Asked): Promise<AskedTurn> {
   const body = { user_id: user, session_id: session, message };
   const { last, ...times } = await readStream(`${url}/api/v1/chat/stream`, body);
   return { ...times, result: (JSON.parse(last) as { content: TurnResult }).content };
 }
 
-/**
- * Starts the service with the stores that `environment` names, without limits, with the built-in embedder and a model for jobs that answers
- * at once. All else is as by default.
- */
+/** Starts the service with the stores of `environment`, without limits, with the built-in embedder and an immediate model for jobs. */
 export async function startMemoryService(name: string, modelUrl: string, environment: Record<string, string>): Promise<MemoryService> {
   const began = performance.now();
   const service = await startService(modelUrl, { SUMMARY_MODEL: MODEL_AT_ONCE, MEMORY_MODEL: MODEL_AT_ONCE, ...environment });
@@ -79,7 +76,7 @@ export async function startMemoryService(name: string, modelUrl: string, environ
   return { name, url: service.line, process: service, startMs, ask: (asked) => askService(service.line, asked) };
 }
 
-/** Posts JSON to a route of the API and returns the JSON of its answer. Throws when it is refused. */
+/** Posts JSON to the API and returns its answer. Throws when refused. */
 export async function postApi<Body>(url: string, path: string, body: unknown): Promise<Body> {
   const { status, text, json } = await postJson<Body>(`${url}/api/v1${path}`, body);
   if (status >= 300) throw new Error(`POST ${path} answered ${status}: ${text.slice(0, 300)}`);

@@ -8,7 +8,7 @@ import { postApi, type Asked } from "./memory-service.ts";
 const AT_ONCE = 8;
 const LOOK_EVERY_MS = 100;
 const LONGEST_MS = 1_800_000;
-/** A word that routes a message to the knowledge base, without a model being asked. */
+/** Routes a message to the knowledge base, without asking a model. */
 const KEYWORD = "handbook";
 const SESSION = "history";
 
@@ -17,7 +17,7 @@ export interface UsersToSeed {
   prefix: string;
   from?: number;
   count: number;
-  /** In the conversation of each; with 5 or more it is summarised. */
+  /** With 5 or more the conversation is summarised. */
   exchanges: number;
 }
 
@@ -62,12 +62,12 @@ export async function seedUsers(url: string, { prefix, from = 0, count, exchange
   });
 }
 
-/** A question about what the user said before and about the knowledge base, so that every layer finds something. */
+/** A question for which every layer finds something. */
 export function questionOf(prefix: string, user: number, turn: number): Asked {
   return { user: `${prefix}-${user}`, session: SESSION, message: `By the ${KEYWORD}: ${exchangeOf(user * 7 + (turn % 5)).user}` };
 }
 
-/** Waits until no job waits or runs in the whole service; returns the milliseconds that took. Throws when a job has failed for good. */
+/** Waits until no job waits or runs in the service; returns the milliseconds. Throws when a job has failed for good. */
 export async function allJobsDone(url: string): Promise<number> {
   const began = performance.now();
   for (;;) {

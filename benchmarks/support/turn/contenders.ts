@@ -9,11 +9,8 @@ import { type LayersAtWork, makeLayersAtWork, startMemoryService } from "../serv
 
 export interface Contender {
   name: string;
-  /** One turn of conversation `session`. */
   turn(session: string, message: string): Promise<StreamTimes>;
-  /** CPU of the process that does the work, in milliseconds so far. */
   cpuMs(): number;
-  /** Waits until the jobs that its turns left are done. */
   settle?(): Promise<void>;
   service?: MeasuredProcess;
   close(): Promise<void>;
@@ -44,7 +41,7 @@ async function timed(answer: AsyncIterable<unknown>, isToken: (chunk: unknown) =
   return { firstTokenMs, totalMs: performance.now() - began };
 }
 
-/** LangChain's own, without what this project makes of it. */
+/** LangChain's own, without this project. */
 const langChainModel = (baseURL: string): ChatOpenAI =>
   new ChatOpenAI({ model: "bench", apiKey: "none", maxRetries: 0, configuration: { baseURL } });
 
@@ -110,11 +107,11 @@ export async function thisService(name: string, modelUrl: string, environment: R
   return { name, turn, settle, service, cpuMs: () => service.cpuMs(), close: () => service.stop() };
 }
 
-/** So many that streams at once have different users, and that no history grows much. */
+/** Enough that simultaneous streams have different users, and no history grows much. */
 const USERS = 40;
 const EXCHANGES = 20;
 
-/** Starts this service with users whose prompts have something of every layer: history, core memory, documents. */
+/** Starts this service with users whose prompts have every layer: history, core memory, documents. */
 export async function everyLayer(
   name: string,
   modelUrl: string,

@@ -13,7 +13,7 @@ import type { Mcp } from "../../parts/open-mcp.ts";
 import { jsonAnswer, jsonBody, makeRouter, next, operationGroup, route, time } from "../../http/operation.ts";
 import { DryRunQuery, isDryRun, parseRequest, wholeNumberField, AfterQuery } from "../../http/parse-request.ts";
 
-/** Switches an agent of the system off for this tenant. */
+/** Switches a system agent off for this tenant. */
 const Disabled = z.strictObject({ disabled: z.literal(true) });
 const AgentBody = z.union([Disabled, AgentSpec]);
 
@@ -104,7 +104,7 @@ export function agentRoutes({
     const names = new Set(own.map(({ name }) => name));
     const ofSystem = agents.system.filter(({ name }) => !names.has(name)).map((agent) => ({ ...agent, disabled: false, version: null }));
     const ofTenant = own.flatMap(({ name, spec, version }) => {
-      const shown = spec ?? agents.system.find((agent) => agent.name === name); // a disabled one is shown as the system has it
+      const shown = spec ?? agents.system.find((agent) => agent.name === name); // a disabled one is shown as the system's
       return shown ? [{ ...shown, name, tier: "tenant" as const, disabled: spec === null, version }] : [];
     });
     return [BUILT_IN, ...ofSystem, ...ofTenant];
@@ -116,7 +116,7 @@ export function agentRoutes({
     return found;
   }
 
-  /** What the schema cannot know. Throws AppError `invalid_request`. */
+  /** Checks what the schema cannot know. Throws AppError `invalid_request`. */
   async function assertReferences(tenantId: string, own: string, spec: AgentSpec): Promise<void> {
     const { model, knowledge, subagents } = spec;
     const [base, known] = await Promise.all([
@@ -135,7 +135,7 @@ export function agentRoutes({
     if (problems.length > 0) throw AppError.invalid(problems);
   }
 
-  /** Warns of names that mean nothing yet; the tenant may still give them a meaning. */
+  /** Warns of unknown names; the tenant may still define them. */
   async function warningsOf(tenantId: string, spec: AgentSpec): Promise<Problem[]> {
     const [servers, skills] = await Promise.all([mcp.listOf(tenantId), stores.skills.list(tenantId)]);
     const { known } = agents;

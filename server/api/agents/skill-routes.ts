@@ -11,7 +11,7 @@ import { DryRunQuery, isDryRun, parseRequest, storableText, AfterQuery } from ".
 import { readJson, requireJson } from "../../http/read-body.ts";
 import { pageByName } from "../../../stores/page.ts";
 
-/** Switches a skill of the system off for this tenant. */
+/** Switches a system skill off for this tenant. */
 const Disabled = z.strictObject({ disabled: z.literal(true) });
 const SkillContent = z.strictObject({
   files: z
@@ -69,7 +69,7 @@ export function skillRoutes({ stores, agents: { systemSkills } }: { stores: Pick
     const own = await stores.skills.list(tenantId);
     const names = new Set(own.map(({ name }) => name));
     const listed = own.flatMap(({ name, description }) => {
-      const shown = description ?? ofSystem(name)?.description; // a disabled one is shown as the system has it
+      const shown = description ?? ofSystem(name)?.description; // a disabled one is shown as the system's
       return shown === undefined ? [] : [{ name, tier: "tenant" as const, description: shown, disabled: description === null }];
     });
     const others = systemSkills.filter(({ name }) => !names.has(name));

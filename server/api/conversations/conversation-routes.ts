@@ -156,7 +156,7 @@ export function conversationRoutes({ stores, memory }: { stores: Pick<Stores, "c
 export const conversationNotFound = (conversationId: string): AppError =>
   new AppError("not_found", `There is no conversation ${conversationId}.`);
 
-/** Throws AppError `not_found`, also for one that is not the caller's. */
+/** Throws AppError `not_found`, also for another caller's. */
 export async function conversationOfCaller(conversations: ConversationStore, id: string, response: Response): Promise<OwnedConversation> {
   const conversation = await conversations.find(callerOf(response), id);
   if (!conversation) throw conversationNotFound(id);

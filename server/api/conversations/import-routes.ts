@@ -17,12 +17,11 @@ import { event } from "../../../turn/events.ts";
 import { TurnError } from "../../../turn/state.ts";
 
 const MAX_IMPORTED_MESSAGES = 10_000;
-/** Problems that are listed for one message. */
+/** The most listed problems of one message. */
 const MAX_PROBLEMS = 5;
-/** For wrong clocks and time zones. A later message would stand behind everything said until then. */
+/** For wrong clocks and time zones. A later message would stand after everything said until then. */
 const MAX_AHEAD_MS = 24 * 60 * 60 * 1_000;
 
-/** Its greatest length is configured. */
 export const importedText = storableText.refine((text) => text.trim() !== "", "is blank; leave the message out").meta({ minLength: 1 });
 
 const Message = z.strictObject(
@@ -66,14 +65,13 @@ interface InvalidMessage extends Problem {
   index: number;
 }
 
-/** Counts characters only where a text could have too many. */
 function lengthProblem({ content }: { content: string }, maxMessageChars: number, field: string): Problem[] {
   const characters = content.length > maxMessageChars ? [...content].length : 0;
   if (characters <= maxMessageChars) return [];
   return [{ field, problem: `has ${characters} characters, at most ${maxMessageChars} are taken` }];
 }
 
-/** Throws AppError `invalid_request` that names each wrong message, unless they are to be skipped and others are left. */
+/** Throws AppError `invalid_request` that names each wrong message, unless they may be skipped and others are left. */
 export function parseImportRequest(body: unknown, maxMessageChars: number) {
   const { user_id: userId, session_id: sessionId, messages: sent, on_invalid: onInvalid } = parseRequest(AnyMessages, body);
   const messages: MessageToImport[] = [];
@@ -92,7 +90,6 @@ export function parseImportRequest(body: unknown, maxMessageChars: number) {
   return { userId, sessionId, messages, invalid };
 }
 
-/** Room for 10,000 long messages. */
 const MAX_IMPORT_BYTES = 64 * 1024 * 1024;
 
 const EXCHANGES =
@@ -137,7 +134,7 @@ export const importOperations = operationGroup({
   },
 });
 
-/** Sends progress as server-sent events, and the result or error as the last one. */
+/** Sends progress as server-sent events, and the result or error last. */
 async function streamProgress(
   response: Response,
   { total, heartbeatMs }: { total: number; heartbeatMs: number },

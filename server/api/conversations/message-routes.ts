@@ -145,7 +145,7 @@ export const messageOperations = operationGroup({
   },
 });
 
-/** How long a browser of the user may keep a picture; its bytes never change. */
+/** How long a browser may keep a picture; its bytes never change. */
 const KEPT_SECONDS = 3_600;
 
 const messageNotFound = (id: string): AppError => new AppError("not_found", `There is no message ${id}.`);

@@ -145,7 +145,7 @@ function parseDocumentRequest(request: Request): DocumentToAdd {
   };
 }
 
-/** The largest document, in bytes; text in JSON may take more. */
+/** The largest document in bytes; as JSON text it may take more. */
 const MAX_DOCUMENT_BYTES = 20 * 1024 * 1024;
 
 const readDocumentJson = readJson(2 * MAX_DOCUMENT_BYTES);

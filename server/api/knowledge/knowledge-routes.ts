@@ -14,7 +14,6 @@ import { pageByName } from "../../../stores/page.ts";
 export const PREFIX = /^[a-z0-9][a-z0-9_-]{0,63}$/;
 const MAX_DESCRIPTION_CHARACTERS = 2_000;
 
-/** A text without blanks around it. */
 export const shortText = (limit: number) =>
   storableText
     .transform((text) => text.trim())

@@ -60,7 +60,7 @@ function nameOf(request: Request, rule = STORED_SERVER_NAME): string {
   throw AppError.invalid([{ field: "name", problem: `"${name.slice(0, 80)}" ${NAME_PROBLEM}` }]);
 }
 
-/** A name is looked up when it is connected to; an address is known now. */
+/** Checks addresses now; names are looked up at connecting. */
 function assertMayBePublic(url: string): void {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, "");
   if (isIP(host) === 0 || isPublicAddress(host)) return;

@@ -11,10 +11,10 @@ export interface Audit {
   notSearched: string[];
 }
 
-/** What every store holds of a user. Throws AppError when one cannot be searched. */
+/** Everything that the stores hold of a user. Throws AppError when one cannot be searched. */
 export async function auditUser(config: Config, database: Database, owner: Owner): Promise<Audit> {
   if (config.MILVUS_ADDRESS === undefined) {
-    // Whatever an index holds in this database is among its tables.
+    // An index in this database is among its tables.
     const [places, notSearched] = await Promise.all([findResidualData(database, null, owner), listIndexNames(database, "milvus")]);
     return { places, notSearched };
   }

@@ -27,7 +27,6 @@ const HistoryQuery = z.object({
   after: wholeNumberField(1, 999_999_999).optional(),
 });
 
-/** Who wrote something into a user's memory. */
 const actor = z.enum(["agent", "person", "import"]);
 const SectionAnswer = z.object({ section: z.string(), content: z.string(), version: z.int() });
 const MemoryLine = z.object({
@@ -86,7 +85,7 @@ const OperationList = z.object({
 });
 
 const anySection = z.string().regex(SECTION_NAME);
-/** One that can be written; which these are is configured. */
+/** A section that the configuration lets people write. */
 export const configuredSection = anySection.describe("CORE_MEMORY_SECTIONS adds more.");
 const path = { id: callerId, section: anySection };
 const pathToWrite = { id: callerId, section: configuredSection };
@@ -136,7 +135,7 @@ export const coreMemoryOperations = operationGroup({
   },
 });
 
-/** The version of If-Match; 0, no section yet, for `If-None-Match: *`; undefined without either. */
+/** The version of If-Match; 0 (no section yet) for `If-None-Match: *`; undefined without either. */
 function expectedVersionOf(request: Request): number | undefined {
   if (request.get("if-none-match") === "*") return 0;
   const header = request.get("if-match");

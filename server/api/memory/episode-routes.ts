@@ -25,7 +25,7 @@ const dayOrTime = z.union(
   "must be a day, like 2026-11-24, or a time, like 2026-11-24T09:30:00Z",
 );
 
-/** The first moment of a day or time, or the first one behind it. */
+/** The first moment of a day or time; with `isEnd` the first one after it. */
 function momentOf(given: string | undefined, timeZone: string, { isEnd = false } = {}): Date | undefined {
   if (given === undefined) return undefined;
   const [, year, month, day] = /^(\d+)-(\d+)-(\d+)$/.exec(given) ?? [];
@@ -113,7 +113,7 @@ export function episodeRoutes({ config, memory, stores }: { config: Config; memo
   const recall = memory.episodes?.memory.recall;
   const window = { exceptMessageId: NIL, atLeast: config.HISTORY_WINDOW, maxTokens: 0, useSummary: config.ENABLE_SUMMARY };
 
-  /** What a search for the next turn of a conversation takes from it. */
+  /** The search parameters that the next turn of a conversation would have. */
   async function readTalk(conversation: OwnedConversation): Promise<Pick<RecallRequest, "recent" | "except">> {
     const { messages } = await stores.windows.load({ ...conversation, ...window });
     return { recent: messages, except: new Set(messages.map(({ id }) => id)) };

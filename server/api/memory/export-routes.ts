@@ -27,10 +27,10 @@ export const exportOperations = operationGroup({
   },
 });
 
-/** Exports that read at the same time; each holds a connection. */
+/** Exports at a time; each holds a connection. */
 const AT_A_TIME = 2;
 
-/** Nothing of it stays on the disk when the process ends. */
+/** The file vanishes when the process ends. */
 async function openUnnamedFile(): Promise<FileHandle> {
   const name = path.join(os.tmpdir(), `conversation-graph-user-export-${randomUUID()}`);
   const file = await open(name, "wx+", 0o600);
@@ -38,7 +38,7 @@ async function openUnnamedFile(): Promise<FileHandle> {
   return file;
 }
 
-/** An export goes to a file first: a slow client holds no connection, and a failure is an error instead of half an answer. */
+/** An export goes to a file first: a slow client holds no connection, and a failure is an error, not half an answer. */
 export function exportRoutes({ stores }: { stores: Pick<Stores, "database"> }): Router {
   const inTurn = bulkhead(AT_A_TIME, Number.MAX_SAFE_INTEGER);
   return makeRouter(exportOperations, {

@@ -95,7 +95,7 @@ export function jobTenantOf(response: Response): string | null {
   return everyTenant ? null : tenantId;
 }
 
-/** Background jobs of a conversation, and of the caller's tenant, or of all tenants for a key of scope admin. */
+/** Background jobs of a conversation and of the caller's tenant, or of all tenants for a key of scope admin. */
 export function jobRoutes({ stores }: { stores: Pick<Stores, "conversations" | "jobs"> }): Router {
   const { jobs: jobOverview, conversations } = stores;
   async function retryOf(kind: JobKind | undefined, owned: OwnedConversation): Promise<number> {

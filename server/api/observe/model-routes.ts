@@ -61,7 +61,7 @@ export const modelOperations = operationGroup({
   },
 });
 
-/** The model of a name, and for which use; null: there is none. */
+/** The model of a name and its use, or null. */
 function findTried(
   { config, models }: { config: Config; models: Models },
   name: string | undefined,
@@ -74,7 +74,7 @@ function findTried(
   return model ? { name, model, purpose: use } : null;
 }
 
-/** The embedder, when the server of this model embeds, too; else why it is not tried. */
+/** The embedder, when this model's server embeds too; else why it is not tried. */
 function findEmbedding(
   { config, models, memory }: { config: Config; models: Models; memory: Memory },
   model: BaseChatModel | null,

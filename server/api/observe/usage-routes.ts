@@ -104,7 +104,7 @@ function toUsage(by: UsageKey, { key, purposes }: UsageOfKey): z.infer<typeof Us
 
 const encode = (by: UsageKey, key: string): string => Buffer.from(JSON.stringify([by, key])).toString("base64url");
 
-/** Throws AppError `invalid_request` for what `encode` has not made. */
+/** Throws AppError `invalid_request` for anything that `encode` has not made. */
 function decode(by: UsageKey, text: string): string {
   try {
     const [of, key] = JSON.parse(Buffer.from(text, "base64url").toString()) as unknown[];

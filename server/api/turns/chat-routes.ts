@@ -116,7 +116,7 @@ export function chatRoutes({
     throw AppError.invalid([{ field: "model", problem: `there is no model "${requested.slice(0, 80)}" to choose; known ones: ${known}` }]);
   }
 
-  /** What can be refused is refused before the stream begins. */
+  /** Refuses before the stream begins whatever can be refused. */
   async function begin(request: Request, response: Response): Promise<TurnSource> {
     const { body, pictures } = parseChatBody(withCallersUser(response, request.body), config);
     assertModel(body.model);
@@ -129,7 +129,7 @@ export function chatRoutes({
       // A retry may say how much of the answer has come.
       const after = request.get("idempotency-key") === undefined ? BEGINNING : parseLastEventId(request.get("last-event-id"));
       const source = await begin(request, response);
-      // Who waits in line gets the stream at once: its heartbeats keep the connection.
+      // A waiting client gets the stream at once: its heartbeats keep the connection.
       const turnId = source.waits ? source.turnId : await untilAccepted(source, response);
       await sendTurnStream(response, source, { turnId, heartbeatMs, flushHeaders: source.waits, after });
     },

@@ -6,7 +6,6 @@ import { storedOutcome } from "../../turns/turn-source.ts";
 import { derivedSession } from "../user-and-session.ts";
 import { KeptEcho } from "./response-object.ts";
 
-/** A message of a client's list. */
 export interface GivenItem {
   id?: string | undefined;
   role: "user" | "assistant";
@@ -28,8 +27,8 @@ function overlapOf(kept: readonly StoredMessage[], given: readonly GivenItem[]):
 }
 
 /**
- * Adds items to a conversation. What turns have stored of them is there already: the sessions of OpenAI's agents SDK post what their run has
- * said, without ids.
+ * Adds items to a conversation, but for those that turns have stored: sessions of OpenAI's agents SDK post what their run has said, without
+ * ids.
  */
 export function makeAddItems({
   stores,
@@ -40,7 +39,7 @@ export function makeAddItems({
 }) {
   const { conversations, messages, imports } = stores;
 
-  /** The messages of another conversation, when these are all it has: a first run knows no conversation, and got one by its first message. */
+  /** The messages of another conversation, if these are all it has: a first run knows no conversation, and got one by its first message. */
   async function findStrayed({ tenantId, userId }: OwnedConversation, all: readonly GivenItem[]) {
     const shown = all.map(({ role, content }) => ({ role, text: content, images: [], otherParts: [] }));
     const conversationId = await conversations.findOfSession({ tenantId, userId, ...derivedSession({ messages: shown }) });
@@ -53,7 +52,6 @@ export function makeAddItems({
     return KeptEcho.safeParse(turn && storedOutcome(turn)?.asked).success ? { strayed, items } : null;
   }
 
-  /** The messages that the items are. */
   return async function addItems(owned: OwnedConversation & { sessionId: string }, given: readonly GivenItem[]): Promise<StoredMessage[]> {
     const { tenantId, userId, sessionId } = owned;
     const { items: newest } = await messages.list(owned, { limit: MOST_KNOWN, after: null }, "newest_first");

@@ -6,19 +6,19 @@ import { storedOutcome } from "../../turns/turn-source.ts";
 import { answerItemId, callItemId, type ResponseName } from "./response-ids.ts";
 import { answerItem, type FunctionCall, type OutputItem } from "./response-object.ts";
 
-/** That of the user's message. */
+/** The language of the user's message. */
 export async function languageOfTurn({ messages }: Pick<Stores, "messages">, { record }: FoundTurn): Promise<TalkLanguage> {
   const asked = record && (await messages.find(record, record.userMessageId));
   return languageOf(asked?.message.content ?? "");
 }
 
-/** The question of a step; that of an answered one is no longer kept in words. */
+/** A step's question; an answered one is no longer kept in words. */
 function questionIn(given: unknown): string {
   const { question = "" } = (given ?? {}) as { question?: string };
   return question;
 }
 
-/** What a leg has given that ended with a question, or with calls: these, or the question in words; null for the last leg of others. */
+/** What a leg ended with: calls, or the question in words; null for an ordinary last leg. */
 export async function askedIn(stores: Pick<Stores, "messages" | "steps">, found: FoundTurn & ResponseName): Promise<OutputItem[] | null> {
   const { record, turnId, leg } = found;
   if (!record) return null;

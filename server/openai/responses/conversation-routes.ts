@@ -45,7 +45,7 @@ const Message = z
     content: typeof content === "string" ? content : content.map(({ text }) => text).join("\n"),
   }))
   .pipe(z.object({ id: z.string().or(z.undefined()), role: z.enum(["user", "assistant"]), content: importedText }));
-/** The turns that made these have them as steps. */
+/** Turns have these as steps. */
 const OfTurn = z.looseObject({ type: z.enum(["function_call", "function_call_output", "reasoning"]) }).transform(() => null);
 const NewItem = z.preprocess(
   (item) => (typeof item === "object" && item !== null ? { type: "message", ...item } : item),
@@ -166,7 +166,7 @@ export function openaiConversationRoutes(parts: Pick<OpenAIParts, "config" | "st
     return said.length > 0 ? addItems(owned, said) : [];
   }
 
-  /** The message that the address names, on the path. Throws AppError `not_found`. */
+  /** The message of the address, on the path. Throws AppError `not_found`. */
   async function findItem(request: Request, response: Response) {
     const { id: conversationId, userId, sessionId } = await findAsked(request, response);
     const owned = { tenantId: tenantOf(response), userId, conversationId, sessionId };

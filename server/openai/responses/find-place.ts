@@ -11,18 +11,16 @@ import { findUser, namedUser } from "../../turns/named-user.ts";
 import { conversationItemId, uuidIn } from "./response-ids.ts";
 import type { ResponseBody } from "./response-request.ts";
 
-/** Whose response it is, and of which conversation. */
+/** The owner and conversation of a response. */
 export interface Place {
   userId: string;
   session: Session;
-  /** Where it leaves the path. Undefined: as the earlier messages of the request tell. */
+  /** Where it leaves the path. Undefined: as the request's earlier messages tell. */
   departure?: Departure;
 }
 
 interface FoundPlace extends Place {
-  /** The id of the conversation that the request names. */
   conversation: string | null;
-  /** Nothing in the request names a conversation. */
   isDerived: boolean;
 }
 
@@ -47,7 +45,9 @@ function notFound(id: string): AppError {
   return new AppError("previous_response_not_found", `previous_response_id: ${problem}`, { details });
 }
 
-/** Where the conversation goes on behind a response: on a new branch when that is not its last. Throws AppError `previous_response_not_found`. */
+/**
+ * Where the conversation goes on after a response: on a new branch unless that is its last. Throws AppError `previous_response_not_found`.
+ */
 async function behindResponse({ conversations, messages, turns }: PlaceStores, scope: OwnerScope, id: string): Promise<Place> {
   const turnId = uuidIn(id, ["resp"]);
   const turn = turnId && (await turns.find(scope, turnId));
@@ -62,7 +62,7 @@ async function behindResponse({ conversations, messages, turns }: PlaceStores, s
   return { userId, session: { sessionId, whenBusy: "refuse" }, departure };
 }
 
-/** Ids of ours in the input, the last one first. */
+/** Our ids in the input, the last one first. */
 function messageIdsIn({ input }: ResponseBody): string[] {
   if (typeof input === "string") return [];
   return input
@@ -85,8 +85,8 @@ async function besideItems({ conversations, messages }: PlaceStores, scope: Owne
 }
 
 /**
- * In this order: a header or the metadata, an id of ours in the request, the first message. Throws AppError `invalid_request`, `forbidden`,
- * `not_found` or `previous_response_not_found`.
+ * In this order: a header or the metadata, an id of ours, the first message. Throws AppError `invalid_request`, `forbidden`, `not_found` or
+ * `previous_response_not_found`.
  */
 export async function findPlace(
   stores: PlaceStores,

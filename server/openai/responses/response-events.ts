@@ -16,8 +16,8 @@ import {
 type Open<Item> = { item: Item; at: number };
 
 /**
- * Makes a response of the events of an answer, and the events that tell its making: each item is added, grows by deltas and is done. The
- * official helpers need every one of them. A function of a namespace is called by its own name there. https://platform.openai.com/docs/api-reference/responses-streaming
+ * Makes a response and its events from an answer's: each item is added, grows by deltas and is done. The official helpers need all of them.
+ * A function of a namespace has its own name there. https://platform.openai.com/docs/api-reference/responses-streaming
  */
 export function makeResponseEvents(name: ResponseName, echo: Echo, namespaces: Namespaces = new Map()) {
   const output: OutputItem[] = [];

@@ -1,13 +1,13 @@
 import { validate as isUuid } from "uuid";
 
-/** What OpenAI's clients know by an id. Behind the prefix stands a UUID of the service, so that no id is ever another. */
+/** Prefixes of ids. A UUID of the service follows, so that no id is ever another. */
 type Prefix = "resp" | "msg" | "rs" | "fc" | "conv";
 
 const FORM = /^([a-z]+)_([0-9a-f]{8})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{4})-?([0-9a-f]{12})(?:_(\d{1,4}))?$/;
 
 const toId = (prefix: Prefix, uuid: string): string => `${prefix}_${uuid.replaceAll("-", "")}`;
 
-/** A response is a turn, or a leg of it: a turn that waits for results of its caller goes on as another response. Legs count from 1. */
+/** A response is a turn, or a leg of it: a turn that waits for its caller's results goes on as another response. Legs count from 1. */
 export interface ResponseName {
   turnId: string;
   leg: number;
@@ -17,7 +17,7 @@ const ofLeg = (prefix: Prefix, { turnId, leg }: ResponseName): string => toId(pr
 
 export const responseId = (name: ResponseName): string => ofLeg("resp", name);
 export const messageItemId = (messageId: string): string => toId("msg", messageId);
-/** The answer to a turn is a message of the turn's id. */
+/** The answer's message has the turn's id. */
 export const answerItemId = (name: ResponseName): string => ofLeg("msg", name);
 const MOST_OF_A_LEG = 100;
 /** `number`: from 1, since a model may think more than once. */
@@ -28,7 +28,7 @@ export const callItemId = ({ turnId, leg }: ResponseName, number: number): strin
   `${toId("fc", turnId)}_${(leg - 1) * MOST_OF_A_LEG + number}`;
 export const conversationItemId = (conversationId: string): string => toId("conv", conversationId);
 
-/** The UUID in an id with one of these prefixes; null for any other text. */
+/** The UUID in an id with one of these prefixes, or null. */
 export function uuidIn(id: unknown, prefixes: readonly Prefix[]): string | null {
   if (typeof id !== "string") return null;
   const [, prefix, ...parts] = FORM.exec(id) ?? [];
@@ -36,11 +36,11 @@ export function uuidIn(id: unknown, prefixes: readonly Prefix[]): string | null 
   return prefixes.some((one) => one === prefix) && isUuid(uuid) ? uuid : null;
 }
 
-/** The turn and the leg in the id of a response; null for any other text. */
+/** The turn and leg in a response's id, or null. */
 export function readResponseId(id: string): ResponseName | null {
   const turnId = uuidIn(id, ["resp"]);
   return turnId === null ? null : { turnId, leg: Number(FORM.exec(id)?.[7] ?? 1) };
 }
 
-/** Seconds since 1970, as a UUID of version 7 has them. Those of a turn never change. */
+/** Seconds since 1970 in a UUID of version 7. */
 export const secondsIn = (uuid: string): number => Math.floor(parseInt(uuid.replaceAll("-", "").slice(0, 12), 16) / 1_000);

@@ -52,7 +52,6 @@ export const InputMessage = z.object({
   content: z.array(inputText),
 });
 
-/** A message of a conversation. */
 export const ConversationItem = z.discriminatedUnion("role", [InputMessage, OutputMessage]);
 export type ConversationItem = z.infer<typeof ConversationItem>;
 
@@ -102,7 +101,7 @@ export const KeptEcho = z.object({
 });
 export type KeptEcho = z.infer<typeof KeptEcho>;
 
-/** `instructions` and `tools` are not kept: a response that is read later has none. */
+/** `instructions` and `tools` are not kept: a response read later has none. */
 export const Echo = KeptEcho.extend({
   instructions: z.string().nullable(),
   tools: z.array(z.unknown()),
@@ -132,7 +131,6 @@ export const ResponseObject = Echo.extend({
 });
 export type ResponseObject = z.infer<typeof ResponseObject>;
 
-/** How a response stands. */
 export interface ResponseState {
   status: ResponseObject["status"];
   output: OutputItem[];

@@ -14,7 +14,7 @@ const orNull = <Field extends z.ZodType>(field: Field) => field.nullish();
 const Part = z.looseObject({ type: text, text: text.optional() }, "must be a part like an input_text");
 const Content = z.union([z.string(), z.array(Part).max(MAX_PARTS)], `must be a text or an array of at most ${MAX_PARTS} parts`);
 
-/** An item. Only the type is read of an unknown kind. */
+/** An item of unknown kind keeps only its type. */
 const InputItem = z.looseObject(
   {
     type: text.nullish(),
@@ -81,7 +81,6 @@ const toContent = (content: InputItem["content"]): unknown => (Array.isArray(con
 
 interface Placed {
   message: { role: string; content: unknown; tool_calls?: object[]; tool_call_id?: string };
-  /** Where it stands in the request. */
   place: string;
 }
 
@@ -101,7 +100,7 @@ function toMessage(item: InputItem, place: string): Placed | null {
   return null;
 }
 
-/** What is new behind a response, or in a conversation, is one message of the user. */
+/** Joins the new messages after a response, or in a conversation, into one of the user. */
 function joinLast(messages: readonly Placed[]): Placed[] {
   const parts = ({ content }: Placed["message"]): unknown[] => (Array.isArray(content) ? content : [{ type: "text", text: content }]);
   return messages.reduce<Placed[]>((before, placed) => {
@@ -112,7 +111,7 @@ function joinLast(messages: readonly Placed[]): Placed[] {
   }, []);
 }
 
-/** Calls that stand one behind the other are of one answer. */
+/** Consecutive calls belong to one answer. */
 function joinCalls(messages: readonly Placed[]): Placed[] {
   return messages.reduce<Placed[]>((before, placed) => {
     const last = before.at(-1);
@@ -126,7 +125,7 @@ function joinCalls(messages: readonly Placed[]): Placed[] {
 /** The namespace of a function, and its own name in there. */
 export type Namespaces = ReadonlyMap<string, { namespace: string; name: string }>;
 
-/** A model knows functions by one name: of those in a namespace it is made of both. What is no function goes on with its type alone. */
+/** A model knows functions by one name, made of namespace and name. A tool that is no function keeps only its type. */
 function toTools(tools: ResponseBody["tools"], namespaces: Map<string, { namespace: string; name: string }>): unknown[] | undefined {
   return tools?.flatMap(({ type, tools: inside, ...tool }) => {
     if (type !== "namespace") return [type === "function" ? { type, function: tool } : { type }];
@@ -152,7 +151,6 @@ function toResponseFormat(format: NonNullable<ResponseBody["text"]>["format"]): 
   return { type, json_schema };
 }
 
-/** Fields that a completion has under another name. */
 const RENAMED: Readonly<Record<string, string>> = {
   max_completion_tokens: "max_output_tokens",
   reasoning_effort: "reasoning.effort",
@@ -163,13 +161,13 @@ export interface GivenResponse {
   completion: CompletionRequest;
   /** By the names that the model knows. */
   namespaces: Namespaces;
-  /** Runs a step, and names the fields of its errors as they are in this request. */
+  /** Runs a step, and names the fields of its errors as in this request. */
   inItsWords: <Result>(step: () => Promise<Result> | Result) => Promise<Result>;
-  /** The place in the request of a field of the completion. */
+  /** The place in the request of a completion's field. */
   fieldOf: (field: string) => string;
 }
 
-/** A request for a response as one for a completion, which says the same. Throws AppError `invalid_request`. */
+/** Translates a request for a response into one for a completion. Throws AppError `invalid_request`. */
 export async function toCompletion(body: ResponseBody, defaultModel: string): Promise<GivenResponse> {
   const { input, instructions, text: form } = body;
   const given: InputItem[] = typeof input === "string" ? [{ role: "user", content: input }] : input;
@@ -244,5 +242,5 @@ export function toEcho(body: ResponseBody, model: string, conversation: string |
   };
 }
 
-/** The part of it that is kept: neither instructions nor tools. */
+/** The kept part: neither instructions nor tools. */
 export const toKept = (echo: Echo): KeptEcho => KeptEcho.parse(echo);

@@ -81,7 +81,7 @@ export const responseOperations = operationGroup({
   },
 });
 
-/** The echo of a turn that did not begin as a response, or whose request is no longer known. */
+/** The echo of a turn that began otherwise, or whose request is unknown. */
 const plainEcho = (): Echo => toEcho({ input: "" }, SERVICE, null);
 
 export function responseRoutes(parts: OpenAIParts): Router {

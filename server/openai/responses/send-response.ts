@@ -6,7 +6,7 @@ import type { ResponseObject } from "./response-object.ts";
 
 type ResponseEvents = ReturnType<typeof makeResponseEvents>;
 
-/** The response that is sent whole. Throws the AppError that it ends with. */
+/** A whole response. Throws the AppError that it ends with. */
 export async function wholeResponse(batches: AsyncIterable<CompletionEvent[]>, events: ResponseEvents): Promise<ResponseObject> {
   for (const event of (await Array.fromAsync(batches)).flat()) {
     if (event.kind === "error") throw event.error;
@@ -19,7 +19,7 @@ interface ResponseStreamOptions {
   events: ResponseEvents;
   headers: Record<string, string>;
   heartbeatMs: number;
-  /** Sends what has a greater sequence number. Default: everything. */
+  /** Sends only greater sequence numbers. Default: everything. */
   after?: number;
 }
 

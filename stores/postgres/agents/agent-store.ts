@@ -2,7 +2,7 @@ import { AgentSpec } from "../../../turn/agent.ts";
 import type { Database } from "../database/database.ts";
 import { makeTenantLists } from "../database/tenant-lists.ts";
 
-/** An agent of a tenant. A null `spec` disables the agent of that name which a file has. */
+/** An agent of a tenant. A null `spec` disables a file's agent of that name. */
 export interface StoredAgent {
   name: string;
   spec: AgentSpec | null;
@@ -13,15 +13,14 @@ export interface StoredAgent {
 /** The agents of tenants, with all their versions. */
 export interface AgentStore {
   list(tenantId: string): Promise<StoredAgent[]>;
-  /** Writes a new version. The same spec again writes none. */
+  /** Writes a new version, unless the spec is the same. */
   put(tenantId: string, name: string, spec: AgentSpec | null): Promise<{ version: number; isNew: boolean }>;
-  /** False when there is none. */
   remove(tenantId: string, name: string): Promise<boolean>;
   /** Newest first. */
   versions(tenantId: string, name: string, page: { limit: number; before: number | null }): Promise<Omit<StoredAgent, "name">[]>;
 }
 
-/** Of fields that a stored agent, of an older version, has not. */
+/** Defaults for fields that an older stored agent lacks. */
 const DEFAULTS = AgentSpec.parse({ description: "none" });
 
 const PUT = `

@@ -8,7 +8,7 @@ import { isBeforeCursor, pageValues } from "../database/sql-parts.ts";
 /** What somebody, or a rule, decided about a turn. */
 export interface Decision {
   id: string;
-  /** Null in what is kept after an erase, as `turnId`, `question`, `text` and answers that are no permission. */
+  /** Null after an erase, like `turnId`, `question`, `text` and answers that are no permission. */
   conversationId: string | null;
   turnId: string | null;
   type: Exclude<QuestionType, "client_tool">;
@@ -26,7 +26,7 @@ export interface DecisionStore {
   list(owner: Owner, page: PageRequest): Promise<Page<Decision>>;
 }
 
-/** SQL: a CTE that keeps the answers of questions in `closed`. A question that is taken again was decided before. */
+/** SQL: a CTE that keeps the answers of the questions in `closed`, unless they were decided before. */
 export const KEEP_ANSWERS = `decided as (
   insert into decisions (id, tenant_id, user_id, conversation_id, turn_id, seq, type, agent, question, tool, arguments, answer, answer_text, decided_by, created_at)
   select closed.id, tenant_id, user_id, closed.conversation_id, closed.turn_id, seq, type, agent, content->>'question', content#>>'{tool,name}', content#>'{tool,arguments}',
@@ -36,7 +36,7 @@ export const KEEP_ANSWERS = `decided as (
   on conflict do nothing
 )`;
 
-/** SQL: a CTE that keeps what a rule said about calls in `given`, of the turn $4. */
+/** SQL: a CTE that keeps a rule's decisions about the calls in `given`, of the turn $4. */
 export const KEEP_RULINGS = `ruled as (
   insert into decisions (id, tenant_id, user_id, conversation_id, turn_id, seq, type, agent, question, tool, arguments, answer, decided_by, created_at)
   select ruling_id, $2, $3, held.id, $4, seq, ruling->>'type', agent, ruling->>'question', case when ruling->>'type' = 'permission' then name end,
@@ -70,13 +70,12 @@ export function makeDecisionStore(database: Database): DecisionStore {
   };
 }
 
-/** Of a user: all, or those of conversations or of turns that are erased. */
 export type ErasedDecisions = { conversationIds?: readonly string[]; turnIds?: readonly string[] };
 
 const IS_ERASED =
   "tenant_id = $1 and user_id = $2 and ($4::uuid[] is null or conversation_id = any($4)) and ($5::uuid[] is null or turn_id = any($5))";
 
-/** What must be kept loses all that does not say who allowed what. */
+/** Decisions that must be kept lose all but who allowed what. */
 const ERASE = `
 with kept as (
   update decisions set conversation_id = null, turn_id = null, seq = null, question = null, answer_text = null,
@@ -98,7 +97,7 @@ export async function eraseDecisions(
 
 const REMOVE_KEPT = "delete from decisions where erased_at is not null and created_at <= clock_timestamp() - $1::int * interval '1 day'";
 
-/** Removes what was kept after an erase, and has been kept for so many days. */
+/** Removes decisions that an erase kept, after so many days. */
 export async function removeKeptDecisions(database: Database, keepDays: number): Promise<void> {
   await database.query({ name: "decisions-remove", text: REMOVE_KEPT, values: [keepDays] });
 }

@@ -9,7 +9,6 @@ export interface StoredMcpServer {
   version: number;
 }
 
-/** The MCP servers of tenants. */
 export interface McpServerStore {
   list(tenantId: string): Promise<StoredMcpServer[]>;
   /** Without `keepsGrants` the users' sign-ins at the server are deleted: it is another one. */

@@ -16,7 +16,6 @@ export interface PermissionStore {
   ofAgent(owner: Owner, agent: string): Promise<ReadonlyMap<string, string>>;
   /** Newest first. */
   list(owner: Owner, page: PageRequest): Promise<Page<KeptPermission>>;
-  /** False when there is none. */
   remove(owner: Owner, id: string): Promise<boolean>;
 }
 

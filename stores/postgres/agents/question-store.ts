@@ -20,7 +20,7 @@ import { MAX_UUID, ownedValues, pageValues } from "../database/sql-parts.ts";
 import { KEEP_ANSWERS } from "./decision-store.ts";
 import { MOST_TIMES } from "../turns/question-rows.ts";
 
-/** In how many milliseconds a question may have to be looked at is sent here. */
+/** The channel for the milliseconds until a question may have to be looked at. */
 export const QUESTION_CHANNEL = "conversation_graph_questions";
 
 export interface AskedQuestion extends NewQuestion {
@@ -30,7 +30,6 @@ export interface AskedQuestion extends NewQuestion {
   resume: WaitingState;
 }
 
-/** A question as it stands. */
 export interface StoredQuestion extends Owner {
   turnId: string;
   conversationId: string;
@@ -42,7 +41,9 @@ export interface StoredQuestion extends Owner {
 }
 
 export interface QuestionStore {
-  /** Stores the question, and lets go of the turn; when it expires, or null when the turn no longer holds its conversation. Repeatable. */
+  /**
+   * Stores the question and lets go of the turn. Returns when it expires; null when the turn no longer holds its conversation. Repeatable.
+   */
   ask(turn: HeldTurn, question: AskedQuestion): Promise<Date | null>;
   find(scope: OwnerScope, turnId: string, questionId: string): Promise<StoredQuestion | null>;
   /** Open ones, newest first. */
@@ -55,11 +56,11 @@ export interface QuestionStore {
   cancel(owner: Owner, turnId: string, leaseMs: number): Promise<ResumedTurn | null>;
   /** Takes turns whose question has expired, or whose process died after an answer. */
   takeDue(limit: number, leaseMs: number): Promise<ResumedTurn[]>;
-  /** Milliseconds until `takeDue` may have something to take; null: nothing waits. Forgets what turns that are over no longer need. */
+  /** Milliseconds until `takeDue` may find something, or null. Deletes what ended turns no longer need. */
   untilDue(): Promise<number | null>;
 }
 
-/** $1 to $4 are of the held turn. */
+/** $1 to $4 are the held turn's. */
 const ASK = `
 with held as (
   select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 for update
@@ -88,14 +89,17 @@ select questions.id, questions.turn_id as "turnId", tenant_id as "tenantId", use
   answered_at is null and expires_at > clock_timestamp() and conversations.turn_id is not distinct from questions.turn_id as "isOpen"
 from questions join conversations on conversations.id = questions.conversation_id`;
 
-/** Of a question that is shown to its person. */
+/** Whether a question can be shown to its person. */
 const OPEN = "answered_at is null and conversations.turn_id = questions.turn_id and expires_at > clock_timestamp()";
 
 const LIST = `${STORED}
 where tenant_id = $1 and user_id = $2 and ${OPEN} and (asked_at, questions.id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, ${MAX_UUID}))
 order by asked_at desc, questions.id desc limit $5`;
 
-/** The step of the question ends with its answer, which is kept for the audit. Then all that the turn needs to go on. From `closed`, for `lease` milliseconds. */
+/**
+ * Ends the step of the question with its answer, for the audit, and reads all that the turn needs to go on. From `closed`, for `lease`
+ * milliseconds.
+ */
 const takeSql = (lease: string): string => `
 taken as (
   update conversations set turn_lease_until = clock_timestamp() + ${lease}::float8 * interval '1 millisecond'
@@ -111,7 +115,7 @@ select closed.id, closed.turn_id as "turnId", conversations.tenant_id as "tenant
   messages.content as message, (select count(*) from told)
 from closed join conversations on conversations.id = closed.conversation_id join turns on turns.id = closed.turn_id join messages on messages.id = question_id`;
 
-/** The conversation is locked first, as everywhere; the question is looked at again when its row is. */
+/** Locks the conversation first, as everywhere; rechecks the question once its row is locked. */
 const ANSWER = `
 with ${shareOwner(5)}, held as (
   select conversations.id, tenant_id, user_id, conversations.turn_id from guard cross join conversations
@@ -190,7 +194,7 @@ function toResumed({ seq, answer, text, by, ...row }: TakenRow, takenAt: number)
   };
 }
 
-/** The questions of turns. With `isTold`, a job tells of each. */
+/** `isTold`: a job tells of each question. */
 export function makeQuestionStore(database: Database, { isTold = false }: { isTold?: boolean } = {}): QuestionStore {
   async function take(name: string, text: string, values: StatementValue[]): Promise<ResumedTurn[]> {
     const takenAt = performance.now();
@@ -203,7 +207,7 @@ export function makeQuestionStore(database: Database, { isTold = false }: { isTo
       const { question, tool, sign_in } = content;
       const about = storableJson({ question_id: id, question, ...(tool && { tool: shownTool(tool) }), ...(sign_in && { sign_in }) });
       const { tenantId, userId, turnId } = turn;
-      // Calls of the caller's own tools are for the caller alone.
+      // Only the caller gets calls of its own tools.
       const tells = isTold && type !== "client_tool";
       const jobs = jobsValue(tells ? [{ kind: "tell_question", tenantId, userId, turnId, questionId: id }] : []);
       const jsons = [storableJson(content), ifUnanswered === null ? null : storableJson(ifUnanswered), storableJson(resume)];

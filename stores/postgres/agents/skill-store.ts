@@ -1,7 +1,7 @@
 import type { Database } from "../database/database.ts";
 import { makeTenantLists } from "../database/tenant-lists.ts";
 
-/** A skill of a tenant. A null `description` disables the skill of that name which a folder has. */
+/** A skill of a tenant. A null `description` disables a folder's skill of that name. */
 export interface StoredSkill {
   name: string;
   description: string | null;
@@ -13,14 +13,11 @@ export interface SkillContent {
   updatedAt: Date;
 }
 
-/** The skills of tenants. */
 export interface SkillStore {
   list(tenantId: string): Promise<StoredSkill[]>;
-  /** Null when the tenant has none of that name. */
   find(tenantId: string, name: string): Promise<SkillContent | null>;
   /** Null disables. */
   put(tenantId: string, name: string, skill: { description: string; files: Record<string, string> } | null): Promise<{ isNew: boolean }>;
-  /** False when there is none. */
   remove(tenantId: string, name: string): Promise<boolean>;
 }
 

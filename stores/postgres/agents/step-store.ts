@@ -17,12 +17,10 @@ export interface Step {
   seq: number;
   agent: string;
   kind: StepKind;
-  /** Of the model, or of the tool. */
   name: string;
   callId: string | null;
   arguments: unknown;
   output: string | null;
-  /** Of a model's answer with calls. */
   echo: Echo | null;
   ok: boolean | null;
   tokens: number;
@@ -30,7 +28,7 @@ export interface Step {
   endedAt: Date | null;
 }
 
-/** What a rule decides about a call: whether it may run (`allow_always`: somebody has allowed the tool for good), or what answers its question. */
+/** A rule's decision about a call: it may run (`allow_always`: somebody allowed the tool for good), or an answer to its question. */
 export type Ruling =
   { type: "permission"; answer: "allow" | "allow_always" | "deny" } | { type: QuestionType; answer: AnswerValue; question: string };
 
@@ -42,12 +40,12 @@ export interface NewStep {
   callId?: string | undefined;
   arguments?: unknown;
   output?: string | undefined;
-  /** What the model's server wants back with this answer. */
+  /** The fields that the model's server wants back with this answer. */
   echo?: Echo | undefined;
   tokens?: number;
-  /** Milliseconds that it took. Undefined: it begins now. */
+  /** The milliseconds it took. Undefined: it begins now. */
   ms?: number | undefined;
-  /** It is kept for the audit. */
+  /** Kept for the audit. */
   ruling?: Ruling | undefined;
 }
 
@@ -57,20 +55,23 @@ export interface StepOfMessage extends Step {
   turnId: string;
 }
 
-/** `isMore`: there is another one behind it. */
+/** `isMore`: another one follows. */
 export type ListedStep = Step & { isMore: boolean };
 
 export interface StepStore {
-  /** Stores steps before they run, also when it is called again after a lost reply; false when the turn no longer holds its conversation, or another process has begun them, and then none may run. */
+  /**
+   * Stores steps before they run. Safe to repeat after a lost reply. False, and none may run: the turn no longer holds its conversation, or
+   * another process has begun them.
+   */
   begin(turn: HeldTurn, steps: readonly NewStep[]): Promise<boolean>;
   end(turn: HeldTurn, step: { seq: number; output: string; ok: boolean; tokens: number }): Promise<void>;
   /** Counts the agent's part in the conversation. */
   noteAgent(turn: HeldTurn, agent: { name: string; interaction: string; state: string | null }): Promise<void>;
-  /** By `seq`, behind `after`, as many as fit into a page. */
+  /** Steps after `after` by `seq`, as many as fit into a page. */
   list(scope: OwnerScope, turnId: string, page: { after: number; limit: number }): Promise<ListedStep[]>;
-  /** Of all turns of these user messages on the path, in their order. */
+  /** Steps of all turns of these user messages on the path, in order. */
   ofMessages(conversation: OwnedConversation, userMessageIds: readonly string[]): Promise<StepOfMessage[]>;
-  /** In the order of the turns, as many as fit into a page. */
+  /** Steps in the order of the turns, as many as fit into a page. */
   ofTurns(conversation: OwnedConversation, turnIds: readonly string[]): Promise<(StepOfMessage & ListedStep)[]>;
   agents(conversation: OwnedConversation): Promise<AgentOfConversation[]>;
 }
@@ -86,7 +87,7 @@ export interface AgentOfConversation {
 const COLUMNS = `seq, agent, kind, turn_steps.name, call_id as "callId", arguments, output, echo, ok, tokens, turn_steps.started_at as "startedAt",
   turn_steps.ended_at as "endedAt"`;
 
-/** $1 to $3 are of the conversation, $4 is the turn. */
+/** $1 to $3 are the conversation's, $4 is the turn. */
 const HELD = `select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 for update`;
 
 const BEGIN = `
@@ -113,7 +114,7 @@ on conflict (conversation_id, agent) do update
 set interaction_count = noted.interaction_count + 1, last_interaction_type = excluded.last_interaction_type,
   last_interaction_at = excluded.last_interaction_at, state_description = coalesce(excluded.state_description, noted.state_description)`;
 
-/** SQL: the first rows of `select … order by` that fit into a page together, at least one. */
+/** SQL: the first rows of `select … order by`, at least one, that fit into a page together. */
 const fittingSql = (rows: string, order: string): string => `
 select * from (
   select listed.*, row_number() over (order by ${order}) < count(*) over () as "isMore",
@@ -131,7 +132,7 @@ const OF_TURN = fittingSql(
   "seq",
 );
 
-/** SQL: a turn belongs to the path: its branch does, and its answer when it has one. */
+/** SQL: whether a turn's branch, and its answer if there is one, belong to the path. */
 const isTurnOnPathSql = `(${pathOf("$1")} is null or ${pathOf("$1")} ? coalesce(turns.branch_id, turns.conversation_id)::text
   and not exists (select from messages answer where answer.id = turns.answer_id and not ${onPathSql("answer", pathOf("$1"))}))`;
 

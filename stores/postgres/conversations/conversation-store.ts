@@ -10,12 +10,12 @@ import { isBeforeCursor, ownedValues, pageValues } from "../database/sql-parts.t
 const CHOSEN = "thread:";
 
 /**
- * The session of a conversation for which a client of LangGraph's protocol has chosen an id. It is a name among those of its owner, so that it
- * tells nothing of other owners.
+ * The session of a conversation whose id a client of LangGraph's protocol has chosen. It is a name of its owner, so it reveals nothing
+ * about others.
  */
 export const sessionOfChosen = (id: string): string => `${CHOSEN}${id}`;
 
-/** SQL: that id; null: none was chosen. */
+/** SQL: the chosen id, or null. */
 export const CHOSEN_ID = `substring(session_id from '^${CHOSEN}([0-9a-f-]{36})$')`;
 
 /** A conversation without its messages. */
@@ -28,22 +28,19 @@ export interface StoredConversation {
   updatedAt: Date;
 }
 
-/** As lists show it, with the beginnings of messages. */
 export interface ListedConversation extends StoredConversation {
-  /** Null: nobody has written one. */
   title: string | null;
   pinned: boolean;
   archived: boolean;
   metadata: Record<string, unknown>;
-  /** Whose messages up to which one it shares; null for one that is no fork, and when the other one was erased. */
+  /** The origin of a fork and the last message that it shares; null when it is no fork or the origin was erased. */
   forkedFrom: { conversationId: string; messageId: string } | null;
-  /** What the user said first. */
   firstAsked: string | null;
   firstMessage: string | null;
   lastMessage: string | null;
 }
 
-/** What is left out stays. A title of null takes a person's away. */
+/** Left-out fields stay. A null title removes a person's title. */
 export interface ConversationChanges {
   title?: string | null | undefined;
   pinned?: boolean | undefined;
@@ -55,7 +52,7 @@ export interface ConversationChanges {
 export interface ConversationFilter {
   pinned: boolean | null;
   archived: boolean | null;
-  /** Each stands in the title, or in what the user said first where there is none. Default: none. */
+  /** Each must stand in the title, or without one in the user's first words. Default: none. */
   words?: string[];
 }
 
@@ -63,25 +60,23 @@ export interface ConversationFilter {
 export interface ConversationStore {
   /** Makes one without messages. False when its id or session is taken. */
   create(owner: Owner, conversation: { id: string; sessionId: string; metadata: Record<string, unknown> }): Promise<boolean>;
-  /** By its id, or by the one that a client of LangGraph's protocol has chosen for it. */
+  /** Finds by its id, or by the id that a client of LangGraph's protocol has chosen. */
   find(scope: OwnerScope, conversationId: string): Promise<StoredConversation | null>;
-  /** The one of this id, else the oldest of this session. */
+  /** The one with this id, else the oldest of this session. */
   findNamed(scope: OwnerScope, name: { id: string; sessionId: string }): Promise<StoredConversation | null>;
-  /** Gives it another session, which must be free, and other metadata. */
+  /** Sets another session, which must be free, and other metadata. */
   rename(conversation: OwnedConversation, name: { sessionId: string; metadata: Record<string, unknown> }): Promise<void>;
-  /** The id of the conversation of a session. */
   findOfSession(session: Owner & { sessionId: string }): Promise<string | null>;
   /** As in a list. */
   show(scope: OwnerScope, conversationId: string): Promise<ListedConversation | null>;
-  /** The newest first, in an order that neither turns nor changes alter. */
+  /** Newest first, in an order that neither turns nor changes alter. */
   list(owner: Owner, page: PageRequest, filter?: ConversationFilter): Promise<Page<ListedConversation>>;
-  /** Null when there is none. */
   change(conversation: OwnedConversation, changes: ConversationChanges): Promise<ListedConversation | null>;
 }
 
 const CONVERSATION = `id, user_id as "userId", session_id as "sessionId", ${PATH_MESSAGES} as "messageCount", created_at as "createdAt", updated_at as "updatedAt"`;
 
-/** SQL: the beginning of the first or last message of the path of a row of `conversations`. */
+/** SQL: the beginning of the first or last message on the path of a row of `conversations`. */
 export const beginningSql = (order: "asc" | "desc", where = "true"): string => `(
   select beginning.words from (${messagesOfPathSql({
     columns: `id, messages.created_at as "createdAt", left(${wordsSql("messages")}, 120) as words`,
@@ -125,7 +120,7 @@ select $1, $2, $3, $5, 0, $6, clock_timestamp(), clock_timestamp(), clock_timest
 on conflict do nothing
 returning id`;
 
-/** A change is an activity: a conversation that is no longer pinned is not past its time at once. */
+/** A change counts as activity: an unpinned conversation is not expired at once. */
 const CHANGE = `
 update conversations
 set title = case when $4::jsonb ? 'title' then $4::jsonb->>'title' else title end,

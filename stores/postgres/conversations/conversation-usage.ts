@@ -4,9 +4,8 @@ import { type Database, queryRow } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
 
 /**
- * SQL: a common table expression `used` of what a turn's outcome tells of its tokens. It has no row when the model was not asked or failed
- * before it said anything, nor when this outcome is stored already. A turn of an agent has several prompts: the last one is known by its
- * ratio. Both arguments are places of values.
+ * SQL: a common table expression `used` of the tokens in a turn's outcome. It is empty when the model was not asked, failed before it said
+ * anything, or this outcome is stored already. The ratio tells the last of an agent's prompts. Both arguments are places of values.
  */
 export const usedSql = (outcome: string, turnId: string): string => `
 used as (
@@ -19,7 +18,7 @@ used as (
     and not exists (select from turns where id = ${turnId} and ended_at is not null)
 )`;
 
-/** SQL: for the update of a conversation that is joined with `used`. */
+/** SQL: the columns to set in a conversation joined with `used`. */
 export const ADD_USED = `
         prompt_tokens = conversations.prompt_tokens + coalesce(used.prompt, 0),
         completion_tokens = conversations.completion_tokens + coalesce(used.completion, 0),
@@ -29,7 +28,6 @@ export const ADD_USED = `
         unpriced_turns = conversations.unpriced_turns + case when used.prompt is not null and used.input is null then 1 else 0 end,
         last_prompt = coalesce(used.last_prompt, conversations.last_prompt)`;
 
-/** What all turns of a conversation used. */
 export interface ConversationUsage {
   promptTokens: number;
   completionTokens: number;
@@ -37,7 +35,6 @@ export interface ConversationUsage {
   /** Null: no turn had a price. */
   inputUsd: number | null;
   outputUsd: number | null;
-  /** Turns whose price nobody knows. */
   unpricedTurns: number;
   /** Null before the first one. `parts` are estimated. */
   lastPrompt: { tokens: number; limit: number; parts: PromptTokens | null } | null;

@@ -4,8 +4,8 @@ import { FORGET_MODEL_TITLE } from "./title-store.ts";
 import type { Queryable } from "../database/database.ts";
 
 /**
- * What forks made of messages that they no longer share, or that have changed: summaries and counts. $2: the first of these messages, $3: the
- * branches that they are on, or null.
+ * Removes what forks made of messages that they no longer share, or that changed: summaries and counts. $2: the first of these messages;
+ * $3: their branches, or null.
  */
 const UNLEARN = `
 with affected as materialized (
@@ -21,7 +21,7 @@ with affected as materialized (
 update conversations set path_message_count = null, rewrites = rewrites + 1, last_prompt = null, ${FORGET_MODEL_TITLE}
 where id in (select id from affected) returning id`;
 
-/** What forks answered to questions that they share. $2: the branches of these questions; null: all. */
+/** Removes forks' answers to questions that they share. $2: the branches of these questions; null: all. */
 const ERASE_ANSWERS = `
 with removed as (
   delete from messages using turns, forks, messages asked
@@ -34,7 +34,7 @@ with removed as (
 )
 select id from removed`;
 
-/** A conversation is gone: no path leads through it any more. */
+/** Takes an erased conversation out of all paths. */
 const LEAVE = `
 with shared as materialized (
   select conversation_id as id from forks where source_ids @> array[$1::uuid]
@@ -51,13 +51,12 @@ where id in (select id from shared)`;
 interface FromForks {
   /** Conversations that shared some of it. */
   forks: string[];
-  /** Answers that they gave to it. */
   answerIds: string[];
 }
 
 /**
- * Takes what was erased of a conversation, or has changed in it, out of what its forks have made of it: from a place in time on, on the given
- * branches or on any. The ids of the forks.
+ * Makes forks forget erased or changed messages of a conversation, from a time on, on the given branches or on any. Returns the ids of the
+ * forks.
  */
 export async function unlearnInForks(
   transaction: Queryable,
@@ -75,7 +74,10 @@ export async function unlearnInForks(
   return forks;
 }
 
-/** Before the messages of a conversation, or of some branches, are erased: forks keep their own messages, without answers to what goes. */
+/**
+ * Runs before the messages of a conversation, or of some branches, are erased. Forks keep their own messages, without answers to erased
+ * ones.
+ */
 export async function eraseFromForks(
   transaction: Queryable,
   jobs: JobTransaction,

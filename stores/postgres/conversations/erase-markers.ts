@@ -4,7 +4,7 @@ import type { JobTransaction } from "../../jobs/job-queue.ts";
 import { ownerKey } from "../../index-keys.ts";
 import { type Queryable, queryRow } from "../database/database.ts";
 
-/** What the index still has: hashes and ids only. */
+/** Entries still in the index: hashes and ids only. */
 export type EntriesToSweep = Omit<EraseEpisodesJob, "kind" | "id">;
 
 /** Seconds. The second sweep comes after jobs that wrote during the erase. */
@@ -12,7 +12,7 @@ const SWEEP_DELAYS = [5, 60];
 
 const GROUPS_PER_JOB = 500;
 
-/** For turns and rebuilds that run beside the erase. */
+/** Long enough for turns and rebuilds that run beside the erase. */
 export const MARKER_LIFETIME = "30 days";
 
 /** Larger than what one erase adds, so that old markers become fewer. */
@@ -100,7 +100,7 @@ export interface SoftDeletedCounts {
   jobs: number;
 }
 
-/** The row is locked before the job is added: a job that ends now sees the new rows. */
+/** Locks the row before the job is added: a job that ends now sees the new rows. */
 export async function recordErasure(
   transaction: Queryable,
   jobs: JobTransaction,

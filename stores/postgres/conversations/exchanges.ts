@@ -5,7 +5,7 @@ import { saidBy } from "./said-by.ts";
 type Role = "user" | "assistant";
 
 export interface ExchangeMessage extends Cursor {
-  /** The text; an answer is without its thoughts. */
+  /** The text, without thoughts. */
   content: string;
   /** Null: the first. */
   branchId: string | null;
@@ -13,22 +13,20 @@ export interface ExchangeMessage extends Cursor {
   importNumber: number | null;
 }
 
-/** A completed message. */
 export interface ReadMessage extends ExchangeMessage {
   role: Role;
   imported: boolean;
   /** It was read before an import moved the cursor back. */
   isKnown: boolean;
-  /** An answer that a bound ended. */
+  /** A bound ended the answer. */
   isCut: boolean;
-  /** The question of an answer; of an imported question its answer. */
+  /** The question of an answer, or the answer of an imported question. */
   partner: ExchangeMessage | null;
 }
 
 export type Exchange<Message> = { asked: Message; answer: Message | null } | { asked: null; answer: Message };
 
 export type ReadExchange = Exchange<ExchangeMessage> & {
-  /** Whoever has read this message has read the exchange. */
   anchor: ReadMessage;
 };
 
@@ -37,7 +35,7 @@ export function firstMessageOf(exchange: ReadExchange): ExchangeMessage {
   return exchange.asked === null ? exchange.answer : exchange.asked;
 }
 
-/** The id of the episode of an exchange: of its first message, or of an answer on another branch than its question. */
+/** The episode's id: that of the first message, or of an answer on another branch than its question. */
 export function episodeIdOf(exchange: ReadExchange): string {
   const { asked, answer, anchor } = exchange;
   const isAgain = asked !== null && answer !== null && !anchor.imported && answer.branchId !== asked.branchId;
@@ -46,7 +44,7 @@ export function episodeIdOf(exchange: ReadExchange): string {
 
 const UUID = "^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$";
 
-/** SQL: the message of this table or alias is from a turn. An imported one may have any metadata. */
+/** SQL: whether the message is from a turn. An imported one may have any metadata. */
 export const isLiveSql = (messages: string): string => `(${messages}.import_number is null and ${messages}.metadata ? 'turn_id')`;
 
 /** SQL: the id of a message's partner. A live question has none: its answer is the anchor. */
@@ -56,19 +54,19 @@ export const partnerIdSql = (messages: string): string => `case
       then (select question_id from turns where turns.id = (${messages}.metadata->>'turn_id')::uuid)
   end`;
 
-/** SQL: the message is the anchor of an exchange: a live answer, an imported question, an imported answer without one. */
+/** SQL: whether the message is the anchor of an exchange: a live answer, an imported question, a lone imported answer. */
 export const isAnchorSql = (messages: string): string =>
   `(${messages}.role = 'assistant' and (${isLiveSql(messages)} or ${messages}.partner_id is null) or ${messages}.role = 'user' and not ${isLiveSql(messages)})`;
 
-/** SQL: the answer stands on another branch than its question, which has been answered again. */
+/** SQL: whether the answer is on another branch than its question, which was answered again. */
 export const isAgainSql = (messages: string): string => `(${messages}.branch_id is not null and ${isLiveSql(messages)} and exists (
   select from messages asked where asked.id = ${partnerIdSql(messages)} and asked.branch_id is distinct from ${messages}.branch_id))`;
 
-/** SQL: the id of the exchange with this anchor: that of its first message, or of an answer that was given again. */
+/** SQL: the id of the exchange with this anchor: its first message's, or a repeated answer's. */
 export const exchangeIdSql = (messages: string): string =>
   `case when ${messages}.role = 'user' or ${isAgainSql(messages)} then ${messages}.id else coalesce(${partnerIdSql(messages)}, ${messages}.id) end`;
 
-/** SQL: the JSON array of `MessageRow` for a query of completed messages with `is_known`, in order. */
+/** SQL: a JSON array of `MessageRow` from a query of completed messages with `is_known`, in order. */
 export const messageRowsSql = (messages: string): string => `(
   select coalesce(json_agg(json_build_object('id', said.id, 'role', said.role, 'content', ${wordsSql("said")}, 'createdAt', said.created_at,
       'branchId', said.branch_id, 'imported', not ${isLiveSql("said")}, 'importNumber', said.import_number, 'isKnown', said.is_known,

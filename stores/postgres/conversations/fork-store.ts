@@ -9,7 +9,7 @@ import { countOfPathSql, MAX_BRANCHES, messagesOfPathSql, onPathSql } from "../p
 import { lockOwnerShared } from "../paths/locks.ts";
 
 export interface ForkRequest extends OwnedConversation {
-  /** The last message that it shares; null: the last of the active path. */
+  /** The last shared message; null: the last of the active path. */
   at: string | null;
   sessionId: string;
   /** Default: a new one. */
@@ -20,14 +20,15 @@ export interface ForkRequest extends OwnedConversation {
 
 export interface ForkStore {
   /**
-   * Makes a conversation that begins with the messages of another one's path, without copying them; its id. Throws AppError `not_found`,
-   * `conversation_busy` while the turn of this message runs or when its session or id is taken, or `invalid_request` when there is no message
-   * or the path has too many branches.
+   * Makes a conversation that begins with the messages of another's path, without copies, and returns its id. Throws AppError:
+   * - `not_found`;
+   * - `conversation_busy` while the turn of this message runs, or when its session or id is taken;
+   * - `invalid_request` when there is no message or the path has too many branches.
    */
   fork(request: ForkRequest): Promise<string>;
 }
 
-/** The message with the path that it ends. A message of a turn that runs may still be taken back. */
+/** The message with the path that it ends. A running turn may still take its message back. */
 const FIND = `
 select said.id, said."createdAt", said."turnId" is not null and said."turnId" = origin.turn_id::text and turn_lease_until >= clock_timestamp() as "isBusy",
   path_through(coalesce(case when said.conversation_id = origin.id then branch_path(origin.id, coalesce(said.branch_id, origin.id)) else forks.base_path end,
@@ -69,7 +70,7 @@ update conversations set path = target.path, remembered_path = target.path, path
 from (select branch_path($1, $1) as path) target where conversations.id = $1
 returning (select count(*)::int from jsonb_object_keys(target.path)) as "branchCount"`;
 
-/** The newest version that covers nothing behind the place. */
+/** The newest version that covers nothing after the place. */
 const COPY_SUMMARY = `
 with kept as (
   select versions.* from conversation_summary_versions versions join conversations fork on fork.id = $1
@@ -102,7 +103,6 @@ async function findPlace(transaction: Queryable, { at, ...origin }: ForkRequest)
   });
 }
 
-/** The forks of a database. */
 export function makeForkStore(database: Database, queue: JobQueue = makeJobQueue(database)): ForkStore {
   return {
     fork: (request) =>

@@ -34,15 +34,14 @@ export interface Imported {
   skipped: number;
   /** Exchanges with new messages. */
   exchanges: number;
-  /** The ids of the new messages, in their order. */
   messageIds: string[];
 }
 
 /** Imports history from elsewhere. */
 export interface ImportStore {
   /**
-   * Stores messages with their own time, all or none, and pairs questions with answers. A summary of later times is rebuilt, and indexing
-   * goes back to the first new message. Throws AppError `conversation_busy` while a turn holds the conversation.
+   * Stores messages with their own time, all or none, and pairs questions with answers. Rebuilds a later summary and moves indexing back to
+   * the first new message. Throws AppError `conversation_busy` while a turn holds the conversation.
    */
   import(request: ImportRequest): Promise<Imported>;
 }
@@ -73,7 +72,7 @@ update conversations set message_count = message_count + $2, path_message_count 
   last_message_at = greatest(last_message_at, $3), updated_at = clock_timestamp()
 where id = $1`;
 
-/** Messages came to branches that share them, and perhaps from before a branch was made. $2: messages that were imported before. */
+/** Recounts branches that share the new messages. $2: the number of earlier imported messages. */
 const RECOUNT_BRANCHES = `
 update branches set message_count = null, messages_from = least(messages_from, (
   select min(created_at) from messages where conversation_id = $1 and branch_id = branches.id and import_number > $2))
@@ -96,7 +95,7 @@ const REINDEX = `
 update episode_cursors set indexed_through_created_at = ${BEFORE}, indexed_through_message_id = ${MAX_UUID}
 where conversation_id = $1 and indexed_through_created_at >= $2`;
 
-/** Turns up to the old cursor stay known; an imported message has a mark of its own. */
+/** Turns up to the old cursor stay known; an imported message has its own mark. */
 const REREAD = `
 update memory_cursors
 set known_through_created_at = case when is_further then known_through_created_at else read_through_created_at end,
@@ -119,7 +118,7 @@ async function rewindCursors(transaction: Queryable, conversationId: string, ear
 interface TakenConversation extends ConversationToFill {
   id: string;
   isBranched: boolean;
-  /** The time of the last message that a fork shares; null: it is no fork. */
+  /** The time of the last message that a fork shares. */
   sharedThrough: Date | null;
 }
 

@@ -10,7 +10,6 @@ import { saidBy, toSaid } from "./said-by.ts";
 
 export type Role = "user" | "assistant";
 
-/** What a user thinks of an answer. */
 export interface Rating {
   value: 1 | -1;
   comment: string | null;
@@ -28,12 +27,11 @@ export interface StoredMessage {
   tokenCount: number;
   metadata: Record<string, unknown>;
   rating: Rating | null;
-  /** Its pictures, in their order. */
   attachments: StoredAttachment[];
   createdAt: Date;
 }
 
-/** The messages in place of which this one stands on its path, and itself; `index` is its own place among them, oldest first. */
+/** The alternatives of a message on its path, itself included, oldest first; `index` is its own place. */
 export interface MessageVersions {
   index: number;
   count: number;
@@ -56,21 +54,19 @@ export interface FoundMessage {
 
 /** Reads messages, incomplete ones too, and rates them. */
 export interface MessageStore {
-  /** By `(created_at, id)`, of the active path or of another one: see `BranchStore.findPath`. */
+  /** Lists by `(created_at, id)`, on the active path or another one: see `BranchStore.findPath`. */
   list(conversation: OwnedConversation, page: PageRequest, order?: MessageOrder, path?: string | null): Promise<Page<ListedMessage>>;
-  /** One message and its owner. */
   find(scope: OwnerScope, messageId: string): Promise<FoundMessage | null>;
   /** Finds messages of the owner, or of the tenant, on any branch and in any order. */
   findAll(scope: OwnerScope, messageIds: readonly string[]): Promise<FoundMessage[]>;
-  /** The messages of exchanges that lie on a path, question first, without thoughts in answers. Pairs as for `EpisodeStore.load`. */
+  /** The messages of exchanges on a path, question first, without thoughts. Pairs as for `EpisodeStore.load`. */
   findExchanges(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<Map<string, FoundMessage[]>>;
-  /** Null when there is no such message. A message of the user is not rated; `before` is the value that it had. */
+  /** Null when there is no such answer. `before` is the earlier value. */
   rate(
     scope: OwnerScope,
     messageId: string,
     rating: Omit<Rating, "ratedAt">,
   ): Promise<{ role: Role; before: number | null; rating: Rating | null } | null>;
-  /** False when there is no such message. */
   removeRating(scope: OwnerScope, messageId: string): Promise<boolean>;
 }
 
@@ -233,7 +229,7 @@ export function makeMessageStore(database: Database): MessageStore {
   };
 }
 
-/** Its content has a mark for its pictures, see `wordsWithPictures`, and no thoughts: an answer that is nothing else is empty. */
+/** Its content has a mark for pictures (see `wordsWithPictures`) and no thoughts: an answer of thoughts alone is empty. */
 export type PromptMessage = Omit<StoredMessage, "completed" | "metadata" | "rating" | "attachments"> & { pictureCount: number };
 
 export const PROMPT_MESSAGE = `id, role, ${wordsSql("messages")} as content, token_count as "tokenCount", created_at as "createdAt",

@@ -4,7 +4,7 @@ import type { PictureType } from "../../../turn/measure-picture.ts";
 import type { Owner, OwnerScope } from "../../../turn/owner.ts";
 import type { Database, Queryable, StatementValue } from "../database/database.ts";
 
-/** A picture of a message, without its bytes. `url` is null for one that is kept, and `file` for one at an address. */
+/** A picture of a message, without its bytes. `url` is null for a kept one, `file` for one at an address. */
 export interface StoredAttachment {
   position: number;
   url: string | null;
@@ -12,13 +12,10 @@ export interface StoredAttachment {
   file: Omit<PictureFile, "hash"> | null;
 }
 
-/** The bytes of a picture, or where they are. */
 export type FoundPicture = { url: null; mediaType: PictureType; hash: string; bytes: Buffer } | { url: string };
 
 export interface PictureStore {
-  /**
-   * Those of the messages, by message, in their order. Of the kept ones the newest, `mostBytes` together; messages without any are left out.
-   */
+  /** The messages' pictures, in order. Only the newest kept ones load, `mostBytes` together; messages without pictures are left out. */
   ofMessages(owner: Owner, messageIds: readonly string[], mostBytes: number): Promise<Map<string, Picture[]>>;
   /** Null when there is none, also for one of others. */
   find(scope: OwnerScope, messageId: string, position: number): Promise<FoundPicture | null>;
@@ -29,7 +26,7 @@ export const wordsSql = (message: string): string => `case when ${message}.pictu
   else concat_ws(E'\\n', nullif(${message}.content, ''), '[' || case ${message}.picture_count when 1 then '' else ${message}.picture_count || ' ' end
     || case ${message}.picture_count when 1 then 'picture' else 'pictures' end || ' 图片]') end`;
 
-/** SQL: the JSON of `StoredAttachment[]`; null for a message without any. */
+/** SQL: the JSON of `StoredAttachment[]`; null for a message without pictures. */
 export const attachmentsSql = (message: string): string => `case when ${message}.picture_count > 0 then (
   select json_agg(json_build_object('position', shown.position, 'url', shown.url, 'detail', shown.detail, 'file', case when kept.id is not null then
     json_build_object('mediaType', media_type, 'width', width, 'height', height, 'byteCount', byte_count) end) order by shown.position)
@@ -38,7 +35,7 @@ export const attachmentsSql = (message: string): string => `case when ${message}
 const PLACES_BEFORE = 4;
 const PLACES_OF_PICTURE = 9;
 
-/** $1 message, $2 conversation, $3 tenant, $4 user. The update holds a picture that is there already against an erase of its last message. */
+/** $1 message, $2 conversation, $3 tenant, $4 user. The update protects an existing picture from an erase of its last message. */
 const storeSql = (count: number): string => `
 with given (position, id, hash, media_type, width, height, byte_count, bytes, url, detail) as (values ${Array.from(
   { length: count },
@@ -59,7 +56,7 @@ with given (position, id, hash, media_type, width, height, byte_count, bytes, ur
 )
 update messages set picture_count = ${count} where id = $1`;
 
-/** In the transaction that stores the message. */
+/** Runs in the transaction that stores the message. */
 export async function storePictures(
   transaction: Queryable,
   { tenantId, userId }: Owner,

@@ -89,8 +89,8 @@ const compareByPlace = (one: Cursor, other: Cursor): number =>
   one.createdAt.getTime() - other.createdAt.getTime() || (one.id < other.id ? -1 : 1);
 
 /**
- * Finds the new messages and pairs them, in a locked conversation. Stored pairs stay. Ids do not depend on the clock: of the same time,
- * later imports sort behind earlier ones.
+ * Finds the new messages and pairs them, in a locked conversation. Stored pairs stay. Ids do not depend on the clock: at one time, later
+ * imports sort after earlier ones.
  */
 export async function planImport(
   transaction: Queryable,
@@ -131,14 +131,14 @@ export async function planImport(
 interface OrderedMessage {
   id: string;
   role: Role;
-  /** Imported, and without a partner. */
+  /** Imported, without a partner. */
   isFree: boolean;
 }
 
 type Pair = readonly [userMessageId: string, answerId: string];
 
 /**
- * Pairs a run of questions with the run of answers behind it, one by one. Of too many questions the last are answered; of too many answers
+ * Pairs a run of questions with the run of answers after it, one by one. Of too many questions the last are answered; of too many answers
  * the first are used. A message that is not free ends a run.
  */
 export function pairByOrder(messages: readonly OrderedMessage[]): Pair[] {

@@ -13,9 +13,8 @@ export interface FirstExchange {
   answer: string | null;
 }
 
-/** Titles that a model writes. */
 export interface TitleStore {
-  /** What a conversation without a title began with; null when it has one, or has no question. */
+  /** The beginning of a conversation without a title; null when it has one, or has no question. */
   findUntitled(conversation: OwnedConversation): Promise<FirstExchange | null>;
   /** Writes nothing when there is a title by now, or the question was erased. */
   save(conversation: OwnedConversation, title: { title: string; userMessageId: string }): Promise<void>;
@@ -36,12 +35,12 @@ select asked.id as "userMessageId", asked.content as question, (select content f
 from conversations cross join lateral (${firstSql(`${wordsSql("messages")} as content`, "role = 'user'")}) asked
 where conversations.id = $1 and tenant_id = $2 and user_id = $3 and title is null`;
 
-/** Under the conversation's lock: an erase of the question has ended, or waits and takes the title out. */
+/** Under the conversation's lock: an erase of the question has ended, or waits and removes the title. */
 const SAVE = `
 update conversations set title = $4, title_by = 'model'
 where id = $1 and tenant_id = $2 and user_id = $3 and title is null and exists (select from messages where messages.id = $5)`;
 
-/** Forgets the title when an exchange is erased: the title may tell of it. */
+/** Forgets the title when an exchange is erased: the title may quote it. */
 export const FORGET_MODEL_TITLE = "title = case when title_by = 'model' then null else title end, title_by = nullif(title_by, 'model')";
 
 export function makeTitleStore(database: Database): TitleStore {

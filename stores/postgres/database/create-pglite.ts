@@ -2,14 +2,14 @@ import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
 import { AppError } from "../../../errors/app-error.ts";
 
-// A file of its own: PGlite's types need those of Emscripten, so no declaration of the package may reach them.
+// A file of its own: PGlite's types need Emscripten's, so no declaration of the package may reach them.
 
 /** Recycled log files would hold erased text. https://www.postgresql.org/docs/current/runtime-config-wal.html#GUC-WAL-RECYCLE */
 const START_PARAMS = [...PGlite.defaultStartParams, "-c", "shared_buffers=16MB", "-c", "wal_recycle=off"];
 
 /**
- * Folders of older versions have indexes of the extension pg_textsearch, which is not loaded any more. Postgres asks for an index's access
- * method even to drop it, so the one that is missing becomes an ordinary one first.
+ * Drops indexes of the extension pg_textsearch in older folders. It is not loaded any more, and Postgres needs an index's access method
+ * even to drop it, so the access method is first replaced.
  */
 const DROP_TEXT_SEARCH = `
 do $$ begin

@@ -21,7 +21,7 @@ function notWritable(dataDir: string, cause: unknown): AppError {
   });
 }
 
-/** Loaded when it is needed, without the warning that Node 22 prints: only transactions are used, which will not change. */
+/** Loads SQLite when needed, without Node 22's warning: only transactions are used, which will not change. */
 function loadSqlite() {
   const warn = process.emitWarning.bind(process);
   process.emitWarning = () => undefined;

@@ -6,7 +6,7 @@ import type { Database, Queryable, Statement } from "./database.ts";
 /** A batch size, or the digest of an index. */
 const VARIANT = /-(\d+|[0-9a-f]{16})$/;
 
-/** The name of a statement without its variant; `other` without a name. */
+/** The name of a statement without its variant, or `other`. */
 function statementKind({ name }: Pick<Statement, "name">): string {
   return name?.replace(VARIANT, "") ?? "other";
 }
@@ -41,8 +41,8 @@ export function withStatementTimeout(database: Database, timeoutMs = LONG_STATEM
 const SLICE_MS = 5;
 
 /**
- * The embedded database for background work. It runs one statement or transaction at a time and lets the event loop run before each,
- * because statements block it (docs/decisions/0007). While `isLate`, background work does not wait.
+ * The embedded database for background work. It runs one statement or transaction at a time, and lets the event loop run before each
+ * because statements block it (docs/decisions/0007). While `isLate`, it does not wait.
  */
 export function backgroundDatabase(database: Database, isLate: () => boolean): Database {
   const mutex = bulkhead(1, Infinity);

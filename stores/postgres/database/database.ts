@@ -4,10 +4,7 @@
  */
 export type StatementValue = string | number | boolean | Date | null | Buffer | readonly string[];
 
-/**
- * A statement; `name` makes the server keep its plan, so a name must always go with the same text. `timeoutMs` overrides the deadline of
- * the database.
- */
+/** `name` makes the server keep the plan: one name, one text. `timeoutMs` overrides the database's deadline. */
 export interface Statement {
   name?: string;
   text: string;
@@ -15,7 +12,7 @@ export interface Statement {
   timeoutMs?: number;
 }
 
-/** Something that runs statements: a database, or a transaction of one. */
+/** A database, or a transaction of one. */
 export interface Queryable {
   /** Throws AppError `storage_unavailable` when Postgres cannot be reached; other errors pass unchanged. */
   query<Row>(statement: Statement): Promise<Row[]>;
@@ -38,7 +35,7 @@ export interface Listener {
 export interface Database extends Queryable {
   /** Without password. */
   readonly description: string;
-  /** One connection, and each answer blocks the event loop. */
+  /** It has one connection, and each answer blocks the event loop. */
   readonly isEmbedded: boolean;
   /** Statements of `work` go through the given Queryable: the embedded database has no second connection. */
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;

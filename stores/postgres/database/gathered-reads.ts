@@ -17,7 +17,7 @@ interface Waiting {
   reject: (error: unknown) => void;
 }
 
-/** Postgres tells longer names apart by their first 63 characters only. */
+/** Postgres tells names apart by their first 63 characters. */
 const LONGEST_NAME = 63;
 
 function nameOf(reads: readonly GatheredRead<unknown>[]): string {
@@ -68,8 +68,8 @@ function makeGatherer(database: Database): Gatherer {
 const gatherers = new WeakMap<Database, Gatherer>();
 
 /**
- * Reads in one statement with what else is asked for in this round of the event loop: the nodes of a turn begin side by side. When that
- * fails, each read is tried by itself.
+ * Joins the reads of one round of the event loop into one statement: the nodes of a turn begin side by side. If it fails, each read is
+ * tried alone.
  */
 export async function readGathered<Result>(database: Database, read: GatheredRead<Result>): Promise<Result> {
   const gather = gatherers.get(database) ?? makeGatherer(database);

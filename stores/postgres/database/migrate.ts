@@ -11,7 +11,7 @@ const MIGRATIONS = packageFile("stores/postgres/migrations/");
 /** The ASCII bytes of "convers" as a number. */
 const LOCK_KEY = "27988542917800563";
 /**
- * Milliseconds for a table's lock: others queue behind it. Less than the second of Postgres' deadlock check, so that no turn is its victim.
+ * Milliseconds for a table's lock: others queue after it. Less than the second of Postgres' deadlock check, so that no turn is its victim.
  */
 const LOCK_WAIT_MS = 500;
 const TRIES = 60;
@@ -35,7 +35,7 @@ interface Migration {
 interface AppliedMigration {
   version: number;
   name: string;
-  /** The newest migration a process must know to serve beside this one; null: it does not say, so this one. */
+  /** The newest migration a process must know to serve beside this one; null: this one. */
   compatibleFrom: number | null;
 }
 
@@ -79,12 +79,12 @@ function assertCompatible(applied: readonly AppliedMigration[], newest: number):
   );
 }
 
-/** A row for each number that the migration stands for: the version before finds its own ones applied. */
+/** Adds a row for each replaced migration, so that the version before finds them applied. */
 const CLAIM = `
 insert into schema_migrations (version, name, compatible_from) select number, $3, $4::integer from generate_series($1::integer, $2::integer) number
 on conflict do nothing returning version`;
 
-/** Throws AppError `invalid_configuration` when the database has only some of the migrations that this one replaces. */
+/** Throws AppError `invalid_configuration` when the database has only some of the replaced migrations. */
 function assertWhole({ version, last, replacedIn, name }: Migration, claimed: number): void {
   const there = last - version + 1 - claimed;
   if (there === 0) return;
@@ -125,9 +125,10 @@ async function applyInTurn(database: Database, migration: Migration): Promise<bo
 }
 
 /**
- * Brings the schema up to date, the job queue included, and returns the names of the migrations it applied. Safe in several processes at
- * once. Unknown migrations of the next version are left alone. Throws AppError `storage_unavailable` when Postgres cannot be reached or a
- * table stays locked, `invalid_configuration` when the schema is more than one version newer, or older than the first migration can take up.
+ * Brings the schema and the job queue up to date, and returns the names of applied migrations. Safe in several processes at once. Leaves
+ * unknown migrations of the next version alone. Throws AppError:
+ * - `storage_unavailable` when Postgres cannot be reached or a table stays locked;
+ * - `invalid_configuration` when the schema is more than one version newer, or too old for the first migration.
  */
 export function migrate(database: Database): Promise<string[]> {
   return migrateFrom(database, MIGRATIONS);

@@ -9,16 +9,16 @@ import { makePooledDatabase } from "./pooled-database.ts";
 
 export const IN_MEMORY = "memory://";
 
-/** What the flag --liftoff-only stands for, which has no effect once the process runs. https://v8.dev/docs/wasm-compilation-pipeline */
+/** Does what --liftoff-only stands for, which has no effect once the process runs. https://v8.dev/docs/wasm-compilation-pipeline */
 function disableWasmOptimizer(): void {
   setFlagsFromString("--no-wasm-tier-up");
   setFlagsFromString("--no-wasm-dynamic-tiering");
 }
 
 /**
- * Postgres in this process (PGlite) with the extensions of the search index, stored in `dataDir`; `memory://` stores nothing. With
- * `lowMemory` no WebAssembly of the process is optimized: less memory, more CPU. Throws AppError `invalid_configuration` when another
- * process has the folder or it cannot be used.
+ * Postgres in this process (PGlite) with the extensions of the search index, stored in `dataDir`; `memory://` stores nothing. `lowMemory`
+ * leaves all WebAssembly unoptimized: less memory, more CPU. Throws AppError `invalid_configuration` when the folder cannot be used or
+ * another process has it.
  */
 export async function openEmbeddedPostgres(dataDir: string, { lowMemory = false }: { lowMemory?: boolean } = {}): Promise<Database> {
   if (lowMemory) disableWasmOptimizer();

@@ -61,7 +61,7 @@ const DAY_SECONDS = 24 * 60 * 60;
 const SETTINGS = {
   /** Wakes workers within milliseconds. */
   notify: true,
-  /** The least that pg-boss takes. */
+  /** pg-boss' minimum */
   heartbeatSeconds: 10,
   /** Longer than any job: heartbeats find dead processes. */
   expireInSeconds: DAY_SECONDS,

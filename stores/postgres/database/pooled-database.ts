@@ -12,8 +12,8 @@ const IDLE_IN_TRANSACTION_MS = 30_000;
 const serverTimeouts = new WeakMap<pg.PoolClient, number>();
 
 /**
- * Sets the server's timeouts for this connection. Poolers refuse them as startup parameters. `jit`: the statements here are short, and to compile
- * one takes a tenth of a second.
+ * Sets the server's timeouts for this connection; poolers refuse them as startup parameters. `jit`: compiling these short statements takes
+ * a tenth of a second.
  */
 async function setServerTimeouts(client: pg.PoolClient, statementMs: number): Promise<void> {
   if (serverTimeouts.get(client) === statementMs) return;
@@ -154,7 +154,7 @@ export function makePooledDatabase({ pool, deadlines, description, isEmbedded, l
           await transaction.query({ text: COMMIT });
           return result;
         } catch (error) {
-          // When this fails too, the broken connection ends and the server rolls back.
+          // If this fails too, the broken connection ends and the server rolls back.
           await transaction.query({ text: ROLLBACK }).catch(() => undefined);
           throw error;
         }

@@ -17,7 +17,7 @@ export function isBeforeCursor(parameter: number): string {
   return `(created_at, id) < (coalesce($${parameter}::timestamptz, 'infinity'), coalesce($${parameter + 1}::uuid, ${MAX_UUID}))`;
 }
 
-/** One row more than the page tells whether another follows. */
+/** The extra row tells whether another page follows. */
 export function pageValues({ limit, after }: PageRequest): StatementValue[] {
   return [after?.createdAt ?? null, after?.id ?? null, limit + 1];
 }

@@ -2,16 +2,14 @@ import { AppError } from "../../../errors/app-error.ts";
 import { withCauses } from "../../../errors/with-causes.ts";
 
 /**
- * About the server, not the statement: 08 connection, 53 resources, 57 and 25P03 shutdown or timeout, 58 its system, 25006 read-only.
+ * Errors of the server, not the statement: 08 connection, 53 resources, 57 and 25P03 shutdown or timeout, 58 its system, 25006 read-only.
  * https://www.postgresql.org/docs/current/errcodes-appendix.html
  */
 const SERVER_TROUBLE = /^(08|53|57|58)|^25(P03|006)$/;
 
-/** The server ends the connection. */
 const CONNECTION_OVER = /^(08|57P)|^(25P03|53300)$/;
 
 const AWAY = "The database cannot be reached at the moment. Send the request again in a few seconds.";
-/** SQLSTATE 53: https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const FULL =
   "The database has no room for this at the moment: no disk, memory or connection is free. Send the request again in a few seconds.";
 
@@ -22,7 +20,7 @@ export class ReplyLost extends AppError {
   }
 }
 
-/** A prepared statement is from before a migration: it was not carried out. Its connection has other such statements. */
+/** A prepared statement is older than a migration. It was not carried out, and its connection has others like it. */
 export class StalePlan extends AppError {
   constructor(cause: unknown) {
     super("storage_unavailable", "The tables of the database have just changed. Send the request again.", { cause });
@@ -35,7 +33,7 @@ function sqlState(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-/** The error, or what caused it, is Postgres' own. Its words quote statements and rows. */
+/** Whether Postgres threw the error or its cause. Its words quote statements and rows. */
 export function isDatabaseError(error: unknown): boolean {
   return withCauses(error).some((cause) => sqlState(cause) !== undefined);
 }
@@ -58,7 +56,7 @@ export function isLockFailure(error: unknown): boolean {
   return ["55P03", "40P01"].includes(sqlState(error) ?? "");
 }
 
-/** Whatever kept a connection from being made: a server that is away, or refuses it. */
+/** The error of a server that is away or refuses connections. */
 export function toConnectionError(error: unknown): AppError {
   if (error instanceof AppError) return error;
   return new AppError("storage_unavailable", sqlState(error)?.startsWith("53") ? FULL : AWAY, { cause: error });
@@ -69,8 +67,8 @@ function isStalePlan(error: unknown): boolean {
 }
 
 /**
- * Of a sent statement: ReplyLost when its outcome is unknown, StalePlan, `storage_unavailable` when the server cannot work, else the error
- * itself.
+ * A sent statement's error: ReplyLost when its outcome is unknown, StalePlan, `storage_unavailable` when the server cannot work, else the
+ * error itself.
  */
 export function toStatementError(error: unknown): unknown {
   const state = sqlState(error);

@@ -17,7 +17,7 @@ export interface TenantListParts<Row, Item> {
 
 const KEPT_TENANTS = 1_000;
 
-/** Reads the list of a tenant. What has not changed since the last read is not sent again; the tenants used last are kept. */
+/** Reads the list of a tenant. An unchanged list is not sent again; the tenants used last are kept. */
 export function makeTenantLists<Row, Item>(
   database: Database,
   { name, rows, toItem }: TenantListParts<Row, Item>,

@@ -24,7 +24,7 @@ export async function isLargeErase(
   return (await queryRow<{ isLarge: boolean }>(transaction, { name: "erase-size", text: IS_LARGE, values })).isLarge;
 }
 
-/** Keys of its turns are free at once. */
+/** The keys of its turns are free at once. */
 const SOFT_DELETE = `
 with chosen as materialized (
   select id from conversations where tenant_id = $1 and user_id = $2 and ($4::uuid is null or id = $4) order by created_at, id limit $5 for update
@@ -35,7 +35,7 @@ update conversations set tenant_id = '${ERASED_TENANT}', user_id = $3::uuid::tex
 from chosen where conversations.id = chosen.id
 returning conversations.id, message_count as messages`;
 
-/** Soft-deletes up to `limit` conversations, and adds markers. Returns whether there is an index. Needs the owner's lock. */
+/** Soft-deletes up to `limit` conversations and adds markers. Returns whether there is an index. Needs the owner's lock. */
 export async function softDeleteConversations(
   transaction: Queryable,
   { tenantId, userId }: Owner,

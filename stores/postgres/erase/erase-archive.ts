@@ -2,14 +2,14 @@ import type { Owner } from "../../../turn/owner.ts";
 import type { Queryable } from "../database/database.ts";
 import { ALL_TRIGGERS } from "../memory/operation-store.ts";
 
-/** SQL: a message is erased, $4 or with its conversation $3. */
+/** SQL: whether a message is erased, $4 or with its conversation $3. */
 const isGoneSql = (id: string): string =>
   `not exists (select from messages where messages.id = ${id} and ($4::uuid[] is not null or messages.conversation_id <> $3))`;
 const anyIsGoneSql = (ids: string): string => `exists (select from unnest(${ids}) as rested (id) where ${isGoneSql("rested.id")})`;
 
 /**
- * Operations that changed no section go with any of their messages, which they may quote. What corrected or deleted an archived memory
- * quotes its sources, too, also those in other conversations.
+ * Erases operations that changed no section with any of their messages, which they may quote. Changes of an archived memory also quote its
+ * sources, in other conversations too.
  */
 const ERASE_OPERATIONS = `
 delete from memory_operations
@@ -40,11 +40,11 @@ export interface ErasedArchive {
   /** Their number. */
   operations: number;
   archivedIds: string[];
-  /** Messages that what is gone rested on, erased ones among them. */
+  /** Messages that the erased memories rested on. */
   restsOn: string[];
 }
 
-/** Erases the operations and archived memories that rest on erased messages: those of a conversation, or `messageIds` in it. */
+/** Erases the operations and archived memories that rest on erased messages: all of a conversation, or `messageIds` in it. */
 export async function eraseArchive(
   transaction: Queryable,
   { tenantId, userId }: Owner,

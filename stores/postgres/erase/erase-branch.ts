@@ -12,7 +12,7 @@ import { addMarkersAndSweeps, type EntriesToSweep } from "../conversations/erase
 import type { Erased } from "./erase-exchange.ts";
 import { eraseFromForks } from "../conversations/erase-from-forks.ts";
 
-/** The branch and those that leave it, over all steps; `union` ends in a circle, too. */
+/** The branch and all that leave it; `union` also ends in a circle. */
 const FIND = `
 with recursive chosen as (
   select id from branches where id = $4 and conversation_id = (select id from conversations where id = $1 and tenant_id = $2 and user_id = $3)
@@ -39,7 +39,7 @@ with removed as (
 )
 select array(select id from removed) as "messageIds", array(select id from forgotten) as "turnIds"`;
 
-/** Without other branches the first one has no row, and the conversation no path, unless it is a fork. */
+/** Without other branches the first needs no row, and a conversation that is no fork no path. */
 const FORGET_FIRST = `
 with last as (
   delete from branches where conversation_id = $1 and id = $1 and not exists (select from branches other where other.conversation_id = $1 and other.id <> $1)

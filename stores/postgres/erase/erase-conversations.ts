@@ -33,12 +33,12 @@ order by id limit $3`;
 
 const IS_UNUSED = `select from conversations where id = $1 and ${isUnusedSql("$2::int")}`;
 
-/** Lists conversations of every tenant in which nothing has happened for so many days, by id, after the given one. */
+/** Lists every tenant's conversations without activity for so many days, by id, after the given one. */
 export function listUnused(database: Queryable, after: string, days: number, limit: number): Promise<OwnedConversation[]> {
   return database.query<OwnedConversation>({ name: "unused-list", text: LIST, values: [after, days, limit] });
 }
 
-/** Needs the conversation's lock, behind which something may have happened. */
+/** Needs the conversation's lock: something may have happened before it. */
 export async function isUnused(transaction: Queryable, { conversationId }: OwnedConversation, days: number): Promise<boolean> {
   return (await transaction.query({ name: "unused-still", text: IS_UNUSED, values: [conversationId, days] })).length === 1;
 }

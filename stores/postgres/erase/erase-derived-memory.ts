@@ -99,8 +99,8 @@ function nextVersion({ section, versions, isErased, now }: Affected, remaining: 
 }
 
 /**
- * Erases lines of core memory in every version and operation, operations, and archived memories. A section gets a new version as if the
- * messages had never been; the memory agent decides again on what has other sources too. Needs the owner's lock.
+ * Erases lines of core memory in all versions, operations, and archived memories. A section gets a new version as if the messages had never
+ * been; the memory agent decides again on what has other sources too. Needs the owner's lock.
  */
 export async function eraseDerivedMemory(
   transaction: Queryable,
@@ -181,7 +181,7 @@ interface ReasonRow {
 const QUOTED_CHARACTERS = 4;
 
 /**
- * Deletes reasons that may quote erased lines: the author had read an erased message, changed such a line and names a word of it, or quotes
+ * Deletes reasons that may quote erased lines: their author read an erased message, changed such a line and names a word of it, or quotes
  * one of `facts`.
  */
 async function redactReasons(

@@ -17,7 +17,7 @@ export interface Erased extends ErasedMemory {
   jobs: number;
 }
 
-/** The first message of an exchange and its answers: those of each attempt of a turn on any branch, in forks too, or the partner of an import. */
+/** The first message of an exchange and its answers: those of all attempts on any branch and in forks, or the partner of an import. */
 const EXCHANGE = `
 select first.id, first.conversation_id, first.created_at, first.partner_id, coalesce(first.branch_id, first.conversation_id) as branch_id,
   array(
@@ -59,11 +59,11 @@ export interface ErasedExchange {
   erased: Erased;
   /** Conversations that shared it. */
   forks: string[];
-  /** The ids of answers that are episodes of their own, of an imported answer that came before its question, and of archived memories. */
+  /** The ids of answers that are their own episodes, of an imported answer older than its question, and of archived memories. */
   episodeIds: string[];
 }
 
-/** By the id of its episode, with all that was derived from it; null when there is none. */
+/** Erases an exchange by its episode's id, with all that was derived from it; null when there is none. */
 export async function eraseExchange(
   transaction: Queryable,
   jobs: JobTransaction,
@@ -78,7 +78,7 @@ export async function eraseExchange(
   const conversation = { ...owner, conversationId: first.conversation_id };
   const { conversationId } = conversation;
   await lockConversation(transaction, conversation);
-  const [exchange] = await find(); // as it is under the lock
+  const [exchange] = await find(); // read under the lock
   if (!exchange) return null;
   if (exchange.busy)
     throw new AppError("conversation_busy", "The conversation of this exchange is answering a message. Delete it after its end.");

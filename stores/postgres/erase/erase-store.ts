@@ -36,16 +36,15 @@ export interface ErasedRows {
  * soft-deletes its rows, and a job purges them.
  */
 export interface EraseStore extends Pick<ErasureStore, "report" | "find"> {
-  /** Null when there is none; with `unusedDays` also when something has happened in it since, or it is pinned. */
+  /** Null when there is none; with `unusedDays` also when it is pinned or was used since. */
   conversation(conversation: OwnedConversation, unusedDays?: number): Promise<ErasedRows | null>;
-  /** Also of an unknown user. */
   user(owner: Owner): Promise<ErasedRows>;
   /**
-   * An exchange by the id of its first message, or an archived memory; null when there is none. Throws AppError `conversation_busy` while a
-   * turn holds the conversation.
+   * Erases an exchange by its first message's id, or an archived memory; null when there is none. Throws AppError `conversation_busy` while
+   * a turn holds the conversation.
    */
   episode(owner: Owner, episodeId: string): Promise<ErasedRows | null>;
-  /** Throws AppError `not_found`, or `branch_in_use` for the active branch and for one that others leave, unless they are to go, too. */
+  /** Throws AppError `not_found`, or `branch_in_use` for the active branch and, without `withChildren`, for one that others leave. */
   branch(conversation: OwnedConversation, branchId: string, options: { withChildren: boolean }): Promise<ErasedRows>;
 }
 
@@ -81,7 +80,7 @@ returning id`;
 
 const NOTHING: Erased = { messages: 0, summaries: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 };
 
-/** Core memory: all, or `limit` rows of the tables that grow. */
+/** Erases all of core memory, or `limit` rows of the tables that grow. */
 async function eraseMemory(
   transaction: Queryable,
   { tenantId, userId }: Owner,
@@ -96,8 +95,8 @@ async function eraseMemory(
 }
 
 /**
- * Erases from a database. An erase of more than `atOnce` rows is done in parts: no transaction touches more.
- * Decisions of the last `keepDecisionsDays` days are kept without their words.
+ * Erases from a database. More than `atOnce` rows are erased in parts, a transaction each. Decisions of the last `keepDecisionsDays` days
+ * stay, without their words.
  */
 export function makeEraseStore(
   database: Database,

@@ -8,7 +8,7 @@ import type { Erased } from "./erase-exchange.ts";
 /** The progress of large erases, added up. */
 export interface ErasureProgress {
   erased: Erased & { episodes: number };
-  /** Null when done. The id of the unfinished erasure that began last. */
+  /** Null when done. The id is that of the newest unfinished erasure. */
   left: { erasureId: string; messages: number } | null;
 }
 
@@ -21,14 +21,13 @@ export interface EmptyGroups {
 export interface ErasureStore {
   /** False when no rows with text are left. */
   purgeRows(id: string): Promise<boolean>;
-  /** Conversations or documents that the index may have; null without any. */
+  /** Conversations or documents that the index may have, or null. */
   nextGroups(id: string): Promise<EmptyGroups | null>;
   purgeGroups(id: string, groups: EmptyGroups, episodes: number): Promise<void>;
   /** Ends an erasure; false when rows are left. Locks it against further soft deletes. */
   finish(transaction: Queryable, id: string): Promise<boolean>;
-  /** The progress for a user or conversation, or null. A finished erase is reported once. Adds a purge job that gave up again. */
+  /** The progress for a user or conversation, or null. A finished erase is reported once. Restarts a purge job that gave up. */
   report(scope: OwnerScope, conversationId: string | null): Promise<ErasureProgress | null>;
-  /** The progress of one erasure, or null. */
   find(scope: OwnerScope, id: string): Promise<ErasureProgress | null>;
 }
 
@@ -99,7 +98,7 @@ const scopeKeys = ({ tenantId, userId }: OwnerScope): StatementValue[] => [
 /** A batch blocks the event loop. */
 const ERASED_AT_ONCE_EMBEDDED = 500;
 
-/** The erasures of a database. A transaction deletes at most `atOnce` rows of each kind. */
+/** A transaction deletes at most `atOnce` rows of each kind. */
 export function makeErasureStore(
   database: Database,
   queue: JobQueue = makeJobQueue(database),

@@ -5,7 +5,7 @@ export interface TableSize {
   bytes: number;
 }
 
-/** With the planner's statistics, which sample values. */
+/** Includes the planner's statistics, which sample values. */
 const TABLES = `
 select format('%I.%I', nspname, relname) as name, pg_total_relation_size(pg_class.oid)::float8 as bytes
 from pg_class join pg_namespace on pg_namespace.oid = relnamespace

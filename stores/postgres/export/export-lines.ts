@@ -40,10 +40,10 @@ async function setScope(transaction: Queryable, { tenantId = "", userId = "" }: 
 const ERASED_CONVERSATIONS = `(select id from conversations where tenant_id = '${ERASED_TENANT}')`;
 const ERASED_DOCUMENTS = `(select id from knowledge_documents where tenant_id = '${ERASED_TENANT}')`;
 
-/** A picture of messages that are erased in parts may be theirs alone. */
+/** A picture of partly erased messages may belong to them alone. */
 const shownIn = (condition: string): string => `id in (select picture_id from message_pictures where ${condition})`;
 
-/** Without soft-deleted rows and turns that never began. */
+/** Excludes soft-deleted rows and turns that never began. */
 function notErased(table: ExportedTable, columns: TableColumns["columns"]): string {
   if (table.belongs === "by its document") return `document_id not in ${ERASED_DOCUMENTS}`;
   const ofConversation = `conversation_id not in ${ERASED_CONVERSATIONS}`;

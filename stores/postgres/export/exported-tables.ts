@@ -10,7 +10,7 @@ export interface ExportScope {
 
 export interface ExportedTable {
   name: string;
-  /** Where no column names the owner. */
+  /** Set where no column names the owner. */
   belongs?: "by its question" | "by its document" | "by its messages";
   /** Columns without export, with the reason. Restored rows have their defaults. */
   omitted?: Readonly<Record<string, string>>;

@@ -99,8 +99,8 @@ function checkHeader(line: { kind?: unknown }, schema: number): void {
 }
 
 /**
- * The validated rows of an export in order. Throws AppError `invalid_request` when it is none, is newer than the database, was truncated or
- * changed, or has an invalid row; truncation may show only at the end.
+ * The validated rows of an export, in order. Throws AppError `invalid_request` when it is none, newer than the database, truncated, changed
+ * or has an invalid row. Truncation may show only at the end.
  */
 export async function* readLines(parts: ReadParts): AsyncGenerator<RowLine> {
   const hash = createHash("sha256");

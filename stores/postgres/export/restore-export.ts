@@ -11,7 +11,7 @@ import type { OwnedDocument } from "../knowledge/chunk-store.ts";
 import type { OwnedConversation, Owner } from "../../../turn/owner.ts";
 import { MAX_BRANCHES } from "../paths/branch-path.ts";
 
-/** A branch whose path has no beginning or too many branches, and what belongs to no branch of its conversation. */
+/** Branches whose path has no beginning or too many branches, and what belongs to no branch of its conversation. */
 const FIND_WRONG = `
 select 'branch' as what, id from branches cross join lateral (select branch_path(conversation_id, id) as path) own
 where (select count(*) from jsonb_object_keys(path)) > ${MAX_BRANCHES}

@@ -38,14 +38,12 @@ export interface StoredPassage {
   position: number;
 }
 
-/** Chunks of documents, for the ingest job and for turns. */
 export interface ChunkStore {
-  /** Null when it is gone. */
   findDocument(document: OwnedDocument): Promise<DocumentToIngest | null>;
   /** Stores the chunks and drops the source; false when the document is gone or already read. */
   saveChunks(document: OwnedDocument, chunks: readonly ChunkToStore[], headings?: string): Promise<boolean>;
   fail(document: OwnedDocument, reason: string): Promise<void>;
-  /** The same of one that waits, but what there is of it is kept, so that it can be read again. */
+  /** Fails a waiting document, but keeps what there is of it, so that it can be read again. */
   giveUp(transaction: Queryable, document: OwnedDocument, reason: string): Promise<void>;
   listUnindexed(document: OwnedDocument, indexName: string, limit: number): Promise<UnindexedChunk[]>;
   /** False when one is gone. */
@@ -58,7 +56,7 @@ export interface ChunkStore {
   listDocumentsUnindexed(indexName: string, after: string, limit: number): Promise<OwnedDocument[]>;
   /** Chunks whose document is indexed, in any order. */
   load(place: DocumentPlace, chunkIds: readonly string[]): Promise<StoredPassage[]>;
-  /** Lists the passages of an indexed document, in their order, after a position. */
+  /** Lists the passages of an indexed document, in order, after a position. */
   listOf(place: DocumentPlace, documentId: string, after: number, limit: number): Promise<StoredPassage[]>;
 }
 

@@ -32,7 +32,7 @@ export interface StoredDocument {
   createdAt: Date;
 }
 
-/** A document to add. It replaces one of the same `externalId` once it is indexed. */
+/** A document to add. Once indexed it replaces one of the same `externalId`. */
 export interface DocumentToAdd {
   title: string;
   contentType: string;
@@ -47,11 +47,9 @@ export interface DocumentStore {
   add(place: DocumentPlace, document: DocumentToAdd): Promise<StoredDocument>;
   /** Newest first. */
   list(place: DocumentPlace, page: PageRequest): Promise<Page<StoredDocument>>;
-  /** Null when there is none. */
   find(place: DocumentPlace, documentId: string): Promise<StoredDocument | null>;
-  /** Adds the job of a document that failed and can be read again; what it is then. Null when there is none. */
+  /** Adds the job of a failed document that can be read again, and returns it; null when there is none. */
   readAgain(place: DocumentPlace, documentId: string): Promise<StoredDocument | null>;
-  /** False when there is none. */
   remove(place: DocumentPlace, documentId: string): Promise<boolean>;
 }
 
@@ -64,7 +62,7 @@ insert into knowledge_documents (id, tenant_id, prefix, external_id, title, cont
 values ($1, $2, $3, $4, $5, $6, $7, 'pending', $8, clock_timestamp(), clock_timestamp())
 returning ${COLUMNS}`;
 
-/** Pending and failed ones are replaced at once. */
+/** Replaces pending and failed ones at once. */
 const SUPERSEDE = `
 delete from knowledge_documents
 where tenant_id = $1 and prefix = $2 and external_id = $3 and status <> 'indexed' and id <> $4
@@ -91,7 +89,7 @@ export async function addChunkSweeps(
   await addMarkersAndSweeps(transaction, jobs, entries);
 }
 
-/** The documents of a database; `queue` takes the jobs that read them. */
+/** `queue` takes the jobs that read the documents. */
 export function makeDocumentStore(database: Database, queue: JobQueue = makeJobQueue(database)): DocumentStore {
   async function find({ tenantId, prefix }: DocumentPlace, documentId: string): Promise<StoredDocument | null> {
     const [found] = await database.query<StoredDocument>({

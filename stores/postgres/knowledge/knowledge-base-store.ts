@@ -9,11 +9,10 @@ import { addMarkers, ERASE_BATCH_ROWS, ERASED_TENANT, recordErasure } from "../c
 
 /** The knowledge bases of tenants, which turns are routed to and documents belong to. */
 export interface KnowledgeBaseStore extends KnowledgeCatalog {
-  /** Null when there is none. */
   find(tenantId: string, prefix: string): Promise<KnowledgeBase | null>;
   /** False when it was there. */
   put(tenantId: string, base: Omit<KnowledgeBase, "titles">): Promise<boolean>;
-  /** Deletes it with its documents, whose chunks a job purges. Returns the number of documents; null when there is no such base. */
+  /** Deletes it with its documents, whose chunks a job purges. Returns the number of documents, or null. */
   remove(tenantId: string, prefix: string): Promise<number | null>;
 }
 
@@ -49,7 +48,7 @@ interface BaseRow extends Omit<KnowledgeBase, "worker" | "instructions" | "title
   titles: string[];
 }
 
-/** A name that is no agent type is from before it was checked, and meant nothing. */
+/** Ignores a name that is no agent type: names were once unchecked and meant nothing. */
 function toBase({ worker: stored, instructions, ...base }: BaseRow): KnowledgeBase {
   const worker = RetrievalMode.safeParse(stored).data;
   return { ...base, ...(worker === undefined ? {} : { worker }), ...(instructions === null ? {} : { instructions }) };
@@ -62,7 +61,7 @@ async function lockBase(transaction: Queryable, tenantId: string, prefix: string
 }
 const REMOVE = "delete from knowledge_bases where tenant_id = $1 and prefix = $2";
 
-/** The knowledge bases of a database; `queue` takes the purge jobs of deleted ones, `atOnce` documents in one transaction. */
+/** `queue` takes the purge jobs of deleted bases, `atOnce` documents in one transaction. */
 export function makeKnowledgeBaseStore(
   database: Database,
   queue: JobQueue = makeJobQueue(database),

@@ -1,14 +1,14 @@
 import type { Owner } from "../../../turn/owner.ts";
 import type { Database } from "../database/database.ts";
 
-/** The conversation that holds what programs have put into a user's archive. */
+/** The conversation that holds what programs put into a user's archive. */
 export const ARCHIVE_SESSION = "store";
 
-/** What memory keeps of a user beside core memory: what the memory agent has archived, and what programs have put there. */
+/** A user's memory beside core memory, archived by the memory agent or put there by a program. */
 export interface ArchiveItem {
-  /** The id of the archived memory, or of the message that holds what was put. */
+  /** The id of the archived memory, or of the message that holds it. */
   id: string;
-  /** The id, or the key under which it was put. */
+  /** The id, or the program's key. */
   key: string;
   content: string;
   episodeType: string;
@@ -37,7 +37,6 @@ with items as (
 )
 select * from items`;
 
-/** The archived memories of a database, as items. */
 export function makeArchiveItemStore(database: Database): ArchiveItemStore {
   return {
     async find({ tenantId, userId }, key) {

@@ -4,28 +4,25 @@ import { ownedValues } from "../database/sql-parts.ts";
 
 export interface MemoryToArchive {
   id: string;
-  /** Messages of the user, newest last; at least one. */
+  /** The user's messages, newest last; at least one. */
   triggerMessageIds: readonly string[];
   content: string;
   episodeType: string;
   importance: number;
 }
 
-/** An archived memory that an index lacks. */
 export interface UnindexedMemory extends Omit<MemoryToArchive, "triggerMessageIds"> {
   createdAt: Date;
 }
 
-/** A change of an archived memory. */
 export interface MemoryCorrection extends Omit<MemoryToArchive, "content"> {
-  /** What it said when the change was decided. */
+  /** The text when the change was decided. */
   before: string;
   /** Null deletes it. */
   content: string | null;
 }
 
 export interface ArchiveStore {
-  /** The oldest that an index lacks. */
   readUnindexed(conversation: OwnedConversation, indexName: string, limit: number): Promise<UnindexedMemory[]>;
   /** Records that an index has these, unless they were corrected meanwhile; returns those that still exist. */
   markIndexed(conversation: OwnedConversation, indexName: string, memories: readonly UnindexedMemory[]): Promise<string[]>;
@@ -74,7 +71,7 @@ on conflict (conversation_id, md5(content)) do update
 set repeated_in = array(select distinct unnest(existing.repeated_in || excluded.trigger_message_ids))
 returning content, id = any($3) as "isNew"`;
 
-/** Returns the contents of those that are new. The transaction has locked the conversation. */
+/** Returns the contents of new ones. Needs the conversation's lock. */
 export async function archiveMemories(
   transaction: Queryable,
   { conversationId }: OwnedConversation,
@@ -89,7 +86,7 @@ export async function archiveMemories(
   return new Set(rows.filter(({ isNew }) => isNew).map(({ content }) => content));
 }
 
-/** What would be the same as another memory of its conversation joins that one. */
+/** Merges a memory that becomes equal to another of its conversation. */
 const CORRECT = `
 with given as (
   select * from jsonb_to_recordset($3::jsonb) as given (id uuid, before text, content text, "episodeType" text, importance double precision,
@@ -124,7 +121,7 @@ export interface CorrectedMemories {
   changed: string[];
 }
 
-/** Null, and the transaction must be rolled back, when one has changed since it was read. The transaction has locked the owner. */
+/** Null, and the transaction must be rolled back, when one has changed since it was read. Needs the owner's lock. */
 export async function correctMemories(
   transaction: Queryable,
   { tenantId, userId }: Owner,

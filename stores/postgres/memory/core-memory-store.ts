@@ -27,7 +27,7 @@ export interface SectionEdit {
 
 export interface LoadedCoreMemory {
   sections: StoredSection[];
-  /** When this user was last erased; null for never. */
+  /** When this user was last erased, or null. */
   lastErasure: string | null;
 }
 
@@ -42,9 +42,9 @@ export interface CoreMemoryStore {
   loadLines(owner: Owner): Promise<SectionWithLines[]>;
   /** Keys of lines from these messages that a person removed for good. */
   leftOutByPeople(owner: Owner, messageIds: readonly string[]): Promise<Set<string>>;
-  /** `actor`: default a person. An agent that writes without a turn rests on no message either. */
+  /** `actor`: default a person. An agent that writes outside a turn rests on no message either. */
   put(owner: Owner, edit: SectionEdit & { content: string; actor?: "person" | "agent" }): Promise<StoredSection>;
-  /** As an agent writes it in its turn, upon this message of the user. */
+  /** Writes as the agent of a turn, upon this message of the user. */
   putForAgent(conversation: OwnedConversation, edit: { section: string; content: string; messageId: string }): Promise<StoredSection>;
   /** Adds a version without content; null when there is no such section. */
   remove(owner: Owner, edit: SectionEdit): Promise<StoredSection | null>;

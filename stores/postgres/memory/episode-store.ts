@@ -30,10 +30,9 @@ export interface IndexBacklog {
   messages: ReadMessage[];
   /** The exchange before them, on whichever branch. */
   previous: { id: string; branchId: string | null } | null;
-  /** The last ones before them, to tell what is said again. */
+  /** The last answers before them, to recognise repetitions. */
   earlierAnswers: string[];
   importedCount: number;
-  /** The index lacks archived memories. */
   hasArchived: boolean;
 }
 
@@ -46,8 +45,8 @@ export interface EpisodeStore {
   /** The progress of an index and the oldest completed messages behind it, as of one moment. */
   readBacklog(conversation: OwnedConversation, indexName: string, limit: number): Promise<IndexBacklog>;
   /**
-   * Moves the cursor on; false when it has changed since it was read, or messages were imported. A cursor that was moved past such
-   * messages goes back.
+   * Moves the cursor on, or back if it had passed imported messages. False when it has changed since it was read, or messages were
+   * imported.
    */
   advance(
     conversation: OwnedConversation,
@@ -59,12 +58,11 @@ export interface EpisodeStore {
   lockAndCheck(transaction: Queryable, conversation: OwnedConversation): Promise<boolean | null>;
   /** The current index lacks nothing. Locks the conversation. */
   whenIndexed(conversation: OwnedConversation): DoneCondition;
-  /** Conversations of all owners of which an index lacks something, by id, behind `after`. */
+  /** Conversations of all owners that an index lacks something of, by id, after `after`. */
   listUnindexed(indexName: string, after: string, limit: number): Promise<OwnedConversation[]>;
   isUnindexed(conversation: OwnedConversation, indexName: string): Promise<boolean>;
-  /** Counts the exchanges of all conversations. */
   countExchanges(): Promise<number>;
-  /** The ids of those exchanges that still exist. Pairs as for `load`. */
+  /** The ids of exchanges that still exist. Pairs as for `load`. */
   listStored(conversation: OwnedConversation, pairs: readonly (readonly [string, string])[]): Promise<string[]>;
   checkRecallable(owner: Owner, sessionId: string): Promise<Recallable>;
   /** See `loadEpisodeTexts`. */

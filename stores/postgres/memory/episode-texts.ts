@@ -6,7 +6,6 @@ import { wordsSql } from "../conversations/picture-store.ts";
 import { saidBy } from "../conversations/said-by.ts";
 import type { Database } from "../database/database.ts";
 
-/** The text of an episode or of an archived memory. */
 export interface EpisodeText {
   /** The id of the first message, or of the archived memory. */
   id: string;
@@ -19,13 +18,12 @@ export interface EpisodeText {
   messageIds: string[];
   externalIds: string[];
   createdAt: Date;
-  /** Said within an hour before it; none of an archived memory. */
+  /** Said within an hour before an exchange. */
   before: StoredNeighbour[];
   /** Said within an hour after it. */
   after: StoredNeighbour[];
 }
 
-/** A message beside an exchange. */
 export interface StoredNeighbour {
   id: string;
   role: Role;
@@ -36,7 +34,7 @@ export interface StoredNeighbour {
   isLive: boolean;
 }
 
-/** SQL: the two messages beside a loaded exchange, in their order. */
+/** SQL: the two messages beside a loaded exchange, in order. */
 const neighboursSql = (condition: string, order: "asc" | "desc"): string => `(
   select coalesce(json_agg(beside order by beside."createdAt", beside.id), '[]') from (
     select id, role, ${wordsSql("messages")} as content, created_at as "createdAt", metadata->>'external_id' as "externalId", ${isLiveSql("messages")} as "isLive"
@@ -46,7 +44,7 @@ const neighboursSql = (condition: string, order: "asc" | "desc"): string => `(
   ) as beside
 )`;
 
-/** SQL: an archived memory rests on a message that is on its path, or on none that is there. */
+/** SQL: whether an archived memory rests on a message of its path, or on none that exists. */
 const restsOnPathSql = `(path is null or coalesce((
   select bool_or(${onAnyPathSql("source", "home.path")}) from messages source join conversations home on home.id = source.conversation_id
   where source.id = any(coalesce(trigger_message_ids, array[trigger_message_id]))), true))`;
@@ -83,7 +81,10 @@ select id, "conversationId", "userMessage", "assistantMessage", "messageIds", "e
   ${neighboursSql(`(created_at, id) > ("lastAt", "lastId") and created_at <= "lastAt" + interval '1 hour'`, "asc")} as after
 from loaded`;
 
-/** Loads the texts that say anything and are on the paths of their conversations, in any order. A pair has the ids of question and answer; a single message or archived memory has its id twice. */
+/**
+ * Loads the texts that say anything and are on their conversations' paths, in any order. A pair has the ids of question and answer; a
+ * single message or archived memory has its id twice.
+ */
 export async function loadEpisodeTexts(
   database: Database,
   { tenantId, userId }: Owner,

@@ -8,14 +8,14 @@ import { lineKey, loadVersions, type MemoryLine, type SectionVersionLines, type 
 import { addTurnsToReread } from "./turns-to-reread.ts";
 import { type SectionChange, writeSections } from "./write-sections.ts";
 
-/** In the operations of facts that are decided anew because a branch has taken their messages off the path, or brought them back. */
+/** Marks operations of facts that are decided anew because a branch took their messages off the path or brought them back. */
 export const EDITED = "edited";
 
 const CHANGED = `
 select id from conversations where tenant_id = $1 and user_id = $2 and path is distinct from remembered_path
 order by id limit 1 for update`;
 
-/** Turns that come back are read again if they had been read; turns that leave no longer are. */
+/** Returning turns are read again if they had been read; leaving turns are not. */
 const FOLLOW = `
 with conversation as materialized (
   select id, path, remembered_path from conversations where id = $1
@@ -38,7 +38,7 @@ where messages.id = any($3) and tenant_id = $1 and user_id = $2 and not ${onAnyP
 
 const sourcesOf = ({ triggerMessageIds, repeatedIn }: MemoryLine): string[] => [...triggerMessageIds, ...repeatedIn];
 
-/** A line that rests on a message of the path stays, whatever else it rests on. */
+/** Keeps a line that rests on any message of the path. */
 function withoutLostSources(line: VersionLine, isOff: (id: string) => boolean): VersionLine {
   const left = sourcesOf(line).filter((id) => !isOff(id));
   return left.length === 0 ? line : { ...line, triggerMessageIds: left, repeatedIn: [] };
@@ -49,7 +49,7 @@ interface Decided {
   undecided: string[];
 }
 
-/** A section as if what is off the path had not been said. Nothing of its history changes. */
+/** A section as if what is off the path had not been said. Its history stays. */
 function decide(section: string, versions: readonly SectionVersionLines[], isOff: (id: string) => boolean): Decided {
   const candidates = versions.map((version) => ({
     ...version,
@@ -88,12 +88,12 @@ async function decideFacts(transaction: Queryable, owner: Owner, conversationId:
   );
 }
 
-/** Brings core memory in line with the paths of a user's conversations; whether there was anything to do. */
+/** Brings core memory in line with the paths of a user's conversations; returns whether anything changed. */
 export type FollowPaths = (owner: Owner) => Promise<boolean>;
 
 /**
- * Facts that rest only on messages off the path are decided anew from what is left; the memory agent reads again what has come back. Asks no
- * model. See docs/decisions/0077.
+ * Decides facts anew that rest only on messages off the path; the memory agent reads again what has come back. Asks no model. See
+ * docs/decisions/0077.
  */
 export function makeFollowPaths(database: Database, queue: JobQueue = makeJobQueue(database)): FollowPaths {
   const followOne = (owner: Owner): Promise<boolean> =>

@@ -3,13 +3,13 @@ import { toPage, type Page, type PageRequest } from "../../page.ts";
 import type { Database, Queryable } from "../database/database.ts";
 import { isBeforeCursor, pageValues } from "../database/sql-parts.ts";
 
-/** Who changes memory: the memory agent after a turn (`agent`) or after an import, or a person. */
+/** Who changes memory: the memory agent after a turn (`agent`) or an import, or a person. */
 export type Actor = "agent" | "person" | "import";
 
 /** A change of a user's memory, a search of it, or a refused one. */
 export interface MemoryOperation {
   id: string;
-  /** `core_update`, `archival_insert`, `archival_search`; `unknown_tool` for a call of anything else. */
+  /** `core_update`, `archival_insert`, `archival_search`; `unknown_tool` for anything else. */
   operation: string;
   section: string | null;
   version: number | null;
@@ -19,15 +19,13 @@ export interface MemoryOperation {
   actor: Actor;
   /** Why it was refused; null when done. */
   refused: string | null;
-  /** The type of an archived memory, or the one that a search was for. */
+  /** The type of an archived memory, or the one searched for. */
   episodeType: string | null;
-  /** The importance of an archived memory. */
   importance: number | null;
-  /** The archived memory that was changed. */
   memoryId: string | null;
-  /** Messages whose words the memory had before: with one of them the operation is erased. */
+  /** The messages behind the replaced words: an erase of one takes the operation too. */
   restsOn: readonly string[] | null;
-  /** How many results a search had, and the best one without its text. */
+  /** The number of a search's results, and the best one without its text. */
   resultsCount: number | null;
   topResult: { id: string; score: number } | null;
   conversationId: string | null;
@@ -35,7 +33,7 @@ export interface MemoryOperation {
   triggerMessageIds: readonly string[];
 }
 
-/** The values of an operation that has none of them. */
+/** The values of an operation without any. */
 export const NO_VALUES = {
   section: null,
   version: null,
@@ -52,7 +50,7 @@ export const NO_VALUES = {
 };
 
 export interface StoredOperation extends Omit<MemoryOperation, "memoryId" | "restsOn"> {
-  /** The knowledge base of the turn that led to it, the newest of several; null when it came by no turn. */
+  /** The knowledge base of the newest turn that led to it; null without a turn. */
   kbPrefix: string | null;
   createdAt: Date;
 }
@@ -76,7 +74,7 @@ from jsonb_to_recordset($3::jsonb) as given (id uuid, operation text, section te
   refused text, "conversationId" uuid, "triggerMessageIds" uuid[], "episodeType" text, importance double precision, "memoryId" uuid, "restsOn" uuid[], "resultsCount" integer,
   "topResult" jsonb)`;
 
-/** SQL: from the answer to the newest trigger. A worker's name is that of its knowledge base and of its agent. */
+/** SQL: from the answer to the newest trigger. A worker's name joins those of its knowledge base and agent. */
 const KB_PREFIX = `(
   select coalesce(answer.metadata->'route'->>'kb_prefix', split_part(answer.metadata->>'worker_name', ':', 1))
   from turns join messages answer on answer.id = answer_id

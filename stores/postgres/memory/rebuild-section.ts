@@ -8,7 +8,6 @@ export interface RemainingVersion {
   version: number;
   content: string | null;
   lines: VersionLine[];
-  /** Content of the remaining version before. */
   before: string | null;
   /** True when this version or an earlier one changed. */
   isChanged: boolean;
@@ -25,8 +24,8 @@ export interface RebuiltSection {
 }
 
 /**
- * The versions of a section without erased messages. A line is dropped when any of its sources is erased. A removed line returns when only
- * erased messages removed it, or when all lines that replaced it are dropped.
+ * The versions of a section without erased messages. A line goes with any of its sources. A removed line returns when only erased messages
+ * removed it, or when all lines that replaced it go.
  */
 export function rebuildSection(versions: readonly VersionToRebuild[], isGone: (messageId: string) => boolean): RebuiltSection {
   const remaining = (ids: readonly string[]): string[] => ids.filter((id) => !isGone(id));
@@ -45,7 +44,7 @@ export function rebuildSection(versions: readonly VersionToRebuild[], isGone: (m
   for (const { version, content: written, triggerMessageIds, lines: writtenLines, isErased } of versions) {
     const [before, now] = [linesByKey(was), linesByKey(writtenLines)];
     const added = writtenLines.filter((line) => !before.has(lineKey(line.content)));
-    // The agent replaced lines by lines that are all erased.
+    // All lines by which the agent replaced others are erased.
     const isPlaceFree = added.length > 0 && added.every(isLost) && triggerMessageIds.length > 0;
     const isBack = (line: VersionLine): boolean => {
       const fact = lineKey(line.content);

@@ -14,9 +14,9 @@ export interface MemoryToSave {
   messageId: string;
 }
 
-/** What agents save of their own accord. */
+/** Memories that agents save of their own accord. */
 export interface SavedMemoryStore {
-  /** Archives it, logs the operation and leaves the job that indexes it, all or nothing. False when the conversation has it already. */
+  /** Archives it, logs the operation and adds the index job, all or nothing. False when the conversation has it already. */
   save(conversation: OwnedConversation, memory: MemoryToSave): Promise<boolean>;
 }
 

@@ -5,7 +5,7 @@ import { type Actor, ALL_TRIGGERS } from "./operation-store.ts";
 /** A line of a section and its sources, messages of the user. */
 export interface MemoryLine {
   content: string;
-  /** It is erased with any of these messages. Empty: no message gave rise to it, as when a person wrote it. */
+  /** An erase of any of these messages takes the line. Empty when no message caused it, as for a person's line. */
   triggerMessageIds: readonly string[];
   repeatedIn: readonly string[];
 }
@@ -24,9 +24,7 @@ export function linesByKey<Line extends { content: string }>(lines: readonly Lin
   return new Map(lines.toReversed().map((line) => [lineKey(line.content), line]));
 }
 
-/**
- * A line of the section keeps its sources; one from `elsewhere` keeps them and gets `triggerMessageIds` too; a new line gets only these.
- */
+/** A section's line keeps its sources; one from `elsewhere` also gets `triggerMessageIds`; a new line gets only these. */
 export function inheritSources(
   content: string | null,
   { before, elsewhere }: { before: readonly MemoryLine[]; elsewhere: readonly MemoryLine[] },
@@ -43,7 +41,7 @@ export function inheritSources(
 }
 
 export interface VersionLine extends MemoryLine {
-  /** Messages that removed it in the next version. Null: the trigger messages of the next version, if the line is missing there. */
+  /** Messages that removed it in the next version. Null: if it is missing there, the trigger messages of that version. */
   removedBy: readonly string[] | null;
 }
 
@@ -64,7 +62,7 @@ interface VersionRow extends Omit<SectionVersionLines, "lines"> {
   lineRows: LineRow[] | null;
 }
 
-/** With $3 from the last version of each section whose lines are stored. */
+/** $3: start at the last version of each section whose lines are stored. */
 const VERSIONS = `
 select section, version, content, updated_by as "updatedBy", said_at as "saidAt", conversation_id as "conversationId",
   ${ALL_TRIGGERS} as "triggerMessageIds", (
@@ -115,7 +113,6 @@ from jsonb_to_recordset($3::jsonb) as given (section text, version integer, posi
 on conflict (tenant_id, user_id, section, version, position) do update
 set trigger_message_ids = excluded.trigger_message_ids, repeated_in = excluded.repeated_in, removed_by = excluded.removed_by`;
 
-/** Stores the sources of all lines of these versions. */
 export async function saveLines(
   transaction: Queryable,
   { tenantId, userId }: Owner,

@@ -12,17 +12,17 @@ import { type Database, type Queryable, queryRow } from "../database/database.ts
 import { OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
 
-/** The running summary of a conversation in one version. */
+/** One version of a conversation's running summary. */
 export interface StoredSummary {
   text: string;
   /** From 1, one more with each save. */
   version: number;
-  /** The cover point: every completed message up to here is covered. */
+  /** The cover point: it covers every completed message up to here. */
   coveredThrough: Cursor;
   coveredMessageCount: number;
   /** Estimated. */
   tokenCount: number;
-  /** What it says, in eight parts. Null: it has none. */
+  /** Eight parts, or null. */
   parts: SummaryParts | null;
   updatedAt: Date;
 }
@@ -46,15 +46,13 @@ export interface SummaryBacklog {
   messages: PromptMessage[];
   /** Counts erases and imports. */
   rewrites: number;
-  /** The conversation's last prompt had hardly room for more. */
+  /** The conversation's last prompt was almost full. */
   isSaturated: boolean;
 }
 
 export interface ListedSummary {
   conversationId: string;
-  /** The title of the conversation; null: nobody has written one. */
   title: string | null;
-  /** The beginning of what the user said first. */
   firstAsked: string | null;
   updatedAt: Date;
 }
@@ -62,9 +60,8 @@ export interface ListedSummary {
 /** Reads and writes summaries. */
 export interface SummaryStore {
   find(conversation: OwnedConversation): Promise<StoredSummary | null>;
-  /** One of the last versions; null when it is not stored. */
+  /** Null when the version is not stored. */
   findVersion(conversation: OwnedConversation, version: number): Promise<StoredSummary | null>;
-  /** Lists the summaries of the user's conversations, the newest first. */
   latest(owner: Owner, limit: number): Promise<ListedSummary[]>;
   readBacklog(conversation: OwnedConversation, limit: number): Promise<SummaryBacklog>;
   /** False when version or `rewrites` have changed since, or the cover point would not move forward. */
@@ -76,7 +73,7 @@ export interface SummaryStore {
     atMost: number,
   ): Promise<{ hasSummary: boolean; uncovered: number; isSaturated: boolean } | null>;
   /**
-   * Makes an earlier version the newest again, with its cover point: what came behind that is in the window until it is summarised. Null: the
+   * Makes an earlier version, with its cover point, the newest again; later messages are in the window until they are summarised. Null: the
    * version is not kept.
    */
   revert(conversation: OwnedConversation, version: number): Promise<StoredSummary | null>;
@@ -101,7 +98,7 @@ const OF_OWNER = "join conversations on conversations.id = conversation_id where
 
 export const SUMMARY_OF = `select conversation_summaries.* from conversation_summaries ${OF_OWNER}`;
 
-/** SQL: a message is behind the cover point of the summary in this table, or there is no summary. */
+/** SQL: whether a message is after the cover point of the summary in this table, or there is no summary. */
 export const behindSummary = (table: string): string =>
   `(created_at, id) > ${placeOrStart(`(select covered_through_created_at from ${table})`, `(select covered_through_message_id from ${table})`)}`;
 
@@ -138,7 +135,7 @@ type BacklogRow = Omit<SummaryBacklog, "summary"> & { summary: SummaryJson | nul
 
 const VERSIONS_KEPT = 20;
 
-/** The branch of the covered message. Every path that has the message can take the version. */
+/** The branch of the covered message. Every path with the message can take the version. */
 const BRANCH_OF_COVERED = `(
   select case when messages.conversation_id = conversations.id then branch_id else coalesce(branch_id, messages.conversation_id) end
   from messages where messages.id = $7::uuid)`;

@@ -20,7 +20,7 @@ export async function addTurnsToReread(
   return noted.length > 0;
 }
 
-/** SQL: from turns of an owner, $1 and $2, that are to be read again. */
+/** SQL: the turns of an owner, $1 and $2, to read again. */
 export const TURNS_TO_REREAD = `
 from turns_to_read_again join conversations on conversations.id = turns_to_read_again.conversation_id
 where tenant_id = $1 and user_id = $2`;

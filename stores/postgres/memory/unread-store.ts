@@ -14,7 +14,7 @@ import { removeTurnsToReread, TURNS_TO_REREAD } from "./turns-to-reread.ts";
 import { type SectionChange, writeSections } from "./write-sections.ts";
 import { placeOrStart } from "../database/sql-parts.ts";
 
-/** Messages of one conversation to read, oldest first. */
+/** Unread messages of one conversation, oldest first. */
 export interface UnreadConversation {
   conversationId: string;
   /** Null when nothing has been read. */
@@ -23,7 +23,7 @@ export interface UnreadConversation {
   /** Questions whose turns are read again after an erase; null for new turns. */
   again: readonly string[] | null;
   importedCount: number;
-  /** As text. What was not on it counts as known. */
+  /** As text. Anything outside it counts as known. */
   path: string | null;
   /** Core memory has to follow a path of the owner first. */
   isBehind: boolean;
@@ -41,21 +41,21 @@ export interface ReadingResult {
   basedOn: { sections: readonly { section: string; version: number }[]; messageIds: readonly string[] };
 }
 
-/** `stale`: what it is based on has changed, decide again. `lost`: another process has read these turns, or all is erased. */
+/** `stale`: its basis has changed, decide again. `lost`: another process has read these turns, or all is erased. */
 export type ReadingOutcome = "saved" | "stale" | "lost";
 
 export interface UnreadStore {
   /** The user's conversation that has waited longest, new turns before those to read again. */
   next(owner: Owner, limit: number): Promise<UnreadConversation | null>;
-  /** Writes the result and moves the cursor, or nothing. */
+  /** Writes the result and moves the cursor, or does nothing. */
   save(owner: Owner, read: UnreadConversation, through: Cursor | null, result: ReadingResult): Promise<ReadingOutcome>;
-  /** Nothing is to be read, and core memory follows every path. Locks the owner. */
+  /** Nothing is unread, and core memory follows every path. Locks the owner. */
   whenRead(owner: Owner): DoneCondition;
-  /** Whether anything is to be read, or a path to be followed. Locks the owner. */
+  /** Whether anything is unread, or a path to be followed. Locks the owner. */
   lockAndCheck(transaction: Queryable, owner: Owner): Promise<boolean>;
 }
 
-/** A conversation with an anchor behind the cursor. `last_message_at` spares most of them a look at their messages. */
+/** A conversation with an anchor after the cursor. `last_message_at` spares most of them a look at their messages. */
 const UNREAD = `
 from conversations left join memory_cursors on conversation_id = conversations.id
 where tenant_id = $1 and user_id = $2
@@ -139,7 +139,7 @@ function isEmpty({ changes, repeated, operations, archived, corrected }: Reading
   return [changes, repeated, operations, archived, corrected].every(({ length }) => length === 0);
 }
 
-/** For a reading of turns that changed nothing; false when the way of all others has to decide. */
+/** Moves the cursor after a reading that changed nothing; false when the ordinary way has to decide. */
 async function advanceAtOnce(
   database: Database,
   { tenantId, userId }: Owner,
@@ -172,7 +172,7 @@ async function advance(
   return true;
 }
 
-/** Whether all that the result is based on is there, nothing was imported, and the path is the same. */
+/** Whether the result's basis is there, nothing was imported, and the path is the same. */
 async function isUnchanged(
   transaction: Queryable,
   { tenantId, userId }: Owner,

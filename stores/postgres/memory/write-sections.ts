@@ -14,10 +14,10 @@ export interface StoredSection {
   saidAt: Date;
 }
 
-/** Sources of lines, as the author of a change names them. */
+/** The sources of lines, as the author of a change names them. */
 export interface LineChange {
   lines: readonly MemoryLine[];
-  /** Removed lines by `lineKey`, with the messages that removed them. */
+  /** The messages that removed each line, by `lineKey`. */
   removedBy: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -25,7 +25,7 @@ export interface LineChange {
 export interface SectionChange {
   section: string;
   content: string | null;
-  /** The version to replace: 0 for none, undefined for any. Of several changes of a section the first counts. */
+  /** The version to replace: 0 for none, undefined for any. The first of several changes of a section counts. */
   expectedVersion: number | undefined;
   actor: Actor;
   reason: string | null;
@@ -62,7 +62,6 @@ with latest as (
 select section, coalesce(content, '') as content, version, updated_by as "updatedBy", created_at as "updatedAt", said_at as "saidAt"
 from latest`;
 
-/** Sets the present sections to their last versions. */
 export function updateCurrentSections(transaction: Queryable, { tenantId, userId }: Owner, sections: string[]): Promise<StoredSection[]> {
   return transaction.query<StoredSection>({ name: "core-memory-current", text: SET_CURRENT, values: [tenantId, userId, sections] });
 }
@@ -80,8 +79,8 @@ export async function addVersions(
 type LastVersion = Pick<SectionVersionLines, "section" | "version" | "content" | "lines">;
 
 /**
- * Writes changes in order, each as a version and a memory operation; the transaction holds the owner's lock. Returns the present sections,
- * '' for a removed one. Null, and nothing written, when a version is not the expected one.
+ * Writes changes in order, each as a version and a memory operation; needs the owner's lock. Returns the present sections, '' for a removed
+ * one. Null, and nothing written, when a version is not the expected one.
  */
 export async function writeSections(
   transaction: Queryable,

@@ -4,10 +4,10 @@ import { MIN_UUID, OWNED_ID, placeOrStart } from "../database/sql-parts.ts";
 const FOLLOWING = `id, role, created_at, ${onPathSql("messages", `coalesce($9::jsonb, ${pathOf("$1")})`)} as is_shown`;
 
 /**
- * Behind the same message follow the next one of its branch, which a fork may share, and the first of each branch that leaves there. Of the
- * branches only those are looked at that leave within the page, $5 to $8, or at the last place before it. Whose the messages
- * are is asked in words that the planner has no figures of: it then walks in their order, and stops at the first. A message without an answer
- * on the path, which is $9 or the active one, is told those of other branches.
+ * After a message comes the next one of its branch (a fork may share it), or the first one of a branch that starts here. It looks only at
+ * branches that leave within the page, $5 to $8, or at the last place before it. The planner has no figures for the condition on owners: so
+ * it walks in order and stops at the first message. A message without an answer on the path ($9 or the active one) gets the ids of answers
+ * on other branches.
  */
 export const VERSIONS = `
 with before as (
@@ -53,6 +53,5 @@ select fork_message_id, json_agg(id order by created_at, id), true from (
 export interface VersionsRow {
   id: string;
   messageIds: string[];
-  /** They are answers to it. */
   isUnanswered: boolean;
 }

@@ -2,20 +2,20 @@ import type { Owner } from "../../../turn/owner.ts";
 import type { Database } from "../database/database.ts";
 import { messagesOfPathSql, PATH_MESSAGES } from "./branch-path.ts";
 
-/** A message as it is compared with what a client has of it. */
+/** A message for comparison with a client's. */
 export interface PathMessage {
   id: string;
   role: "user" | "assistant";
   text: string;
   completed: boolean;
-  /** Hashes of pictures that are kept, or addresses. */
+  /** Hashes of kept pictures, or addresses. */
   pictures: string[];
 }
 
 /** The beginning and the end of a path, oldest first. */
 export interface PathEnds {
   messages: PathMessage[];
-  /** Before which of them others were left out; null: none was. */
+  /** The message before which others were left out, or null. */
   gapBefore: number | null;
   /** A client of this conversation has sent earlier messages. */
   sendsHistory: boolean;
@@ -25,13 +25,13 @@ export interface PathEnds {
 
 export interface PathEndsRequest extends Owner {
   sessionId: string;
-  /** How many earlier messages a client has sent: some more are read from each end. */
+  /** How many earlier messages a client has sent. A few more are read from each end. */
   shown: number;
-  /** Only the last few are read when the path has as many messages as the client. */
+  /** Reads only the last few when the path has as many messages as the client. */
   isQuick: boolean;
 }
 
-/** Messages that one side may have and the other not. */
+/** Messages that only one side may have. */
 const MORE = 16;
 /** Two exchanges. */
 const QUICK = 4;
@@ -47,7 +47,7 @@ const readSql = (order: "asc" | "desc", limit: string): string => `(
     limit,
   })}) read)`;
 
-/** $4: how many messages the client has. The first time it has any, that is kept. */
+/** $4: the number of the client's messages. The first number above 0 is recorded. */
 const READ = `
 with told as (
   update conversations set sends_history = true
@@ -69,7 +69,6 @@ interface EndsRow {
   depth: number;
 }
 
-/** Null: there is no such conversation. */
 export async function readPathEnds(database: Database, request: PathEndsRequest): Promise<PathEnds | null> {
   const { tenantId, userId, sessionId, shown, isQuick } = request;
   const values = [tenantId, userId, sessionId, shown, isQuick];

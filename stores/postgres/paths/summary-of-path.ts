@@ -1,20 +1,20 @@
 import { onPathSql } from "./branch-path.ts";
 import { MIN_UUID } from "../database/sql-parts.ts";
 
-/** SQL: the version behind that of a row of `conversation_summaries`. No number comes twice, also when a switch has gone back to a lower one. */
+/** SQL: the next version of a row of `conversation_summaries`. No number comes twice, even after a switch to a lower one. */
 export const NEXT_VERSION = (row: string): string => `greatest(${row}.last_version, ${row}.summary_version) + 1`;
 
 export const VERSION_COLUMNS = `conversation_id, summary_version, summary, covered_through_created_at, covered_through_message_id, covered_message_count,
   token_count, updated_at, parts, branch_id`;
 
-/** SQL: a kept version covers nothing that is off the path. */
+/** SQL: whether a kept version covers nothing off the path. */
 export const isOfPathSql = (versions: string, path: string): string => `exists (
   select from (values (${versions}.branch_id, ${versions}.conversation_id, ${versions}.covered_through_created_at, ${versions}.covered_through_message_id))
     as covered (branch_id, conversation_id, created_at, id) where ${onPathSql("covered", path)})`;
 
 /**
- * SQL: common table expressions by which the summary of a conversation becomes the newest kept version that covers nothing off the path, or an
- * empty one when none is kept. `moved` is a table with the row of the conversation; nothing changes while it is empty.
+ * SQL: common table expressions that give a conversation the newest kept summary that covers nothing off the path, else an empty one.
+ * Nothing changes while `moved`, the conversation's row, is empty.
  */
 export const followPathSql = (moved: string): string => `
 best as (

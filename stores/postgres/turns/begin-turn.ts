@@ -22,8 +22,8 @@ const NEWEST = newestSql("(select id from before)", "(select path from before)",
 });
 
 /**
- * What it waited for it does not see: the newest messages are given only when the conversation has changed in nothing else since the
- * statement began, and nothing was erased (docs/decisions/0036). $13 is null when they are not wanted.
+ * It does not see what it waited for. So it returns the newest messages only when nothing was erased and nothing else changed in the
+ * conversation since the statement began (docs/decisions/0036). $13 is null when they are not wanted.
  */
 const BEGIN = `
 with ${shareOwner(10)}, before as materialized (

@@ -11,13 +11,12 @@ import { type PathEnds, type PathEndsRequest, readPathEnds } from "../paths/path
 
 export interface StoredBranch {
   id: string;
-  /** Null: the first branch, whose id is the conversation's, or one that leaves among the messages which a fork shares. */
+  /** Null: the first branch, whose id is the conversation's, or one that leaves among a fork's shared messages. */
   parentId: string | null;
-  /** The last message that it shares with its parent; null: none. */
+  /** The last message that it shares with its parent, or null. */
   forkMessageId: string | null;
   origin: "edit" | "regenerate" | "restore" | null;
   label: string | null;
-  /** Of its path. */
   messageCount: number;
   isActive: boolean;
   createdAt: Date;
@@ -26,9 +25,8 @@ export interface StoredBranch {
 
 /** Paths are for `MessageStore.list`. */
 export interface MessagePlace {
-  /** Its branch; of a message that a fork shares the fork's first one. */
+  /** Its branch; for a message that a fork shares, the fork's first one. */
   branchId: string;
-  /** It lies on the active path. */
   isActive: boolean;
   /** Null: there is only one. */
   path: string | null;
@@ -36,23 +34,23 @@ export interface MessagePlace {
   through: string;
 }
 
-/** The branches of conversations. Turns make them: see `BeginTurn`. */
+/** Turns make branches: see `BeginTurn`. */
 export interface BranchStore {
   /** Oldest first. A conversation that was never branched has one. */
   list(conversation: OwnedConversation): Promise<StoredBranch[]>;
   /** The path of a branch, for `MessageStore.list`; null: it is the only one. Throws AppError `not_found`. */
   findPath(conversation: OwnedConversation, branchId: string): Promise<string | null>;
-  /** The branch that was shown last of those whose path has a message. Throws AppError `not_found`. */
+  /** The branch shown last among those with the message. Throws AppError `not_found`. */
   findBranchOf(conversation: OwnedConversation, messageId: string): Promise<string>;
-  /** The question behind an answer of a conversation. Throws AppError `not_found`, or `invalid_request` for a message that is no answer. */
+  /** The question of an answer. Throws AppError `not_found`, or `invalid_request` for a message that is no answer. */
   findAsked(answer: Owner & { sessionId: string; regenerate: string }): Promise<string>;
-  /** What there is at both ends of the active path of a session; null without a conversation. */
+  /** Both ends of a session's active path; null without a conversation. */
   readEnds(request: PathEndsRequest): Promise<PathEnds | null>;
-  /** Where a message of any branch, or one that a fork shares, lies; null when the conversation has no such message. */
+  /** Where a message of any branch, or one that a fork shares, lies; null when the conversation has none. */
   placeOf(conversation: OwnedConversation, messageId: string): Promise<MessagePlace | null>;
   /**
-   * A new branch, which leaves before a question (`editOf`) or behind a message, becomes the active one. Throws AppError `not_found`,
-   * `conversation_busy`, `conversation_waiting`, or `invalid_request` when the path would have too many branches.
+   * Makes a new branch, before a question (`editOf`) or after a message, the active one. Throws AppError `not_found`, `conversation_busy`,
+   * `conversation_waiting`, or `invalid_request` when the path would have too many branches.
    */
   leave(conversation: OwnedConversation & { sessionId: string }, place: { editOf: string } | { behind: string }): Promise<void>;
   /** Makes a branch the active one. Throws AppError `not_found`, `conversation_busy` or `conversation_waiting`. */
@@ -119,7 +117,7 @@ interface ActivatedRow {
 export const branchNotFound = (branchId: string): AppError =>
   new AppError("not_found", `There is no branch ${branchId} in this conversation. GET …/branches lists them.`);
 
-/** What has to follow a path. */
+/** The jobs that follow a path. */
 export const jobsOfMove = (conversation: OwnedConversation): Job[] =>
   (["summarise", "remember", "title"] as const).map((kind) => layerJob(kind, conversation));
 
@@ -127,7 +125,7 @@ const MOVE = `
 with ${moveToBranchSql("$1", "$2", { count: countOfPathSql("$1", "target.path"), set: "" })}, ${addJobsSql("$3", "0", "moved")}
 select count(*) from told`;
 
-/** A new branch of a locked conversation becomes the active one. Throws `tooMany`. */
+/** Makes a new branch of a locked conversation the active one. Throws `tooMany`. */
 export async function moveToNewBranch(
   transaction: Queryable,
   conversation: OwnedConversation,
@@ -139,13 +137,11 @@ export async function moveToNewBranch(
   await transaction.query({ name: "branch-move", text: MOVE, values });
 }
 
-/** Throws AppError while a turn runs or waits. */
 export function refuseBusy({ isBusy, isWaiting }: { isBusy: boolean; isWaiting: boolean }): void {
   if (isWaiting) throw new AppError("conversation_waiting", "The conversation waits for an answer. Answer or cancel its turn first.");
   if (isBusy) throw new AppError("conversation_busy", "The conversation is answering a message. Switch after its end.");
 }
 
-/** The branches of a database. */
 export function makeBranchStore(database: Database): BranchStore {
   return {
     list: (conversation) => database.query<StoredBranch>({ name: "branch-list", text: LIST, values: ownedValues(conversation) }),

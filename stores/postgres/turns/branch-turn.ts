@@ -13,14 +13,16 @@ import { questionMetadata } from "../../../turn/outcome.ts";
 import { type TakenBack, wayOf } from "../../../turn/turn-input.ts";
 import { followPathSql } from "../paths/summary-of-path.ts";
 
-/** SQL: with which branch a path begins. */
+/** SQL: the first branch of a path. */
 const rootOf = (path: string, conversationId: string): string => `coalesce((
   select step.key from jsonb_each(${path}) step order by (step.value->>0)::timestamptz, (step.value->>1)::uuid limit 1), ${conversationId}::text)`;
 
 /**
- * SQL: common table expressions that make a branch of a conversation the active one: its path, and the summary that fits it. `set` is what
- * else changes in the conversation, `when` a condition on `was`, its row before, and `count` the messages of the path, `target.path`. What
- * selects from `moved` gets the row. The first two are places of values.
+ * SQL: common table expressions that make a branch active, with its path and the fitting summary.
+ * - `set`: further changes of the conversation.
+ * - `when`: a condition on `was`, the row before.
+ * - `count`: the number of messages on `target.path`.
+ * The first two arguments are places of values. Select from `moved` to get the row.
  */
 export const moveToBranchSql = (
   conversationId: string,
@@ -44,7 +46,7 @@ target as materialized (
   returning conversations.*
 ), ${followPathSql("moved")}`;
 
-/** The ways to take something back, as errors name them. */
+/** The fields of TakenBack as errors name them. */
 const WAYS = { editOf: "edit_of", regenerate: "regenerate", behind: "behind", again: "again" } as const;
 
 function takenBack(turn: TakenBack): { field: (typeof WAYS)[keyof TakenBack]; id: string } {
@@ -57,7 +59,7 @@ const LOCK_SESSION = `
 select id, coalesce(turn_lease_until >= clock_timestamp(), false) as "isBusy" from conversations
 where tenant_id = $1 and user_id = $2 and session_id = $3 for update`;
 
-/** The message, the question before an answer, and the last message before a question, on the path of the message. */
+/** The message, the question before an answer, and the last message before a question, on the message's path. */
 const FIND = `
 with said as materialized (
   select messages.*, conversations.id as home_id, base_path, case when path is null then null when messages.conversation_id = conversations.id
@@ -93,10 +95,9 @@ interface FoundMessage {
   role: "user" | "assistant";
   userMessageId: string | null;
   question: string | null;
-  /** Null: there is no message before it. */
   behindId: string | null;
   behindAt: Date | null;
-  /** The branch of that message; without one the first of the conversation. */
+  /** The branch of that message, else the first of the conversation. */
   parentId: string;
 }
 
@@ -120,7 +121,7 @@ export async function findTakenBack(where: Queryable, { tenantId, userId, sessio
   };
 }
 
-/** What an answer replied to. Throws AppError `not_found`, or `invalid_request` for a message that is no answer to anything. */
+/** The question of an answer. Throws AppError `not_found`, or `invalid_request` for a message that answers nothing. */
 export async function findAsked(where: Queryable, answer: Owner & { sessionId: string; regenerate: string }): Promise<string> {
   return (await findTakenBack(where, answer)).question ?? "";
 }
@@ -144,7 +145,7 @@ export interface NewBranch {
   label?: string | null;
 }
 
-/** Adds a branch to a locked conversation; whoever calls makes it the active one. Throws AppError when its path has too many. */
+/** Adds a branch to a locked conversation; the caller makes it active. Throws AppError when its path has too many. */
 export async function addBranch(
   transaction: Queryable,
   { tenantId, userId, conversationId }: OwnedConversation,
@@ -178,7 +179,7 @@ with ${moveToBranchSql("$1", "$2", {
 insert into turns (id, tenant_id, user_id, conversation_id, question_id, key_hash, body_hash, started_at, branch_id)
 select $3::uuid, $4, $5, moved.id, coalesce((select id from asked), $11::uuid), $12, $13, clock_timestamp(), $2::uuid from moved`;
 
-/** A question that was imported, and that the path ends with, is asked by the turn from then on. */
+/** The turn takes over an imported question at the end of the path. */
 const CLAIM = `
 update messages set import_number = null, is_unread = null
 from (
@@ -190,7 +191,10 @@ where messages.id = last.id and messages.id = $2 and role = 'user' and import_nu
   and branch_id is not distinct from (select active_branch_id from conversations where id = $1)
 returning messages.id`;
 
-/** Begins a turn on a branch of its own, see `BeginTurn`, or answers a question that was imported and has no answer; null while another turn holds the conversation. */
+/**
+ * Begins a turn on its own branch (see `BeginTurn`), or answers an imported question without an answer. Null while another turn holds the
+ * conversation.
+ */
 export async function beginOnBranch(transaction: Queryable, jobs: JobTransaction, turn: BeginTurn): Promise<BegunTurn | null> {
   const { tenantId, userId, sessionId, turnId, leaseMs, message, tokenCount, key, pictures = [] } = turn;
   await lockOwnerShared(transaction, turn);

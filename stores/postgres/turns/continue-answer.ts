@@ -24,7 +24,7 @@ const LOCK_SESSION = `
 select id, coalesce(turn_lease_until >= clock_timestamp(), false) as "isBusy" from conversations
 where tenant_id = $1 and user_id = $2 and session_id = $3 for update`;
 
-/** None when the last message is no answer of a turn, or that left no memory, or when another branch or a fork has it, too. */
+/** Empty when the last message is no turn's answer, left no memory, or belongs to another branch or fork too. */
 const LAST_ANSWER = `
 select said.id as "answerId", said.content as text, said.completed, coalesce(said.metadata->'citations', '[]') as citations, asked.id as "messageId", asked.content as question
 from (
@@ -78,7 +78,7 @@ export async function continueAnswer(transaction: Queryable, turn: BeginTurn & {
   return { ...begun, continued };
 }
 
-/** The answer moves to the end of what there is, so that summary and index read it as new. */
+/** Moves the answer to the end, so that summary and index read it as new. */
 const GROW = `
 with held as (
   update conversations set last_message_at = greatest(clock_timestamp(), last_message_at + interval '1 millisecond'), rewrites = rewrites + 1
@@ -94,7 +94,7 @@ with held as (
 )
 select before.created_at as "from", grown.created_at as "to" from before cross join grown`;
 
-/** The memory agent reads what it has read as a turn to read again: then it leaves out what people took out. */
+/** The memory agent reads known text again as a turn to reread: then it omits what people removed. */
 const READ_AGAIN = `
 with read as (
   update memory_cursors set read_through_created_at = $3 where conversation_id = $1 and read_through_message_id = $2 returning conversation_id
@@ -102,7 +102,7 @@ with read as (
 insert into turns_to_read_again (message_id, conversation_id, noted_at) select $4, conversation_id, clock_timestamp() from read
 on conflict (message_id) do nothing`;
 
-/** False when the turn no longer holds its conversation; then nothing is written. */
+/** False, and nothing is written, when the turn no longer holds its conversation. */
 export async function growAnswer(
   transaction: Queryable,
   jobs: JobTransaction,

@@ -10,13 +10,13 @@ import { onPathSql, sourcesSql } from "../paths/branch-path.ts";
 import { lockOwnerShared } from "../paths/locks.ts";
 import type { NewestMessages } from "./window-store.ts";
 
-/** What a turn was given, as far as its begin stores or reads it. */
+/** The parts of a turn's input that its begin stores or reads. */
 export interface BeginTurn
   extends Owner, TakenBack, Pick<TurnInput, "sessionId" | "message" | "pictures" | "remember" | "chosen" | "continues"> {
   turnId: string;
   /** Milliseconds that the turn holds the conversation. */
   leaseMs: number;
-  /** Of the message with its pictures. */
+  /** The tokens of the message with its pictures. */
   tokenCount: number;
   key?: TurnKey | undefined;
 }
@@ -36,16 +36,16 @@ export interface BegunTurn {
   /** Null: they are to be loaded. */
   newest?: NewestMessages | null;
   continued?: ContinuedAnswer;
-  /** Of an answer that is given again. */
+  /** The question of an answer that is given again. */
   question?: string;
-  /** Null or undefined: there was none, or it is not known. */
+  /** Null or undefined: none, or unknown. */
   lastPrompt?: { tokens: number; limit: number } | null;
 }
 
 export interface HeldTurn extends Owner {
   conversationId: string;
   turnId: string;
-  /** Of a turn that has gone on after a question: whose hand begins its steps. */
+  /** The process whose steps a resumed turn begins under. */
   runner?: string | null;
 }
 
@@ -146,7 +146,7 @@ export async function retryTurn(
   });
 }
 
-/** Takes the id of a turn that has not begun: a delayed begin then fails. Waits for a running begin. */
+/** Takes the id of an unbegun turn, so that a delayed begin fails. Waits for a running begin. */
 const CLOSE_UNBEGUN = `
 insert into turns (id, tenant_id, user_id, conversation_id, started_at, ended_at)
 values ($1, '', '', ${MIN_UUID}::uuid, clock_timestamp(), clock_timestamp())
@@ -193,7 +193,7 @@ export async function takeBackTurn(database: Database, { conversationId, turnId,
   });
 }
 
-/** Turns that wait for an answer keep theirs. Those that had one are taken up at once. */
+/** Turns that wait for an answer keep their leases. Answered ones are resumed at once. */
 const RELEASE_DEAD = `
 with dead as (
   select conversations.id, exists (select from questions where questions.turn_id = turns.id and resume is not null) as goes_on
@@ -203,7 +203,7 @@ with dead as (
 update conversations set turn_id = case when goes_on then turn_id end, turn_lease_until = case when goes_on then clock_timestamp() end
 from dead where dead.id = conversations.id`;
 
-/** Releases the leases of a process that died. For a database that no other process uses, before the first turn. */
+/** Releases the leases of a dead process. For a database that no other process uses, before the first turn. */
 export async function releaseDeadLeases(database: Database): Promise<void> {
   await database.query({ text: RELEASE_DEAD });
 }

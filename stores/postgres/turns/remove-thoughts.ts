@@ -5,17 +5,15 @@ import { type Queryable, queryRow } from "../database/database.ts";
 import { partnerIdSql } from "../conversations/exchanges.ts";
 import { saidBy, summaryWithoutThought } from "../conversations/said-by.ts";
 
-/** How many texts were changed. */
 export interface RemovedThoughts {
   answers: number;
   summaries: number;
 }
 
-/** Messages that one statement looks through. */
 const PAGE = 500;
 const SUMMARIES = 200;
 
-/** Behind $1. What can still be sent again from a place in the middle keeps its length: such a turn is a day old at most. */
+/** Answers after $1. One that can still be resent from the middle keeps its length: such a turn is a day old at most. */
 const FIND_ANSWERS = `
 with page as materialized (
   select id from messages where id > $1 order by id limit ${PAGE}
@@ -28,7 +26,7 @@ select (select id from through) as through, (
     select from turns where question_id = ${partnerIdSql("said")} and answer_id = said.id and outcome ?| array['continues_at', 'said_before'])
 ) as found`;
 
-/** One that is being erased or continued is left to the next time; so nobody waits. */
+/** Skips one that is being erased or continued, so nobody waits. */
 const WRITE_ANSWERS = `
 update messages set content = free.content, token_count = free."tokenCount"
 from (
@@ -41,7 +39,6 @@ where messages.id = free.id
 returning messages.id`;
 
 interface AnswerPage {
-  /** Null: there is none behind. */
   through: string | null;
   found: { id: string; content: string }[];
 }
@@ -63,7 +60,7 @@ async function cleanAnswers(database: Queryable, signal: AbortSignal): Promise<n
   }
 }
 
-/** The present summaries, and their kept versions: a change of the branch brings one of those back. */
+/** Present summaries and kept versions: a change of the branch brings one back. */
 const TABLES = ["conversation_summaries", "conversation_summary_versions"] as const;
 
 const findSummaries = (table: (typeof TABLES)[number]): string => `
@@ -101,8 +98,8 @@ async function cleanSummaries(database: Queryable, table: (typeof TABLES)[number
 }
 
 /**
- * Takes the thoughts out of what is stored of all owners: of answers, and of summaries that begin with one. Times, versions and cover points
- * stay. A text that is nothing but a thought stays, too. Can be interrupted and called again.
+ * Removes thoughts from all stored answers, and from summaries that begin with one. Times, versions and cover points stay, and so does a
+ * text that is only a thought. It can be interrupted and called again.
  */
 export async function removeThoughts(database: Queryable, signal: AbortSignal): Promise<RemovedThoughts> {
   const answers = await cleanAnswers(database, signal);

@@ -6,7 +6,6 @@ import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
 import { MAX_BRANCHES, messagesOfPathSql } from "../paths/branch-path.ts";
 import { moveToNewBranch, refuseBusy } from "./branch-store.ts";
 
-/** A place of a conversation with a name. */
 export interface Snapshot {
   id: string;
   branchId: string;
@@ -17,14 +16,13 @@ export interface Snapshot {
 }
 
 export interface SnapshotStore {
-  /** Of the end of the path. Throws AppError `invalid_request` when there is no message. */
+  /** Names the end of the path. Throws AppError `invalid_request` when there is no message. */
   add(conversation: OwnedConversation, label: string): Promise<Snapshot>;
   /** Oldest first. */
   list(conversation: OwnedConversation): Promise<Snapshot[]>;
-  /** False when there is none. */
   remove(conversation: OwnedConversation, id: string): Promise<boolean>;
   /**
-   * A new branch from there becomes the active one; its id. Throws AppError `not_found`, `conversation_busy`, `conversation_waiting`, or
+   * Makes a new branch from there active and returns its id. Throws AppError `not_found`, `conversation_busy`, `conversation_waiting`, or
    * `invalid_request` when the path would have too many branches.
    */
   restore(conversation: OwnedConversation, id: string): Promise<string>;
@@ -57,7 +55,6 @@ interface FoundRow {
   snapshot: { branch_id: string; message_id: string; message_created_at: string; label: string } | null;
 }
 
-/** The snapshots of a database. */
 export function makeSnapshotStore(database: Database): SnapshotStore {
   return {
     async add(conversation, label) {

@@ -5,12 +5,12 @@ import type { Database, StatementValue } from "../database/database.ts";
 import { ownedValues } from "../database/sql-parts.ts";
 import { CHOSEN_ID, sessionOfChosen, namedSql } from "../conversations/conversation-store.ts";
 
-/** A turn runs, or waits for an answer, or the newest one has failed, or nothing of this. */
+/** A turn runs, waits for an answer, the newest one has failed, or none of these. */
 export type ThreadStatus = "busy" | "interrupted" | "error" | "idle";
 
 /** A conversation as LangGraph's clients list it. */
 export interface StoredThread {
-  /** Its conversation's, or the one that its client has chosen. */
+  /** The conversation's id, or the client's chosen one. */
   id: string;
   conversationId: string;
   userId: string;
@@ -18,7 +18,6 @@ export interface StoredThread {
   title: string | null;
   metadata: Record<string, unknown>;
   status: ThreadStatus;
-  /** What its turn waits for, of a thread that is interrupted. */
   waitsFor: { turnId: string; question: Question } | null;
   createdAt: Date;
   updatedAt: Date;
@@ -28,7 +27,7 @@ export interface StoredThread {
 /** Null: any. */
 export interface ThreadFilter {
   ids: readonly string[] | null;
-  /** What its metadata holds at least. */
+  /** Its metadata must contain these. */
   metadata: Record<string, unknown>;
   status: ThreadStatus | null;
 }
@@ -40,16 +39,19 @@ export interface ThreadOrder {
   offset: number;
 }
 
-/** Conversations of a user or a tenant, by what LangGraph's protocol asks for. */
+/** Lists conversations of a user or a tenant as LangGraph's protocol does. */
 export interface ThreadStore {
   find(scope: OwnerScope, id: string): Promise<StoredThread | null>;
   search(scope: OwnerScope, filter: ThreadFilter, order: ThreadOrder): Promise<StoredThread[]>;
   count(scope: OwnerScope, filter: ThreadFilter): Promise<number>;
-  /** Adds to the metadata; a null takes a field away. Null when there is no such conversation, or when the metadata would grow beyond `most` bytes. */
+  /**
+   * Adds to the metadata; a null removes a field. Null when there is no such conversation, or when the metadata would grow beyond `most`
+   * bytes.
+   */
   addMetadata(conversation: OwnedConversation, metadata: Record<string, unknown>, most: number): Promise<StoredThread | null>;
 }
 
-/** How the newest turn has failed, as long as its outcome is kept. */
+/** How the newest turn failed, while its outcome is kept. */
 const FAILURE = `(
   select outcome->'error'->>'code' from messages join turns on question_id = messages.id
   where messages.conversation_id = conversations.id and role = 'user'

@@ -7,9 +7,10 @@ import type { HeldTurn } from "./recover-turn.ts";
 const RENEWALS_PER_LEASE = 3;
 
 /**
- * Renews the turn's lease while `work` runs. Its signal aborts with AppError `turn_superseded` when another turn takes the lease or the
- * conversation is deleted, and with `turn_cancelled` when another process stops the turn. Other errors are ignored: the next renewal may
- * succeed.
+ * Renews the turn's lease while `work` runs. Its signal aborts with AppError:
+ * - `turn_superseded` when another turn takes the lease or the conversation is deleted;
+ * - `turn_cancelled` when another process stops the turn.
+ * Other errors are ignored: the next renewal may succeed.
  */
 export async function withLease<Result>(
   { turns, leaseMs }: { turns: TurnStore; leaseMs: number },
@@ -33,10 +34,10 @@ export async function withLease<Result>(
   }
 }
 
-/** True when Postgres is unreachable; not for a database that this process has closed, whose error is not retryable. */
+/** False for a database that this process has closed: its error is not retryable. */
 const isUnreachable = (error: unknown): boolean => error instanceof AppError && error.code === "storage_unavailable" && error.retryable;
 
-/** Runs `work` again while Postgres is unreachable. Throws other errors at once, and the signal's reason when it aborts. */
+/** Repeats `work` while Postgres is unreachable. Throws other errors at once, and the signal's reason when it aborts. */
 export async function retryWhileUnreachable<Result>(work: () => Promise<Result>, signal?: AbortSignal): Promise<Result> {
   try {
     const shouldRetry = ({ error }: { error: unknown }): boolean => isUnreachable(error) && !signal?.aborted;

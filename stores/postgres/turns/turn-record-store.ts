@@ -31,7 +31,7 @@ export async function clearOldTurns(database: Database): Promise<number> {
   return (await database.query({ name: "turns-empty", text: CLEAR_OLD_TURNS, values: [CLEANUP_LIMIT] })).length;
 }
 
-/** Returns a clean-up to call after each turn; most calls do nothing. It never throws: the next one comes. */
+/** Returns a clean-up to call after each turn; most calls do nothing. It never throws. */
 export function makeTurnCleanup(database: Database): () => Promise<void> {
   let due = performance.now() + CLEANUP_INTERVAL_MS;
   return async function cleanUpWhenDue() {
@@ -49,11 +49,11 @@ export interface TurnRecord extends Owner {
   userMessageId: string;
   answerId: string | null;
   answer: string | null;
-  /** Of a request with an Idempotency-Key. */
+  /** Set for a request with an Idempotency-Key. */
   bodyHash: string | null;
   /** Null while it runs, or when its process died. */
   outcome: Record<string, unknown> | null;
-  /** A process has it, or will take it up: one that went on with it after an answer has died. */
+  /** A process has it, or will resume it. */
   isHeld: boolean;
   /** What it waits for. */
   question: Question | null;
@@ -63,7 +63,7 @@ export interface TurnRecord extends Owner {
   endedAt: Date | null;
 }
 
-/** A turn that has ended with calls of its caller's tools, which are the last answer of its conversation. */
+/** A turn that ended with calls of its caller's tools, the last answer of its conversation. */
 export interface TurnWithCalls {
   sessionId: string;
   question: string;
@@ -72,25 +72,24 @@ export interface TurnWithCalls {
   calls: CallerCall[];
 }
 
-/** Ids of turns to cancel are sent here. */
 export const CANCEL_CHANNEL = "conversation_graph_cancel";
 
 export interface TurnRecordStore {
   find(scope: OwnerScope, turnId: string): Promise<TurnRecord | null>;
-  /** Those of the owner, in any order. */
+  /** The owner's turns, in any order. */
   findAll(owner: Owner, turnIds: readonly string[]): Promise<TurnRecord[]>;
-  /** Ids of those in a conversation, the newest first, on any branch; the newest `questions` are looked through. */
+  /** The ids of a conversation's turns on any branch, newest first, among its newest `questions`. */
   listIds(conversation: OwnedConversation, questions: number): Promise<string[]>;
   findByKey(owner: Owner, keyHash: string): Promise<TurnRecord | null>;
   /** The turn that runs in a conversation, or waits for an answer. */
   findHeld(conversation: OwnedConversation): Promise<string | null>;
-  /** The turn that runs in the conversation of this session; null: none does, or it waits for an answer. */
+  /** The turn that runs in a session's conversation; null when none does or it waits for an answer. */
   findRunning(session: Owner & { sessionId: string }): Promise<string | null>;
-  /** The one with one of these calls, in the conversations that were last used; that of the session before others. */
+  /** The turn with one of these calls, first in the session's, then in recently used conversations. */
   findCalled(owner: Owner, callIds: readonly string[], sessionId: string | null): Promise<TurnWithCalls | null>;
   /** Asks the process that runs it to stop; false when none does. */
   requestCancel(owner: Owner, turnId: string): Promise<boolean>;
-  /** Stops the turn that holds the conversation of this session, as `requestCancel` does, unless that turn has this very key. */
+  /** Stops the turn that holds the session's conversation, unless it has this very key. */
   interrupt(session: Owner & { sessionId: string }, keyHash: string | null): Promise<void>;
   clear(owner: Owner, turnId: string): Promise<void>;
 }
@@ -116,7 +115,6 @@ const RUNNING = `
 select turn_id as id from conversations
 where tenant_id = $1 and user_id = $2 and session_id = $3 and turn_lease_until >= clock_timestamp() and turn_lease_until < 'infinity'`;
 
-/** Conversations that are looked through. */
 const MOST_LOOKED_THROUGH = 200;
 
 const CALLED = `
@@ -145,7 +143,7 @@ with asked as (
 )
 select pg_notify('${CANCEL_CHANNEL}', id::text) from asked`;
 
-/** A turn that is stopping is not told again. */
+/** Does not tell a stopping turn again. */
 const INTERRUPT = `
 with asked as (
   update turns set cancel_requested = true

@@ -24,8 +24,8 @@ import { makeTurnCleanup } from "./turn-record-store.ts";
 import type { WindowRequest } from "./window-store.ts";
 
 /**
- * `stored`: the lease was released. `superseded`: another turn has taken the conversation, the answer was stored with `completed` false.
- * `gone`: conversation or question was deleted, nothing was written.
+ * `stored`: the lease was released. `superseded`: another turn has the conversation, so the answer has `completed` false. `gone`:
+ * conversation or question was deleted, nothing was written.
  */
 export type FinishOutcome = "stored" | "superseded" | "gone";
 
@@ -33,15 +33,17 @@ export type FinishOutcome = "stored" | "superseded" | "gone";
 export interface TurnStore {
   /**
    * Gets or creates the conversation, takes its lease and stores the user's message, all or nothing; null while another turn holds it.
-   * The key of an earlier attempt retries that attempt's message. With `continues` the turn takes up the question of the last answer again;
-   * throws AppError `invalid_request` when that is not the last answer. With one of TakenBack it begins on a new branch, which becomes
-   * the active one; throws AppError `not_found` or `invalid_request` when that is not such a message of the conversation. With `window` the newest messages mostly come along. Throws KeyTaken
-   * when another turn has this key.
+   * - The key of an earlier attempt retries that attempt's message.
+   * - `continues` takes up the question of the last answer again.
+   * - One of TakenBack starts a new branch, which becomes active.
+   * - `window` mostly brings the newest messages along.
+   * Throws AppError `invalid_request` when `continues` is not the last answer, `not_found` or `invalid_request` when the conversation has
+   * no such message to take back, and KeyTaken when another turn has this key.
    */
   begin(turn: BeginTurn, window?: Pick<WindowRequest, "atLeast" | "useSummary">): Promise<BegunTurn | null>;
-  /** For a `begin` whose reply was lost. Null: the turn has not begun, and can no longer begin. */
+  /** Looks for a `begin` whose reply was lost. Null: it has not begun, and no longer can. */
   findBegun(turn: Owner & Pick<BeginTurn, "turnId" | "continues">): Promise<BegunTurn | null>;
-  /** Deletes the message of a begun turn, and frees the conversation, which goes too when it was made for this turn alone. */
+  /** Deletes the message of a begun turn and frees the conversation, which goes too when it was made for this turn. */
   takeBack(turn: HeldTurn): Promise<void>;
   /**
    * Extends the lease by `leaseMs`; false when it was lost. Throws AppError `turn_cancelled`, with the lease extended, when a cancel was
@@ -55,13 +57,13 @@ export interface TurnStore {
   finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[], outcome?: OutcomeToStore): Promise<FinishOutcome>;
 }
 
-/** A renewal that comes late: a turn that waits for an answer keeps its conversation. */
+/** Serves a late renewal: a turn that waits for an answer keeps its conversation. */
 const RENEW = `
 update conversations set turn_lease_until = case when turn_lease_until = 'infinity' then turn_lease_until else clock_timestamp() + $5 * interval '1 millisecond' end
 where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4
 returning (select cancel_requested from turns where turns.id = $4)`;
 
-/** Without $15 only a turn that still holds its conversation: no erase has come between, so one statement sees all. */
+/** Without $15 only a turn that still holds its conversation: no erase came between, so one statement sees all. */
 const FINISH = `
 with ${shareOwner(11)}, held as (
   select id, turn_id = $4 as still_held, $12::uuid is null or exists (select from messages where messages.id = $12) as is_asked from guard cross join conversations

@@ -19,7 +19,6 @@ export interface WindowRequest extends OwnedConversation {
   useSummary: boolean;
 }
 
-/** The newest messages and the summary. */
 export interface NewestMessages {
   summary: SummaryJson | null;
   messages: PromptMessage[];
@@ -28,7 +27,7 @@ export interface NewestMessages {
 
 export interface LoadedWindow {
   summary: StoredSummary | null;
-  /** Completed messages, oldest first: all that the summary does not cover, and at least `atLeast` in any case. */
+  /** Completed messages, oldest first: all that the summary does not cover, and at least `atLeast`. */
   messages: PromptMessage[];
   /** False when older uncovered messages were not read. */
   isWhole: boolean;
@@ -100,7 +99,7 @@ export function makeWindowStore(database: Database): WindowStore {
       const page = firstPage(request);
       const { summary, newest, lastErasure } = toNewest(given ?? (await readNewest(request, request.useSummary, page + 1)));
       if (summary && newest.length < request.atLeast) {
-        // The window reaches back behind the cover point.
+        // The window reaches back before the cover point.
         const last = toNewest(await readNewest(request, false, request.atLeast));
         const covered = last.newest.filter((message) => !isBehind(message, summary.coveredThrough));
         return { summary, messages: [...newest, ...covered].reverse(), isWhole: true, lastErasure };

@@ -1,6 +1,6 @@
 import type { Database } from "../database/database.ts";
 
-/** What the server of a model has shown of it. */
+/** What a model's server has shown. */
 interface ModelMeasures<Counted> {
   model: string;
   /** The context by which a longer prompt was refused, and when. */
@@ -31,7 +31,6 @@ export async function saveCounted(database: Database, model: string, counted: ob
   await database.query({ name: "model-counted-save", text: SAVE_COUNTED, values: [model, JSON.stringify(counted)] });
 }
 
-/** Something learnt from the server of a model. */
 interface StoredLesson<What extends string> {
   server: string;
   model: string;

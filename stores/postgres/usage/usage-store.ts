@@ -4,12 +4,10 @@ import { ownerKey } from "../../index-keys.ts";
 import { ownerLock } from "../paths/locks.ts";
 import { type Database, type Queryable, queryRow } from "../database/database.ts";
 
-/** What calls of a model took. Dollars are of the calls whose price is known. */
+/** The use of a model's calls. Dollars cover the calls with a known price. */
 export interface CallTotals {
   calls: number;
-  /** Calls whose tokens are estimated. */
   estimatedCalls: number;
-  /** Calls whose price nobody knows. */
   unpricedCalls: number;
   promptTokens: number;
   completionTokens: number;
@@ -18,7 +16,7 @@ export interface CallTotals {
   outputUsd: number;
 }
 
-/** Calls of one purpose to add. `began`: by `performance.now()`, no later than the turn or job of the first of them. */
+/** Calls of one purpose to add. `began`: by `performance.now()`, no later than the first call's turn or job. */
 export interface UsedCalls extends Owner, CallTotals {
   day: string;
   model: string;
@@ -41,24 +39,23 @@ export interface UsageRequest {
   limit: number;
 }
 
-/** By purpose. The key is a user's id, '' for all who were erased, a model's name or a day. */
+/** By purpose. The key is a user's id ('' for all who were erased), a model's name or a day. */
 export interface UsageOfKey {
   key: string;
   purposes: (CallTotals & { purpose: ModelPurpose })[];
 }
 
 export interface UsageStore {
-  /** Adds to what all processes have written. Calls of a user who was erased since they began name no user. */
+  /** Adds to what all processes have written. Calls of a user erased since they began name no user. */
   add(used: readonly UsedCalls[]): Promise<void>;
   /** In the order of the keys; one more than the limit when there are more. */
   list(request: UsageRequest): Promise<UsageOfKey[]>;
-  /** Dollars of a tenant on a day of UTC. */
   costOfDay(tenantId: string, day: string): Promise<number>;
 }
 
 /**
- * Erases wait: the next statement sees what they have erased. In one order, so that two processes never wait for each other. The database's
- * time is for the ages, which are measured behind it: a wait makes no call younger.
+ * Erases wait: the next statement sees what they have erased. One order, so that two processes never wait for each other. Ages are measured
+ * by the database's time after the lock: a wait makes no call younger.
  */
 const LOCK = `
 with locked as materialized (
@@ -90,7 +87,7 @@ insert into model_usage as kept (${KEYS}, ${COUNTS})
 select tenant_id, day, '', model, purpose, ${COUNTS} from gone order by day, model, purpose
 ${ADD_UP}`;
 
-/** Takes the name off what a user used. The sums of the tenant stay. Needs the owner's lock. */
+/** Removes the user's name from the usage. The tenant's sums stay. Needs the owner's lock. */
 export async function forgetWhoUsed(transaction: Queryable, { tenantId, userId }: Owner): Promise<void> {
   await transaction.query({ name: "usage-forget", text: FOLD, values: [tenantId, userId] });
 }

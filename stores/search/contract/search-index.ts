@@ -8,11 +8,11 @@ export interface SearchDocument {
   id: string;
   /** See index-keys.ts. */
   ownerKey: string;
-  /** What it is erased with: a conversation, say. */
+  /** Such as a conversation: they are erased together. */
   groupId: string;
   previousId: string | null;
   createdAt: Date;
-  /** Words for keyword ranking: see text/lexical-text.ts. */
+  /** See text/lexical-text.ts. */
   lexicalText: string;
   /** A vector of length 1. */
   embedding: readonly number[];
@@ -36,19 +36,19 @@ export interface SearchHit extends Omit<SearchDocument, "embedding" | "lexicalTe
   script: Script;
 }
 
-/** What keeps vectors: a Milvus, a Postgres with pgvector, or a plain Postgres. Words are in Postgres. */
+/** Where vectors are: Milvus, Postgres with pgvector, or plain Postgres. Words are in Postgres. */
 export type SearchLevel = "milvus" | "pgvector" | "plain";
 
 /** Dense vectors, and BM25 over `lexicalText`. Calls throw AppError `index_unavailable`. */
 export interface SearchIndex {
   readonly dimensions: number;
-  /** In one batch; repeating it changes nothing. */
+  /** One batch; repeating it changes nothing. */
   upsert(documents: readonly SearchDocument[]): Promise<void>;
-  /** By cosine similarity, which is the score. */
+  /** The score is the cosine similarity. */
   searchVectors(filter: SearchFilter, embedding: readonly number[], limit: number): Promise<SearchHit[]>;
   /** By BM25 (k1 1.2, b 0.75); repeated words of the query count again. */
   searchWords(filter: SearchFilter, lexicalQuery: string, limit: number): Promise<SearchHit[]>;
-  /** Lists entries with all the words, the newest first, before a place; their score is 0. */
+  /** Lists entries with all the words before a place, newest first; their score is 0. */
   listByWords(ownerKey: string, words: readonly string[], before: Cursor, limit: number): Promise<SearchHit[]>;
   /** In any order, with score 0. */
   fetch(ownerKey: string, ids: readonly string[]): Promise<SearchHit[]>;
@@ -67,7 +67,7 @@ export interface ScoredId {
 
 /** The vectors of an index whose words and attributes Postgres has. */
 export interface VectorIndex extends Pick<SearchIndex, "upsert" | "removeGroups" | "remove" | "count" | "flush"> {
-  /** By cosine similarity, which is the score. */
+  /** The score is the cosine similarity. */
   nearest(filter: SearchFilter, embedding: readonly number[], limit: number): Promise<ScoredId[]>;
 }
 
@@ -75,24 +75,21 @@ export interface IndexDefinition {
   name: string;
   dimensions: number;
   attributes: Readonly<Record<string, "text" | "number">>;
-  /** The attribute of texts by which a filter names `types`. Without it nothing is of a type. */
+  /** The attribute that the filter's `types` compares. Default: no entry has a type. */
   type?: string;
 }
 
 /** A server or database with indexes. Whoever opens it closes it. */
 export interface SearchStore {
   readonly kind: "postgres" | "milvus";
-  /** The level of the indexes it creates. */
   readonly level: SearchLevel;
   /** Without password. */
   readonly description: string;
   /** The level of an index; the store's own when there is no index of the name. */
   levelOf(name: string): Promise<SearchLevel>;
-  /** Creates the index if needed. */
   openIndex(definition: IndexDefinition): Promise<SearchIndex>;
   listIndexes(): Promise<string[]>;
   dropIndex(name: string): Promise<void>;
-  /** Rejects when the store cannot serve. */
   check(): Promise<void>;
   close(): Promise<void>;
 }

@@ -2,13 +2,13 @@
 export interface AskedWord {
   word: string;
   weight: number;
-  /** That have it. */
+  /** How many documents have it. */
   documents: number;
 }
 
 export interface WordStatistics {
   asked: readonly AskedWord[];
-  /** All of the index, and the words in them: in the talk of one owner few words are rare. */
+  /** All documents of the index and their words: in the talk of one owner few words are rare. */
   documents: number;
   words: number;
 }
@@ -17,7 +17,6 @@ export interface WordCandidate {
   id: string;
   /** In words. */
   length: number;
-  /** How often it has each of its asked words. */
   frequencies: readonly (readonly [word: string, frequency: number])[];
 }
 

@@ -3,8 +3,8 @@ import { AppError } from "../../../errors/app-error.ts";
 import { MilvusRefusal, NOT_FOUND, NOT_LOADED, throwRefusal } from "./milvus-errors.ts";
 
 /**
- * Milliseconds from preparing to the first write: twice the time of preparing, within these bounds. When two calls touch a new collection
- * at once, Milvus Lite opens it twice and loses writes. Milvus does not need the wait.
+ * Milliseconds from preparing to the first write: twice the time of preparing, within these bounds. Milvus Lite opens a new collection
+ * twice and loses writes when two calls touch it at once. Milvus needs no wait.
  */
 const SETTLE_MS = { least: 500, most: 3_000 };
 

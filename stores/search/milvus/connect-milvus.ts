@@ -61,7 +61,7 @@ function wordless(name: string, code: "invalid_configuration" | "index_unavailab
   return new AppError(code, `${problem} Run \`npm run reindex\`.`);
 }
 
-/** An index whose words are not in Postgres: from before they were, or lost there. It is unavailable until `npm run reindex`. */
+/** An index whose words Postgres lacks. It is unavailable until `npm run reindex`. */
 function onlyErasable(vectors: VectorIndex, { name, dimensions }: IndexDefinition): SearchIndex {
   const refuse = (): Promise<never> => Promise.reject(wordless(name, "index_unavailable"));
   return { ...vectors, dimensions, upsert: refuse, searchVectors: refuse, searchWords: refuse, listByWords: refuse, fetch: refuse };
@@ -125,7 +125,7 @@ export function connectMilvus(
         const collection = { name: part, dimensions };
         return { definition: collection, readiness: readinessOf(collection) };
       });
-      // Shows whether the server can serve. Others are created by their first write.
+      // Shows whether the server can serve. The first write creates the others.
       await parts[0]?.readiness.prepare(!isWordless);
       void prepareAll(parts).catch(report);
       const vectors = makePartedIndex(parts.map((part) => makeMilvusVectors({ client, ...part, mutex })));

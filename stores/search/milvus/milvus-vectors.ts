@@ -23,12 +23,10 @@ interface MilvusSelection extends SearchFilter {
 
 const listOf = (ids: readonly string[]): string => `[${ids.map((id) => `"${checkUuid(id)}"`).join(", ")}]`;
 
-/** Throws TypeError for what is no UUID. */
+/** Throws TypeError for anything but a UUID. */
 const filterByIds = (ids: readonly string[]): string => `id in ${listOf(ids)}`;
 
-/**
- * Milvus Lite has no parameters, so values stand in the text: checked keys and ids, and whole numbers. Throws TypeError for anything else.
- */
+/** Milvus Lite has no parameters, so the text holds checked keys and ids, and whole numbers. Throws TypeError for anything else. */
 function milvusFilter({ ownerKey, groupId, groupIds, from, until, ids }: MilvusSelection): string {
   const conditions = [
     `owner_key == "${checkOwnerKey(ownerKey)}"`,
@@ -44,7 +42,7 @@ function milvusFilter({ ownerKey, groupId, groupIds, from, until, ids }: MilvusS
 /** Milvus takes no more. */
 const MAX_LIMIT = 16_384;
 const REMOVED_AT_ONCE = 1_000;
-/** HNSW's `ef`. By default Milvus misses a near vector in 5 of 100 searches. */
+/** HNSW's `ef`. Milvus' default misses near vectors. */
 const EXPLORED = 512;
 /** A message may have 64 MB, a vector 130 KB. */
 const ROWS_PER_MESSAGE = 200;

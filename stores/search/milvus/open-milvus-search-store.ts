@@ -4,8 +4,8 @@ import { createSearchSchema } from "../postgres/index-table.ts";
 import type { SearchStore } from "../contract/search-index.ts";
 
 /**
- * Indexes whose words are in Postgres and whose vectors are in a Milvus server, or in Milvus Lite. Succeeds without that server: openIndex
- * throws AppError `index_unavailable`, and an opened index reconnects by itself. Closing the store leaves the database open.
+ * Indexes with words in Postgres and vectors in Milvus or Milvus Lite. Succeeds without that server: openIndex throws AppError
+ * `index_unavailable`, and an opened index reconnects by itself. Closing the store leaves the database open.
  */
 export async function openMilvusSearchStore(database: Database, where: MilvusAddress, options: MilvusOptions): Promise<SearchStore> {
   await createSearchSchema(database);

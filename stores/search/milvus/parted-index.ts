@@ -1,7 +1,9 @@
 import { checkOwnerKey } from "../../index-keys.ts";
 import type { SearchDocument, VectorIndex } from "../contract/search-index.ts";
 
-/** Collections of an index, each for a share of the owners: Milvus Lite scans a whole collection in every search (docs/decisions/0012). */
+/**
+ * The collections of an index, each for a share of the owners: Milvus Lite scans a whole collection in every search (docs/decisions/0012).
+ */
 export const PARTS = 16;
 
 const PART_NAME = /^(.+)_part\d+$/;

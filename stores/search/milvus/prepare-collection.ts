@@ -6,7 +6,6 @@ import { checkMilvusResponse, INDEX_NOT_FOUND, MilvusRefusal } from "./milvus-er
 
 const KEY_BYTES = 64;
 
-/** One of the collections of an index. */
 export type VectorCollection = Pick<IndexDefinition, "name" | "dimensions">;
 
 /** Words and attributes are in Postgres. */

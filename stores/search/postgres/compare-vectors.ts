@@ -3,11 +3,11 @@ import type { ScoredId } from "../contract/search-index.ts";
 
 /** Rows of one statement: some 4 ms of the event loop with 384 dimensions. */
 const AT_ONCE = 2_000;
-/** The newest of an owner; older ones are found by words alone. */
+/** The newest of an owner; words alone find older ones. */
 export const MOST_COMPARED = 20_000;
 const ID_BYTES = 16;
 
-/** SQL: ids and vectors of the next documents in one value, newest first. $6 and $7 are the time and id of the last one before. */
+/** SQL: ids and vectors of the next documents in one value, newest first, after the time and id in $6 and $7. */
 export function vectorsSql(table: string, matches: string): string {
   return `
 select string_agg(uuid_send(id) || embedding, ''::bytea order by created_at desc, id desc) as vectors,
@@ -30,7 +30,6 @@ function uuidAt(bytes: Buffer, start: number): string {
 
 const lengthOf = (vector: ArrayLike<number>): number => Math.hypot(...Array.from(vector));
 
-/** Cosines of all vectors of one answer. */
 function cosinesOf(bytes: Buffer, question: Float32Array): ScoredId[] {
   const size = ID_BYTES + 4 * question.length;
   const floats = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
@@ -47,7 +46,7 @@ function cosinesOf(bytes: Buffer, question: Float32Array): ScoredId[] {
   });
 }
 
-/** The nearest of an owner's documents, each compared with the question. `ask` runs the statement of `vectorsSql` with $6 and $7. */
+/** The nearest of an owner's documents. `ask` runs the statement of `vectorsSql` with $6 and $7. */
 export async function nearestVectors(
   embedding: readonly number[],
   limit: number,

@@ -26,11 +26,11 @@ export function indexColumns({ dimensions, attributes }: IndexDefinition, level:
   };
 }
 
-/** The letters of a document's words, without digits and what `dayWords` writes for every date in Chinese. A character is in three words. */
+/** The letters of a document's words, without digits and the Chinese words that `dayWords` writes. A character is in three words. */
 const LETTERS = "regexp_replace(lexical_text, '[0-9年月日星期周一二三四五六 ]', '', 'g')";
 /** Three bytes each. */
 const HAN_LETTERS = `(octet_length(${LETTERS}) - length(${LETTERS})) / 2`;
-/** What `dayWords` writes in English, at most. */
+/** The most letters that `dayWords` writes in English. */
 const DAY_LETTERS = 16;
 
 const DERIVED = {
@@ -61,7 +61,7 @@ create index if not exists "${name}_by_owner" on search."${name}" (owner_key, cr
 create index if not exists "${name}_by_group" on search."${name}" (group_id)`;
 }
 
-/** For the first opening of an index from before its table of words, or its scripts: all its documents are read. */
+/** The first opening of an old index without word table or scripts reads all its documents. */
 const CREATION_TIMEOUT_MS = 600_000;
 
 const FOUND_COLUMNS = `
@@ -121,8 +121,8 @@ const HAS_SCRIPT =
 const EXISTS = "select to_regclass($1) is not null as exists";
 
 /**
- * Creates what is missing of an index, and returns its level: that of its vectors when they are in Postgres, else the given one. Throws
- * AppError `invalid_configuration` when the columns differ.
+ * Creates the missing parts of an index and returns its level: that of its vectors in Postgres, else the given one. Throws AppError
+ * `invalid_configuration` when the columns differ.
  */
 export async function openIndexTable<Level extends SearchLevel>(
   database: Database,

@@ -20,9 +20,8 @@ const DESCRIBED: Readonly<Record<VectorLevel, string>> = {
 };
 
 /**
- * Indexes in any Postgres: words in plain tables, vectors with pgvector where the server has it; else this process compares those of an
- * owner, up to 20,000. Throws AppError `invalid_configuration` when the user may not create the schema. Closing the store leaves the
- * database open.
+ * Indexes in any Postgres: words in plain tables, vectors with pgvector where the server has it; else this process compares up to 20,000 of
+ * an owner. Throws AppError `invalid_configuration` when the user may not create the schema. Closing the store leaves the database open.
  */
 export async function openPostgresSearchStore(database: Database): Promise<SearchStore> {
   await createSearchSchema(database);

@@ -21,7 +21,7 @@ import { wordTable } from "./word-table.ts";
 import { readCandidates, WORD_CANDIDATES, wordSearchSql, type WordSearchRow, listByWordsSql } from "./word-search.ts";
 
 const REMOVED_AT_ONCE = 2_000;
-/** The most entries of one owner that are looked at, for a type that is rare among the nearest. Milvus gives no more at once. */
+/** The most entries of one owner searched for a rare type. Milvus gives no more at once. */
 const MOST_LOOKED_AT = 16_384;
 /** Postgres refuses longer ones. */
 const LONGEST_WORD_BYTES = 2_000;
@@ -53,7 +53,7 @@ function filterValues({ ownerKey, groupId, from, until, types }: SearchFilter): 
   ];
 }
 
-/** With vectors in Postgres, in a column of the given level, or in the given index. */
+/** Its vectors are in a Postgres column of the given level, or in the given index. */
 export function makePostgresSearchIndex(database: Database, definition: IndexDefinition, vectors: VectorLevel | VectorIndex): SearchIndex {
   const { dimensions } = definition;
   const [level, elsewhere] = typeof vectors === "string" ? ([vectors, null] as const) : (["milvus", vectors] as const);
@@ -84,7 +84,6 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
   async function fetch(ownerKey: string, ids: readonly string[], types: SearchFilter["types"] = undefined): Promise<SearchHit[]> {
     return ids.length === 0 ? [] : hits(statements.fetch, ownerKey, [checkOwnerKey(ownerKey), ids.map(checkUuid), types ?? null]);
   }
-  /** The hits of a ranking, in its order. */
   function inOrder(ranked: readonly { id: string; score: number }[], found: readonly SearchHit[]): SearchHit[] {
     const byId = new Map(found.map((hit) => [hit.id, hit]));
     return ranked.flatMap(({ id, score }) => {
@@ -92,7 +91,7 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
       return hit ? [{ ...hit, score }] : [];
     });
   }
-  /** An index elsewhere knows no types: when the nearest are too few of a type, all are looked at. */
+  /** An index elsewhere knows no types: when too few of the nearest have one, it looks at all. */
   async function searchElsewhere(
     vectorIndex: VectorIndex,
     { types, ...filter }: SearchFilter,
@@ -117,7 +116,7 @@ export function makePostgresSearchIndex(database: Database, definition: IndexDef
       const columns = rows[0]?.map((_, position) => rows.map((row) => row[position] ?? "")) ?? [];
       const embeddings = last.flatMap(({ embedding }) => checkEmbedding(embedding, dimensions));
       await run(statements.upsert, level === "milvus" ? columns : [...columns, VECTOR_COLUMNS[level].value(embeddings)]);
-      // Afterwards: Milvus would make the collections of a dropped index anew.
+      // Afterwards: Milvus would recreate the collections of a dropped index.
       await elsewhere?.upsert(last);
     },
     async searchVectors(filter, embedding, limit) {
@@ -190,9 +189,7 @@ function indexStatements(definition: IndexDefinition, level: SearchLevel) {
     text,
   });
   return {
-    /**
-     * One array of texts per column, all embeddings in one value. Unchanged documents are left alone: their words are not counted again.
-     */
+    /** One array of texts per column, all embeddings in one value. Leaves unchanged documents alone: their words are not counted again. */
     upsert: statement(
       "upsert",
       `insert into ${table} as stored (${columns.join(", ")})

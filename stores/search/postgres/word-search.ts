@@ -9,11 +9,13 @@ export const WORD_CANDIDATES = 400;
 type WordSearchParts = Record<"name" | "matches" | "narrowed" | "hit" | "hits", string>;
 
 /**
- * SQL: what BM25 needs of the likeliest documents, so that a search costs much the same among 2,000 and among 50,000 of an owner. Rare
- * words bring all their documents, as long as there are no more than $8. Of common words some documents count that have several together
- * (as many words as leave about $8 documents if words were independent), and some that have the rarest. Of one group ($2) all count. $6 is
- * the words, repetitions counting. Documents come as text, a line each, a fifth of the time of rows; their asked words have the weight A.
- * Up to $7 come as hits at once, which spares a second statement.
+ * SQL: BM25's numbers of the likeliest documents, so that a search costs much the same among 2,000 and 50,000.
+ * - Rare words bring all their documents, up to $8.
+ * - Common words bring some documents with several together (as many words as leave about $8 documents if words were independent), and some
+ *   with the rarest.
+ * - All documents of a group ($2) count.
+ * $6 is the words, repetitions counting. Documents come as text, a line each, which is faster than rows; their asked words have the weight
+ * A. Up to $7 come as hits at once, which spares a second statement.
  */
 export function wordSearchSql({ name, matches, narrowed, hit, hits }: WordSearchParts): string {
   const [table, kept] = [`search."${name}"`, wordTable(name)];
@@ -74,12 +76,12 @@ export function readCandidates(lines: string): WordCandidate[] {
   });
 }
 
-/** A word that more documents of the owner have is looked for in the newest ones first: one of a few soon has it. */
+/** A more frequent word is searched among the newest documents first: one of a few soon has it. */
 const COMMON = 2_000;
 
 /**
- * SQL: the newest documents of an owner ($1) that have all words ($2), before the place $3, $4. Several words are looked up together: only
- * those that have all are read. $5 is the limit.
+ * SQL: the newest documents of an owner ($1) with all words ($2), before the place $3, $4. Several words are looked up together, so that
+ * only documents with all are read. $5 is the limit.
  */
 export function listByWordsSql({ name, hit, hits }: Record<"name" | "hit" | "hits", string>): string {
   const table = `search."${name}"`;

@@ -1,11 +1,10 @@
 /**
- * SQL: how many documents of an owner have a word, and of all owners, who are the owner "". The word "" counts documents, " " the words in
- * all of them.
+ * SQL: how many documents of an owner, or of all ("" as owner), have a word. The word "" counts documents, " " the words in all of them.
  */
 export const wordTable = (name: string): string => `search."${name}_words"`;
 
 /**
- * SQL: what the index of words holds of a document. The planner must not call it for each row instead of using that index: hence its cost.
+ * SQL: a document's keys in the index of words. The high cost keeps the planner from calling it for each row instead of using that index.
  */
 export const WORD_KEYS = "search.word_keys(owner_key, tsvector_to_array(lexemes))";
 
@@ -20,7 +19,7 @@ select search.word_key(owner, word) as key, ${sign}number as number from ${sourc
   select word, 1 as number from unnest(tsvector_to_array(lexemes)) as word union all values ('', 1), (' ', word_count)
 ) as counted`;
 
-/** Writes in the order of the keys, so that two writers of an owner wait for each other and no deadlock comes of it. */
+/** Writes in the order of the keys, so that two writers of an owner wait without a deadlock. */
 const countSql = (name: string, numbers: readonly string[]): string => `
 insert into ${wordTable(name)} as kept (key, documents)
 select key, sum(number) from (${numbers.join(" union all ")}) as numbers group by key having sum(number) <> 0 order by key
@@ -29,14 +28,14 @@ on conflict (key) do update set documents = kept.documents + excluded.documents;
 const forgetSql = (name: string): string => `
 delete from ${wordTable(name)} where documents <= 0 and key in (select key from (${numbersOf("removed", "-")}) as numbers);`;
 
-/** Triggers count, so that whatever writes to the table keeps the numbers right: processes of the version before, too. */
+/** Triggers count, so that every writer keeps the numbers right, the version before too. */
 const WRITES = {
   insert: "new table as added",
   update: "old table as removed new table as added",
   delete: "old table as removed",
 } as const;
 
-/** SQL: creates the table of words of an index, its index and its triggers, and counts the documents that are there. */
+/** SQL: creates an index's table of words, its index and triggers, and counts existing documents. */
 export function wordTableCreation(name: string): string {
   const counting = `search."${name}_count"`;
   const triggers = Object.entries(WRITES).map(

@@ -27,14 +27,14 @@ const textsAt = (budget: number): string[] =>
 const whole = LONG.slice(0, 20);
 
 describe("outputs of tools that do not fit", () => {
-  test("stay as long as there is room", () => expect(leaveOutOldOutputs(rounds, all)).toEqual({ messages: rounds, tokens: all }));
+  test("stay while there is room", () => expect(leaveOutOldOutputs(rounds, all)).toEqual({ messages: rounds, tokens: all }));
 
-  test("give way oldest first, with their tool and their size said, but for what skills say", () => {
+  test("are left out oldest first, with tool and size named, except what skills say", () => {
     expect(textsAt(all - 10)).toEqual([whole, "[output of find left", whole, "short"]);
     expect(textsAt(0)).toEqual([whole, "[output of find left", "[output of a tool le", "short"]);
   });
 
-  test("and pictures give way in the loop alone, never those of the message", () => {
+  test("take pictures of the loop with them, never those of the message", () => {
     const shown = picturedMessage("[A picture]", [samplePicture()], { tokens: 500 });
     const { messages, tokens } = leaveOutOldOutputs([shown, ...rounds, shown], 0, 1);
     expect(messages[0]).toBe(shown);
@@ -42,7 +42,7 @@ describe("outputs of tools that do not fit", () => {
     expect(tokens).toBe(tokensOfMessages(messages));
   });
 
-  test("leave a placeholder that is counted", () => {
+  test("leave a placeholder whose tokens are counted", () => {
     const { messages, tokens } = leaveOutOldOutputs(rounds, 0);
     expect(tokens).toBe(tokensOfMessages(messages));
     expect(tokens).toBeLessThan(all);
@@ -53,14 +53,14 @@ describe("a loop", () => {
   const [start, behind] = [rounds.slice(0, 1), rounds.slice(1)];
   const loop = { start, behind, again: async (budget: number) => [new HumanMessage(`made for ${budget}`)] };
 
-  test("keeps what stood before it while leaving out outputs is enough", async () => {
+  test("keeps what stood before it when leaving out outputs is enough", async () => {
     const budget = all + 100 - 10;
     const { messages, tokens } = await fitLoop(loop, budget, 100);
     expect(messages[0]).toBe(start[0]);
     expect(tokens).toBeLessThanOrEqual(budget);
   });
 
-  test("has what stood before it made anew, for what its own messages leave, when that is not enough", async () => {
+  test("gets a shorter beginning when leaving out outputs is not enough", async () => {
     const { messages, tokens } = await fitLoop(loop, 300, 100);
     const left = Math.max(0, 300 - tokensOfMessages(messages.slice(1)));
     expect(messages[0]?.text).toBe(`made for ${left}`);

@@ -49,7 +49,7 @@ describe("a loop is", () => {
     expect(counts()).toEqual([null, null, 3]);
   });
 
-  test("one with the calls before, which are known already", () => {
+  test("counted with the calls before, which are known already", () => {
     const guard = makeLoopGuard([
       { key: "A", at: 0 },
       { key: "A", at: 1 },
@@ -60,12 +60,12 @@ describe("a loop is", () => {
 
 describe("a failure repeats itself", () => {
   const failure = { name: "fetch", output: "away" };
-  test("in the third round, however often it came in one", () => {
+  test("when it comes in the third round, however often it came in one", () => {
     const guard = makeLoopGuard();
     const rounds = [1, 1, 1, 2, 2, 3];
     expect(rounds.map((round) => guard.noteFailure({ ...failure, round }))).toEqual([false, false, false, false, false, true]);
   });
-  test("only of the same tool, in the same words", () => {
+  test("only when the tool and the words are the same", () => {
     const guard = makeLoopGuard(
       [],
       [1, 2].map((round) => ({ ...failure, round })),

@@ -18,19 +18,19 @@ test("the last two turns keep their outputs, however long", () => {
   expect(pruneSteps(given)).toEqual(given);
 });
 
-test("before them the newest 40,000 tokens stay", () => {
+test("the newest 40,000 tokens before the last two turns stay", () => {
   const [oldest, older, newer] = outputs(pruneSteps(turns([30_000], [30_000], [5_000, 5_000], [1], [1])));
   expect(oldest?.every(isLeftOut)).toBe(true);
   expect(older).toEqual(["30000 tokens of output"]);
   expect(newer).toEqual(["5000 tokens of output", "5000 tokens of output"]);
 });
 
-test("nothing is left out for less than 20,000 tokens", () => {
+test("nothing is left out when that saves less than 20,000 tokens", () => {
   const given = turns([19_000], [40_000], [1], [1]);
   expect(pruneSteps(given)).toEqual(given);
 });
 
-test("what a skill says stays", () => {
+test("a skill's text stays", () => {
   const skill = { userMessageId: "skill", steps: [step(50_000, "load_skill")] };
   expect(outputs(pruneSteps([skill, ...turns([45_000], [30_000], [1], [1])]))[0]).toEqual(["50000 tokens of output"]);
 });
@@ -49,7 +49,7 @@ const anyTurns = fc.array(
 const toTurns = (given: { tokens: number; name: string; kind: "tool" | "model" }[][]): TurnSteps[] =>
   given.map((steps, index) => ({ userMessageId: String(index), steps: steps.map(({ tokens, name, kind }) => step(tokens, name, kind)) }));
 
-test("pruning keeps every step, the last two turns, skills and what a model said", () => {
+test("pruning keeps every step, the last two turns, skills and the model's words", () => {
   fc.assert(
     fc.property(anyTurns, (given) => {
       const before = toTurns(given);

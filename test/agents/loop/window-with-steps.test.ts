@@ -30,7 +30,7 @@ function outputs(steps: readonly StepOfMessage[], userMessageIds: readonly strin
 const WHOLE = "<tool_output>\n> a long page\n</tool_output>";
 const LEFT_OUT = "<tool_output>\n> [output of web_fetch left out, 70000 tokens]\n</tool_output>";
 
-test("the two turns before this one keep their outputs, whether they called tools or not", () => {
+test("the two turns before this one keep their outputs, even when they called no tools", () => {
   expect(outputs(called("first", 70_000), ["first", "second", "now"])).toEqual([WHOLE]);
   expect(outputs(called("first", 70_000), ["first", "second", "third", "now"])).toEqual([LEFT_OUT]);
 });
@@ -43,7 +43,7 @@ test("an answer that was stored with a thought is shown without it", () => {
   expect(shown.map(({ text }) => text)).toEqual(["first", "I look.", WHOLE, "now"]);
 });
 
-test("an earlier attempt at this message is one of the two", () => {
+test("an earlier attempt at this message counts as one of the two", () => {
   const steps = [...called("first", 70_000), ...called("second", 1), ...called("now", 70_000)];
   expect(outputs(steps, ["first", "second", "now"])).toEqual([LEFT_OUT, WHOLE, WHOLE]);
 });

@@ -15,7 +15,7 @@ async function openEndless(how: Endless) {
 }
 
 describe("a server whose list of tools does not end", () => {
-  test("is asked for no further page when one brings nothing new, and its tools can be called", async () => {
+  test("is asked for no more pages once one brings nothing new, and its tools can be called", async () => {
     const { spec, listings } = await openEndless("same tool");
     const { tools, names, missing } = await list(open({ endless: spec }));
     expect([names, missing, listings()]).toEqual([["mcp__endless__tool"], [], 2]);
@@ -36,7 +36,7 @@ describe("a server whose list of tools does not end", () => {
   });
 
   test.each<Endless>(["initialize", "notifications/initialized", "tools/list"])(
-    "or that does not answer %s is given up at its deadline, and can be closed before",
+    "and that does not answer %s is given up at its deadline, and can be closed before",
     async (how) => {
       const { spec, asked } = await openEndless(how);
       const { missing } = await list(open({ endless: spec }, { answerMs: 500 }));
@@ -50,7 +50,7 @@ describe("a server whose list of tools does not end", () => {
     },
   );
 
-  test("is waited for by no turn that has ended, and goes on for the others", async () => {
+  test("is waited for by the other turns when one of them has ended", async () => {
     const { spec } = await openEndless("slow pages");
     const servers = open({ endless: spec }, { answerMs: LONGER_THAN_THE_TEST_MS });
     const others = list(servers);

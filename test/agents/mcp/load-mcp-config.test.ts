@@ -16,7 +16,7 @@ function write(content: unknown): string {
 }
 const load = (mcpServers: object, environment = {}) => loadMcpConfig(write({ mcpServers }), environment);
 
-test("reads the usual form, with variables of the environment in every text", async () => {
+test("loadMcpConfig reads the usual form, with variables of the environment in every text", async () => {
   const files = { command: "npx", args: ["-y", "server", "${FOLDER}/docs", "--token=${TOKEN}"], env: { KEY: "${KEY}" } };
   const docs = { type: "http", url: "https://${HOST}/mcp", headers: { Authorization: "Bearer ${KEY}" } };
   const servers = await load({ files, docs }, { FOLDER: "/srv", TOKEN: "open-sesame", KEY: "sesame-street", HOST: "example.org" });
@@ -40,7 +40,7 @@ test("reads the usual form, with variables of the environment in every text", as
   ]);
 });
 
-test("a long part of an address counts as a secret, as keys stand there", () => {
+test("a long part of an address counts as a secret", () => {
   const spec = HttpSpec.parse({ url: "https://example.org/api/k3y-0f-a-tenant-0123456789/mcp?user=ada-lovelace" });
   expect(secretsOf({ spec })).toEqual(["k3y-0f-a-tenant-0123456789", "ada-lovelace"]);
 });
@@ -59,7 +59,7 @@ test.each([
     write({ mcpServers: { a: { command: "${NOT_SET}" } } }),
     /mcpServers\.a\.command: the environment has no NOT_SET/,
   ],
-])("refuses %s, names the field and quotes no value", async (_what, file, says) => {
+])("loadMcpConfig refuses %s, names the field and quotes no value", async (_what, file, says) => {
   const refused = loadMcpConfig(file, {});
   await expect(refused).rejects.toMatchObject({ code: "invalid_configuration", message: expect.stringMatching(says) as unknown });
   await expect(refused).rejects.not.toMatchObject({ message: expect.stringContaining("sesame") as unknown });
@@ -81,7 +81,7 @@ test.each([
   ["memory_*", false],
 ])("the pattern %s may name a tool of the server docs: %s", (pattern, may) => expect(mayName(pattern, "docs")).toBe(may));
 
-test("a tool's name is one that models can call, and its own", () => {
+test("a tool gets a name of its own that models can call", () => {
   expect(toolNameOf("docs", "read-file")).toBe("mcp__docs__read-file");
   const names = ["a.b", "a/b", "a b", "x".repeat(100), `${"x".repeat(99)}y`, "文档"].map((name) => toolNameOf("docs", name));
   expect(names.every((name) => /^mcp__docs__[\w-]+$/.test(name) && name.length <= 64)).toBe(true);

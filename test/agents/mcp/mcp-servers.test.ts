@@ -9,8 +9,8 @@ import { list, odd, open, opened, openOdd, run, SECRET } from "./open-mcp-server
 const deadPort = await freePort();
 const LONGER_THAN_THE_TEST_MS = 3_600_000;
 
-describe("a server that behaves oddly, as a process", () => {
-  test("describes its tools with at most 1,024 characters and names that models can call, without its secret", async () => {
+describe("a server that is an odd process", () => {
+  test("describes its tools with at most 1,024 characters and callable names, without its secret", async () => {
     const { tools, names } = await list(open({ odd }));
     expect(tools.find(({ name }) => name === "mcp__odd__refuse")?.tool.description).toHaveLength(1_024);
     expect(names.every((name) => /^[\w-]{1,64}$/.test(name))).toBe(true);
@@ -24,7 +24,7 @@ describe("a server that behaves oddly, as a process", () => {
     }
   });
 
-  test("has nothing of the service's environment", async () => {
+  test("gets nothing of the service's environment", async () => {
     process.env["OPENAI_API_KEY_OF_THE_SERVICE"] = "sk-of-the-service";
     const { tools } = await list(open({ odd }));
     expect((await run(tools, "mcp__odd__reveal")).output).not.toContain("sk-of-the-service");
@@ -32,7 +32,7 @@ describe("a server that behaves oddly, as a process", () => {
   });
 
   test.each(["die", "flood"])(
-    "that ends in the middle of the call %s: the call has failed, the others too, and the next one finds it anew",
+    "fails all its calls when it ends in the middle of the call %s, and the next call starts it again",
     async (name) => {
       const servers = open({ odd });
       const { tools } = await list(servers);
@@ -43,14 +43,14 @@ describe("a server that behaves oddly, as a process", () => {
     },
   );
 
-  test("that hangs: the call ends at its deadline, and others go on meanwhile", async () => {
+  test("has its call ended at the deadline when it hangs, while others go on", async () => {
     const { tools } = await list(open({ odd }));
     const hanging = run(tools, "mcp__odd__hang", {}, { timeoutMs: 1_500 });
     expect((await run(tools, "mcp__odd__echo", { text: "meanwhile" })).output).toBe("meanwhile");
     expect(await hanging).toMatchObject({ ok: false, output: expect.stringContaining("tool_timeout") as unknown });
   });
 
-  test("that changes its tools is asked for them again", async () => {
+  test("is asked for its tools again when it changes them", async () => {
     const servers = open({ odd });
     const before = await list(servers);
     expect(before.names).not.toContain("mcp__odd__grown");
@@ -58,7 +58,7 @@ describe("a server that behaves oddly, as a process", () => {
     await waitUntil("the new tool", async () => (await list(servers)).names.includes("mcp__odd__grown"));
   });
 
-  test("is believed that a tool only reads with TRUST_MCP_HINTS alone", async () => {
+  test("is believed that a tool only reads only with TRUST_MCP_HINTS", async () => {
     const hints = async (trust: boolean) => {
       const { tools } = await list(open({ odd }, {}, trust));
       return tools.filter(({ isHarmless, onlyReads }) => isHarmless && onlyReads).map(({ name }) => name);
@@ -71,7 +71,7 @@ describe("a server that behaves oddly, as a process", () => {
 describe("a server over HTTP", () => {
   const specOf = (url: string, headers = {}) => HttpSpec.parse({ url, headers });
 
-  test("has one connection that ten users share, and each reads its own answer", async () => {
+  test("shares one connection among ten users, and each reads its own answer", async () => {
     const server = await openOdd();
     const servers = open({ odd: specOf(server.url) });
     const { tools } = await list(servers);
@@ -85,7 +85,7 @@ describe("a server over HTTP", () => {
     expect(server.connections()).toBe(1);
   });
 
-  test("is connected when it is first needed, and closed when nobody has called it for a while", async () => {
+  test("is connected at the first need, and closed after a while without calls", async () => {
     const server = await openOdd();
     const servers = open({ odd: specOf(server.url) }, { idleMs: 300 });
     expect((await list(servers, ["calculate", "mcp__other__*"])).tools).toEqual([]);
@@ -99,7 +99,7 @@ describe("a server over HTTP", () => {
   });
 
   test.each(["hang", "flood"])(
-    "that breaks off in the middle of the call %s: the call has failed at once, and the next one works",
+    "that breaks off in the middle of the call %s fails that call at once, and the next one works",
     async (name) => {
       const server = await openOdd();
       const { tools } = await list(open({ odd: specOf(server.url) }));
@@ -112,7 +112,7 @@ describe("a server over HTTP", () => {
     },
   );
 
-  test("that was started anew and knows the session no more is asked in a new one", async () => {
+  test("that was restarted and has lost the session is asked in a new one", async () => {
     const server = await openOdd();
     const { tools } = await list(open({ odd: specOf(server.url) }));
     server.forgetSessions();
@@ -120,7 +120,7 @@ describe("a server over HTTP", () => {
     expect(server.connections()).toBe(2);
   });
 
-  test("that is down takes away only its tools, is left alone for a while, and is found when it is back", async () => {
+  test("that is down loses only its tools, is left alone for a while, and is found when it is back", async () => {
     const [up, down] = [await openOdd({ token: SECRET }), await openOdd({ token: "another" })];
     const headers = { authorization: `Bearer ${SECRET}` };
     const servers = open({ up: specOf(up.url, headers), down: specOf(down.url, headers) }, { retryMs: 60_000 });
@@ -146,13 +146,13 @@ describe("a server over HTTP", () => {
       /MCP server "odd" /,
     ],
     ["an address where nothing listens", HttpSpec.parse({ url: `http://127.0.0.1:${deadPort}/mcp` }), /ECONNREFUSED/],
-  ])("or program that cannot be used is named, with why: %s", async (_what, spec, says) => {
+  ])("that cannot be used, or such a program, is named, with why: %s", async (_what, spec, says) => {
     const { missing, tools } = await list(open({ odd: spec }, { answerMs: 5_000 }));
     expect(tools).toEqual([]);
     expect(missing).toEqual([expect.stringMatching(says) as unknown]);
   });
 
-  test("of a tenant whose name runs into its tools' names has no tools, whatever the patterns", async () => {
+  test("of a tenant, named so that it runs into its tools' names, has no tools, whatever the patterns", async () => {
     const server = await openOdd();
     const servers = makeMcpServers({
       system: [],

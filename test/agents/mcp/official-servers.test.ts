@@ -5,7 +5,7 @@ import path from "node:path";
 import { list, open, opened, packaged, run } from "./open-mcp-servers.ts";
 
 describe("the official servers", () => {
-  test("server-everything: its tools are listed and called, and what it does not take is an error that the model reads", async () => {
+  test("server-everything lists and runs its tools, and the model reads an error for what it does not take", async () => {
     const servers = open({ everything: packaged("server-everything") });
     const { tools, names } = await list(servers);
     expect(names).toEqual(expect.arrayContaining(["mcp__everything__echo", "mcp__everything__get-sum"]));
@@ -15,7 +15,7 @@ describe("the official servers", () => {
     expect(wrong).toMatchObject({ ok: false, output: expect.stringContaining("invalid_arguments") as unknown });
   });
 
-  test("server-everything: its picture comes beside the words, with a mark in its place", async () => {
+  test("server-everything shows a picture beside the words, with a mark in its place", async () => {
     const { tools } = await list(open({ everything: packaged("server-everything") }, { answerMs: 50_000 }));
     const { output, pictures } = await run(tools, "mcp__everything__get-tiny-image");
     expect(output).toMatch(/^.+\n\[picture 图片\]\n.+$/);
@@ -24,7 +24,7 @@ describe("the official servers", () => {
     ]);
   });
 
-  test("server-filesystem: it reads in its folder and nowhere else", async () => {
+  test("server-filesystem reads in its folder and nowhere else", async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), "mcp-files-"));
     opened.push({ close: () => rm(folder, { recursive: true, force: true }) });
     await writeFile(path.join(folder, "note.txt"), "The ferry leaves at noon.");
@@ -34,7 +34,7 @@ describe("the official servers", () => {
     expect(await read("/etc/passwd")).toMatchObject({ ok: false, output: expect.stringContaining("tool_failed") as unknown });
   });
 
-  test("server-memory: what one call writes the next one reads", async () => {
+  test("server-memory reads in the next call what one call has written", async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), "mcp-memory-"));
     opened.push({ close: () => rm(folder, { recursive: true, force: true }) });
     const spec = { ...packaged("server-memory"), env: { MEMORY_FILE_PATH: path.join(folder, "memory.jsonl") } };

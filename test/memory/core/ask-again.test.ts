@@ -38,7 +38,7 @@ describe("a model that keeps nothing of a plain fact", () => {
     ["when it must call a tool", [DONE, { toolCalls: [update("profile", KEPT)] }], 2],
     ["when it must answer in JSON", [DONE, DONE, said("core_memory_update", "profile", KEPT)], 3],
     ["also behind a server that takes no demand for a tool", [DONE, { status: 400 }, said("core_memory_update", "profile", KEPT)], 3],
-  ])("keeps it %s", async (_when, scripts, requests) => {
+  ])("keeps it when asked again %s", async (_when, scripts, requests) => {
     server.answerInTurn(...scripts);
     const { read, told } = decider();
     expect(await read("I moved to Porto.")).toBe(KEPT);
@@ -58,7 +58,7 @@ describe("a model that keeps nothing of a plain fact", () => {
     ["writes into another section", [DONE, said("core_memory_update", "preferences", "A German Shepherd")]],
     ["names a section that there is not", [DONE, said("core_memory_update", "town", "Lives in Porto.")]],
     ["writes no JSON", [DONE, { tokens: ["Sterbe, hmm"] }]],
-  ])("and then %s has its way: nothing is written, which is said", async (_what, scripts) => {
+  ])("has its way when it insists and %s: nothing is written, and that is reported", async (_what, scripts) => {
     server.answerInTurn(DONE, ...scripts);
     const { read, told } = decider();
     expect(await read("I moved to Porto.")).toBe(PROFILE.content);
@@ -66,14 +66,14 @@ describe("a model that keeps nothing of a plain fact", () => {
     expect(server.seen).toHaveLength(scripts.length + 1);
   });
 
-  test("is told what core memory lacks, in a record", async () => {
+  test("is told in a record what core memory lacks", async () => {
     server.answer(DONE);
     await decider().read("I moved to Porto.");
     for (const { body } of server.seen.slice(1))
       expect(body.messages.at(-1)?.content).toContain("<core_memory>\n[profile] does not say:\n> Lives in Porto.\n</core_memory>");
   });
 
-  test("is not asked again about what is no plain fact, or known", async () => {
+  test("is not asked again about something that is no plain fact, or is known", async () => {
     server.answer(DONE);
     const { read } = decider();
     await read("What is the weather like in Porto?");
@@ -178,7 +178,7 @@ describe("a model whose calls keep a plain fact wrongly", () => {
       [update("preferences", "用户喜欢香菜。")],
     ],
   ])(
-    "that %s is told so: its correction counts, and if it insists, its first words do",
+    "that %s is told so: its correction counts, or its first words if it insists",
     async (_what, messages, known, calls, named, better) => {
       const corrected = await read(messages, calls, known, better);
       expect(corrected.asked).toContain(named);
@@ -191,13 +191,13 @@ describe("a model whose calls keep a plain fact wrongly", () => {
     },
   );
 
-  test("whose correction drops a line that nobody took back has its first words kept", async () => {
+  test("keeps its first words when its correction drops a line that nobody took back", async () => {
     const { contents, told } = await read([NOW], [update("constraints", "A cook.")], cilantro, [update("preferences", "Likes cilantro.")]);
     expect(contents).toEqual({ constraints: "A cook.", preferences: cilantro.content });
     expect(told).toEqual(MISSES);
   });
 
-  test("whose correction says one of two facts has that one", async () => {
+  test("keeps a correction that says one of two facts", async () => {
     const half = update("profile", "Name: Anna\nLives in Lisbon.");
     const { contents, told } = await read(["My name is Anna. I moved to Porto."], [update("preferences", "Likes trams.")], home, [half]);
     expect(contents).toEqual({ preferences: "Likes trams.", profile: "Name: Anna\nLives in Lisbon." });
@@ -222,14 +222,14 @@ describe("a model whose calls keep a plain fact wrongly", () => {
     ["in another section", ["I hate dill."], home, [update("constraints", "Avoids dill")]],
     ["of two turns the last", ["I hate dill.", "Actually, I love dill now."], home, [update("preferences", "Loves dill now")]],
     ["用自己的话", ["我搬到杭州了。"], storedSection({ content: "住在上海。" }), [update("profile", "已搬到杭州")]],
-  ])("one that keeps it %s is left alone", async (_what, messages, known, calls) => {
+  ])("is left alone when it keeps it %s", async (_what, messages, known, calls) => {
     const { contents, told } = await read(messages, calls, known);
     expect(contents).toEqual(after(known, ...calls));
     expect(told).toEqual([]);
     expect(server.seen).toHaveLength(2);
   });
 
-  test("whose correction names its turn has a line that rests on that turn alone", async () => {
+  test("gets a line that rests on one turn alone when its correction names that turn", async () => {
     const first = update("preferences", "Likes tea.\nHates cilantro.\nLikes jazz.");
     const better = update("preferences", "Likes tea.\nLikes cilantro.\nLikes jazz.");
     const named = { ...better, arguments: { ...(better.arguments as object), turns: [[], [2], []] } };

@@ -15,7 +15,7 @@ test.each([
   expect(memory.contents()).toEqual(expected);
 });
 
-test("what the rules write has a reason that names the lines they took out and put in", async () => {
+test("the rules give a reason that names the lines they took out and put in", async () => {
   const memory = workingMemory({ allowed: sections });
   const moved = [turnToRead("I live in Lisbon."), turnToRead("I moved to Porto.", 2)];
   await decideByRules({ memory, turns: moved, sections, newestIn: new Map() });
@@ -25,7 +25,7 @@ test("what the rules write has a reason that names the lines they took out and p
   ]);
 });
 
-test("the rules do not count the time in which others had the processor", async () => {
+test("the rules do not count time in which others had the processor", async () => {
   const memory = workingMemory({ allowed: sections });
   const starved = {
     ...memory,

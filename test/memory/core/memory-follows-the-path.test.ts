@@ -37,7 +37,7 @@ describeStores("memory follows the path", ({ database, branches, complete, begin
     expect(await facts()).not.toMatch(/Porto/);
   });
 
-  test("a fact that another message of the path tells, too, stays", async () => {
+  test("a fact stays when another message of the path tells it, too", async () => {
     const { say, facts, ...agent } = person();
     const first = await say("I live in Lisbon.");
     await say("I live in Lisbon.", { sessionId: uuidv7() });
@@ -71,7 +71,7 @@ describeStores("memory follows the path", ({ database, branches, complete, begin
     expect(await facts()).toContain("To see every tram.");
   });
 
-  test("an exchange is loaded while it lies on the path, with the answer of the path, and has no neighbour beside it", async () => {
+  test("an exchange is loaded while it lies on the path, with the path's answer and without a neighbour beside it", async () => {
     const { session, say, owner } = person();
     await say("Before.");
     const answers = [sampleAnswer({ content: "first" }), sampleAnswer({ content: "second" })] as const;
@@ -92,7 +92,7 @@ describeStores("memory follows the path", ({ database, branches, complete, begin
     expect(await loaded()).toEqual(["Before. an answer", "Which? first"]);
   });
 
-  test("a branch begins with the newest kept summary that covers nothing behind its fork, and a switch gives the old one back", async () => {
+  test("a branch begins with the newest kept summary that covers nothing after its fork, and a switch restores the old one", async () => {
     const { say } = person();
     const said: Awaited<ReturnType<typeof say>>[] = [];
     for (let number = 1; number <= 4; number++) said.push(await say(`question ${number}`));
@@ -126,7 +126,7 @@ describeStores("memory follows the path", ({ database, branches, complete, begin
     expect(messages.map(({ content }) => content)).toEqual(["another first", "an answer"]);
   });
 
-  test("a summary of what branches share fits them all, and a switch that changes nothing leaves it alone", async () => {
+  test("a summary of shared messages fits all branches, and a switch that changes nothing leaves it alone", async () => {
     const { say } = person();
     const first = await say("question 1");
     const second = await say("question 2");

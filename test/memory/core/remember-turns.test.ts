@@ -23,7 +23,7 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
     return { readings, noted };
   }
 
-  test("reads the turns that wait together, the oldest first, once", async () => {
+  test("reads waiting turns together, oldest first, once", async () => {
     for (const message of ["one", "two", "three"]) await agent.say(message);
     const { readings, noted } = noting();
     expect(await agent.readAll(noted)).toBe(1);
@@ -48,7 +48,7 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
   test.each([
     ["said", async () => void (await Promise.all(["s", "t"].map((session) => agent.say(`first of ${session}`, session))))],
     ["imported", async () => agent.bring(LONG_AGO, ["one", "two", "three"])],
-  ])("moves past no turn that was put off: what is %s is read in the next steps, each turn once", async (_how, fill) => {
+  ])("moves past no turn that was put off: the next steps read what is %s, each turn once", async (_how, fill) => {
     await fill();
     await agent.say("four");
     await agent.say("five");
@@ -62,13 +62,13 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
     expect(readings.at(-1)?.asked).toHaveLength(1);
   });
 
-  test("a fact that the rules had no time for is learnt in the next step", async () => {
+  test("learns in the next step a fact that the rules had no time for", async () => {
     for (const fact of ["My name is Ada.", "I like tea."]) await agent.say(fact);
     expect(await agent.readAll(makeDecideByRules({ budgetMs: 0 }))).toBe(2);
     expect(await contentsOf(database, agent.owner)).toEqual({ profile: "Name: Ada.", preferences: "Likes tea." });
   });
 
-  test("writes the content, a version, the operation with its trigger and how far it has read", async () => {
+  test("writes the content, a version, the operation with its trigger and its position", async () => {
     const messageId = await agent.say("I live in Porto.");
     await agent.readAll();
     expect(await contentsOf(database, agent.owner)).toEqual({ profile: "Lives in Porto." });
@@ -79,7 +79,7 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
     expect((await writtenByReadings(database, agent.owner)).cursors).toHaveLength(1);
   });
 
-  test("decides again on what a person wrote while it was deciding: neither write is lost", async () => {
+  test("decides again when a person wrote meanwhile, and no write is lost", async () => {
     await agent.say("I moved to Porto.");
     const { readings, noted } = noting(async (reading, number) => {
       if (number === 1) await people.put(agent.owner, { section: "profile", content: "Name: Ada" });
@@ -107,7 +107,7 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
     expect(await contentsOf(database, agent.owner)).toEqual({ profile: "Lives in Porto", goals: "To sail" });
   });
 
-  test("gives up for now, and has written nothing, when the section changes each time; the next step reads the same turns", async () => {
+  test("gives up and writes nothing when the section changes each time, and the next step reads the same turns", async () => {
     await agent.say("I moved to Porto.");
     const { readings, noted } = noting(async (reading, number) => {
       if (number <= 5) await people.put(agent.owner, { section: "profile", content: `edit ${number}` });
@@ -122,7 +122,7 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
     expect(await contentsOf(database, agent.owner)).toEqual({ profile: "Lives in Porto" });
   });
 
-  test("has written nothing when the process stops before it is done", async () => {
+  test("has written nothing when the process stops in the middle", async () => {
     await agent.say("I moved to Porto.");
     const before = await writtenByReadings(database, agent.owner);
     const controller = new AbortController();
@@ -147,7 +147,7 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
   describe("reading imports", () => {
     const known = async (): Promise<string> => Object.values(await contentsOf(database, agent.owner)).join("\n");
 
-    test("names the import as the one who wrote, and when it was said", async () => {
+    test("names the import as author, and when it was said", async () => {
       await agent.bring(LONG_AGO, ["I live in Porto."]);
       await agent.readAll();
       expect(await known()).toMatch(/Porto/);
@@ -156,7 +156,7 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
       expect((await people.load(agent.owner)).sections[0]?.saidAt.toISOString()).toBe("2019-07-08T12:00:00.000Z");
     });
 
-    test("what is older does not replace what was said later", async () => {
+    test("does not replace later words by older ones", async () => {
       await agent.say("I moved to Lisbon.");
       await agent.readAll();
       const before = await contentsOf(database, agent.owner);
@@ -166,7 +166,7 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
       expect(await contentsOf(database, agent.owner)).toEqual(before);
     });
 
-    test("what is older adds what is not known yet, and the section still counts as said when the newest of it was", async () => {
+    test("adds older facts that are new, and keeps the time of the section's newest fact", async () => {
       await agent.say("I live in Lisbon.");
       await agent.readAll();
       const [before] = (await people.load(agent.owner)).sections;
@@ -177,7 +177,7 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
       expect(after?.saidAt).toEqual(before?.saidAt);
     });
 
-    test("within one import later words replace earlier ones, in whichever order they stand in it", async () => {
+    test("lets later words of one import replace earlier ones, in any order", async () => {
       await agent.bring("2019-07-09T12:00:00Z", ["I moved to Lisbon."]);
       await agent.bring(LONG_AGO, ["I live in Porto."]);
       await agent.readAll();
@@ -185,7 +185,7 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
       expect(await known()).not.toContain("Porto");
     });
 
-    test("what a person removed does not come back because an import makes the agent read its conversation again", async () => {
+    test("does not bring back what a person removed when an import makes the agent read a conversation again", async () => {
       await agent.say("I live in Lisbon.");
       await agent.readAll();
       await people.remove(agent.owner, { section: "profile" });
@@ -194,7 +194,7 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
       expect(await known()).not.toMatch(/Lisbon/);
     });
 
-    test("a line that a person took out does not come back either", async () => {
+    test("does not bring back a line that a person took out", async () => {
       for (const message of ["I live in Lisbon.", "My name is Ada."]) await agent.say(message);
       await agent.readAll();
       expect(await known()).toMatch(/Ada/);
@@ -204,7 +204,7 @@ describeStores("the memory agent", ({ database, coreMemory: people }) => {
       expect(await known()).not.toMatch(/Ada/);
     });
 
-    test("a model is given the turns with their times, oldest first, and what it writes counts as said then", async () => {
+    test("gives a model the turns with their times, oldest first, and dates what it writes by them", async () => {
       await agent.bring(LONG_AGO, ["I live in Porto.", "I have a cat."]);
       const times: string[] = [];
       await agent.readAll(async (reading) => {

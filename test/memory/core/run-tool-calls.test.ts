@@ -23,14 +23,14 @@ const SEARCH = { operation: "archival_search" };
 const withArchive = { search: async () => [RECALLED] };
 
 describe("the memory that the agent works on: sections", () => {
-  test("begins as what is stored, and results in nothing when nothing is called", () => {
+  test("begin as stored, and stay so without calls", () => {
     const sections = [storedSection(), storedSection({ section: "goals", content: "To sail" })];
     const memory = workingMemory({ sections });
     expect(memory.contents()).toEqual({ profile: "Name: Ada", goals: "To sail" });
     expect(memory.result()).toEqual(nothingDecided(sections));
   });
 
-  test("takes a new content at once, and says what of which version it replaces, from which message and why", async () => {
+  test("take a new content at once, and say which version it replaces, from which message and why", async () => {
     const memory = workingMemory({ sections: [storedSection()] });
     expect(await memory.do(update("profile", "Name: Grace\n", "She said so."))).toMatch(/"profile" now has this content/);
     expect(memory.contents()).toEqual({ profile: "Name: Grace" });
@@ -55,7 +55,7 @@ describe("the memory that the agent works on: sections", () => {
     });
   });
 
-  test("expects the version that was read of each of several changes, none where none was read, and leaves what it was given", async () => {
+  test("expect of each change the version that was read, or none, and leave the input unchanged", async () => {
     const sections = [storedSection()];
     const memory = workingMemory({ sections });
     for (const call of [update("profile", "one"), update("profile", "two"), update("goals", "To sail")]) await memory.do(call);
@@ -67,13 +67,13 @@ describe("the memory that the agent works on: sections", () => {
     expect(sections).toEqual([storedSection()]);
   });
 
-  test.each(["Name: Ada", " Name: Ada\n\n"])("takes %j, which it says already, as no change, and says so", async (content) => {
+  test.each(["Name: Ada", " Name: Ada\n\n"])("count %j, which they say already, as no change, and say so", async (content) => {
     const memory = workingMemory({ sections: [storedSection()] });
     expect(await memory.do(update("profile", content))).toMatch(/Nothing changed/);
     expect(memory.result()).toEqual(nothingDecided([storedSection()]));
   });
 
-  test.each(["", "  \n"])("clears a section with %j, and one that there is not is no change", async (content) => {
+  test.each(["", "  \n"])("are cleared by %j, which is no change for a missing section", async (content) => {
     const memory = workingMemory({ sections: [storedSection()] });
     expect(await memory.do(update("goals", content))).toMatch(/Nothing changed/);
     expect(await memory.do(update("profile", content))).toMatch(/cleared/);
@@ -83,7 +83,7 @@ describe("the memory that the agent works on: sections", () => {
 });
 
 describe("the memory that the agent works on: the archive", () => {
-  test("takes a memory with the message that it comes from, and logs it", async () => {
+  test("keeps a memory with its message, and logs it", async () => {
     const memory = workingMemory(withArchive);
     expect(await memory.do(archive("Met Grace in Porto.", { episode_type: "decision", importance: 1 }))).toBe("Archived.");
     const { archived, operations, changes } = memory.result();
@@ -105,7 +105,7 @@ describe("the memory that the agent works on: the archive", () => {
     expect(memory.result().operations).toHaveLength(1);
   });
 
-  test("searches as often as is asked for, five unless said otherwise, tells what was found between tags and logs the question", async () => {
+  test("searches as often as asked, for five by default, fences what it found and logs the question", async () => {
     const asked: unknown[][] = [];
     const memory = workingMemory({
       search: async (...request) => {
@@ -128,7 +128,7 @@ describe("the memory that the agent works on: the archive", () => {
     ]);
   });
 
-  test("shortens what it found: twenty long exchanges still fit into the model's prompt", async () => {
+  test("shortens what it found, so that twenty long exchanges fit into the model's prompt", async () => {
     const long = { ...RECALLED, userMessage: `begin ${"word ".repeat(6_000)}`, assistantMessage: "导".repeat(30_000) };
     const memory = workingMemory({ search: async (_query, limit) => Array.from({ length: limit }, () => long) });
     const said = await memory.do(search({ query: "x", limit: 20 }));
@@ -136,7 +136,7 @@ describe("the memory that the agent works on: the archive", () => {
     expect(estimateTokens(said)).toBeLessThan(10_000);
   });
 
-  test("a search that fails fails the reading", async () => {
+  test("fails the reading when a search fails", async () => {
     const memory = workingMemory({ search: () => Promise.reject(new Error("away")) });
     await expect(memory.do(search({ query: "colour" }))).rejects.toThrow("away");
   });

@@ -60,7 +60,7 @@ describe("a document whose job gave up", () => {
       return (await find(id))?.status === "failed";
     });
 
-  test("since it got too little of the machine is tried again as any job, and fails with what to do, until somebody has it read again", async () => {
+  test("for want of processor time is tried again, then fails with advice, until somebody has it read again", async () => {
     const { id } = await add();
     const late = await start(TOO_SHORT);
     await waitUntil("the first try", () => late.runs.length > 0);
@@ -82,7 +82,7 @@ describe("a document whose job gave up", () => {
     expect(inTime.errors).toEqual([]);
   });
 
-  test("since nothing embedded its pieces fails with the reason, and goes on with the pieces when somebody has it read again", async () => {
+  test("because its pieces were not embedded fails with the reason, and goes on with them when somebody has it read again", async () => {
     const { id } = await add();
     embedder.fail(new AppError("embedder_unavailable", "The embedder is away."));
     const failing = await start();
@@ -104,7 +104,7 @@ describe("a document whose job gave up", () => {
     await waitUntil("it is indexed", async () => (await find(id))?.status === "indexed");
   });
 
-  test("since its processes died fails like any other, also when one dies in its last try", async () => {
+  test("because its processes died fails like any other, even when one dies in the last try", async () => {
     const { id } = await add();
     const die = async (times: number): Promise<void> => {
       for (let death = 0; death < times; death++) {
@@ -130,7 +130,7 @@ describe("a document whose job gave up", () => {
     expect(await makeJobOverview(database).count(null)).toEqual([]);
   });
 
-  test("since the index is switched off fails with this reason", async () => {
+  test("because the index is switched off fails with this reason", async () => {
     const { id } = await add();
     const runner = await startRunner(
       queue,
@@ -143,7 +143,7 @@ describe("a document whose job gave up", () => {
     expect(await find(id)).toMatchObject({ error: expect.stringContaining("index is switched off"), canReadAgain: true });
   });
 
-  test("stays as it is when its file is not kept", async () => {
+  test("stays failed when its file is not kept", async () => {
     const { id } = await add();
     await chunks.fail({ tenantId: PLACE.tenantId, documentId: id }, "It is damaged.");
     expect(await documents.readAgain(PLACE, id)).toMatchObject({ status: "failed", error: "It is damaged.", canReadAgain: false });

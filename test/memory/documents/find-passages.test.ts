@@ -74,7 +74,7 @@ describe("finding passages", () => {
     expect([degraded, errors]).toEqual([false, []]);
   });
 
-  test("finds no more than asked for, and nothing for a question that nothing fits", async () => {
+  test("finds no more than asked for, and nothing for an unrelated question", async () => {
     expect((await find("hotel limit, train journeys, garage", { limit: 1 })).passages).toHaveLength(1);
     for (const question of ["qwertz asdf yxcv", ""]) expect((await find(question)).passages).toEqual([]);
   });
@@ -84,21 +84,21 @@ describe("finding passages", () => {
     ["vectors", { searchVectors: away }, false, 1],
     ["the embedder", {}, true, 1],
     ["both legs", { searchWords: away, searchVectors: away }, false, 2],
-  ])("with %s down finds what is left, throws nothing, and says that it is not all", async (_name, changed, isEmbedderDown, count) => {
+  ])("finds the rest with %s down, throws nothing, and says that something is missing", async (_name, changed, isEmbedderDown, count) => {
     if (isEmbedderDown) embedder.fail(new Error("the leg is away"));
     const { headings, degraded } = await find("hotel limit Lisbon euros a night", {}, makeFind({ index: indexWith(changed) }));
     expect([headings[0], degraded]).toEqual([count === 1 ? "Handbook: Hotels" : undefined, true]);
     expect(errors).toEqual(Array(count).fill(expect.objectContaining({ message: "the leg is away" })));
   });
 
-  test("by vectors alone, keywords are not asked", async () => {
+  test("does not ask keywords when it searches by vectors alone", async () => {
     const by = makeFind({ index: indexWith({ searchWords: away }) });
     const { headings, degraded } = await find("hotel limit Lisbon euros a night", { by: "vectors" }, by);
     expect([headings[0], degraded, errors]).toEqual(["Handbook: Hotels", false, []]);
     expect((await find("xylophone lessons", { by: "vectors" }, by)).passages).toEqual([]);
   });
 
-  test("a base finds its own tenant's documents only, and not those of another base", async () => {
+  test("finds only documents of one tenant and one base", async () => {
     const question = "What is the hotel limit in Lisbon?";
     expect((await find(question, GLOBEX)).passages).toEqual([]);
     expect((await find(question, { prefix: "office" })).passages).toEqual([]);
@@ -107,7 +107,7 @@ describe("finding passages", () => {
     expect((await find(question)).headings).toEqual(expect.not.arrayContaining([expect.stringContaining("Their")]));
   });
 
-  test("a text whose chunk the index has under another owner is not shown: Postgres decides", async () => {
+  test("does not show a text whose chunk the index has under another owner", async () => {
     const everywhere = async (): Promise<SearchHit[]> => {
       const chunks = await database.query<{ id: string }>({ text: "select id from knowledge_chunks" });
       const hit = {
@@ -126,7 +126,7 @@ describe("finding passages", () => {
     expect(new Set(passages.map(({ title }) => title))).toEqual(new Set(["Handbook", "Garage"]));
   });
 
-  test("a replaced document answers until the new version does, and then no more, though the index still has it", async () => {
+  test("finds a replaced document until the new version is published, and not after, even if the index still has it", async () => {
     const place = { tenantId: "acme", prefix: "office" };
     const rules = (limit: number): string => `# Desks\n\nEach desk costs ${limit} euros a month.`;
     const old = await add(place, "Desks", rules(50), { externalId: "desks" });
@@ -139,7 +139,7 @@ describe("finding passages", () => {
     expect(passages.map(({ documentId }) => documentId)).not.toContain(old);
   });
 
-  test("a question that points back is completed by what was said", async () => {
+  test("completes a question that points back", async () => {
     const recent = [
       { role: "user", content: "Is there a hotel limit in Lisbon?" },
       { role: "assistant", content: "Yes, the travel rules have a hotel limit for Lisbon." },
@@ -150,7 +150,7 @@ describe("finding passages", () => {
     expect((await find("How much is it?")).passages).toEqual([]);
   });
 
-  test("of two passages that fit alike, the one whose document fits elsewhere too comes first", async () => {
+  test("ranks of two equal passages the one first whose document fits elsewhere, too", async () => {
     const place = { tenantId: "acme", prefix: "office" };
     const section = (heading: string, text: string): string => `# ${heading}\n\n${text} ${FILLING}\n\n`;
     const refunds = section("Refunds", "Refunds of tickets take a week.");
@@ -161,7 +161,7 @@ describe("finding passages", () => {
     expect(passages.find(({ heading }) => heading === "Refunds")?.documentId).toBe(wanted);
   });
 
-  test("a search that is cancelled ends, as degraded", async () => {
+  test("ends as degraded when it is cancelled", async () => {
     const signal = AbortSignal.abort(new DOMException("gone", "AbortError"));
     expect(await find("hotel limit", { signal })).toMatchObject({ passages: [], degraded: true });
   });

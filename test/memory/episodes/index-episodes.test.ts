@@ -140,7 +140,7 @@ describe("indexing a conversation", () => {
     expect(await memory.remaining(conversation)).toBe("nothing");
   });
 
-  test("that fails at the embedder writes nothing, moves on nowhere, and does everything the next time", async () => {
+  test("writes nothing and moves on nowhere when the embedder fails, and does everything the next time", async () => {
     const conversation = await memory.store(turns(70));
     memory.embedder.fail(new Error("no embeddings today"));
     await expect(memory.step(conversation)).rejects.toThrow("no embeddings today");
@@ -152,7 +152,7 @@ describe("indexing a conversation", () => {
   });
 
   // The jobs that clear the index run after 5 and 60 seconds: a step that embeds for longer writes behind the last of them.
-  test("that is deleted in mid-step leaves nothing in the index, and says that it is gone", async () => {
+  test("leaves nothing in the index when the conversation is deleted in mid-step, and says that it is gone", async () => {
     const conversation = await memory.store(turns(5));
     const neighbour = await memory.remember(turns(2), { userId: conversation.userId });
     memory.embedder.beforePassages(async () => void (await makeEraseStore(memory.database).conversation(conversation)));
@@ -163,7 +163,7 @@ describe("indexing a conversation", () => {
     expect(await memory.remaining(conversation)).toBe("erased");
   });
 
-  test("of which one turn is erased in mid-step leaves that one out", async () => {
+  test("leaves out a turn that is erased in mid-step", async () => {
     const conversation = await memory.store(turns(4));
     const questions = (await memory.messages(conversation)).filter(({ role }) => role === "user").map(({ id }) => id);
     const [gone = ""] = questions.splice(2, 1);
@@ -203,7 +203,7 @@ describe("indexing a conversation", () => {
     expect(all.map(({ previousId }) => previousId)).toEqual([null, ...all.slice(0, -1).map(({ id }) => id)]);
   });
 
-  test("that a caller gives up before the answer of the embedder writes nothing", async () => {
+  test("writes nothing when the caller gives up before the embedder answers", async () => {
     const conversation = await memory.store(turns(2));
     const stopping = new AbortController();
     memory.embedder.beforePassages(async () => stopping.abort());

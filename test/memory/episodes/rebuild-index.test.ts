@@ -56,7 +56,7 @@ describe("a rebuild of the index", () => {
     return name;
   }
 
-  test("that is interrupted when the new index serves still knows the old one, cuts off nobody's search, and the next one drops it", async () => {
+  test("that is interrupted while the new index serves still knows the old one, breaks nobody's search, and is completed by the next one", async () => {
     const stopping = new AbortController();
     const interrupted = rebuild({ signal: stopping.signal });
     interrupted.catch(() => undefined);
@@ -77,7 +77,7 @@ describe("a rebuild of the index", () => {
     }
   });
 
-  test("that cannot drop the old index says so and keeps its record, with which it is dropped later, whichever store serves then", async () => {
+  test("keeps the record of an old index that it cannot drop, says so, and drops it later from any store", async () => {
     const query: Database["query"] = (statement) =>
       statement.text.startsWith("drop table")
         ? Promise.reject(new AppError("storage_unavailable", "The database cannot be reached at the moment."))
@@ -111,14 +111,14 @@ describe("a rebuild of the index", () => {
     expect(seen.at(-1)).toEqual([2 * TURNS, 2 * TURNS]);
   });
 
-  test("beside another of the same configuration is the same rebuild: both end with one whole index that serves", async () => {
+  test("joins another one of the same configuration: both end with one whole index that serves", async () => {
     expect(await Promise.all([rebuild(), rebuild()])).toMatchObject([{ left: [] }, { left: [] }]);
     const name = await theOnly();
     const [row] = await memory.database.query<{ count: number }>({ text: `select count(*)::int as count from search."${name}"` });
     expect(row?.count).toBe(2 * TURNS);
   });
 
-  test("that another one with another configuration has given up changes nothing, and leaves nothing that is not known", async () => {
+  test("changes nothing and leaves nothing unknown when a rebuild with another configuration has given it up", async () => {
     const embedPassages = async (texts: readonly string[]): Promise<number[][]> => {
       const building = await findIndexRecord(memory.database, "building");
       if (building) await retireIndex(memory.database, building.name, "building");

@@ -52,7 +52,7 @@ describe("jobs of several processes on one Postgres", () => {
     }
   });
 
-  test("one that stops hands what it was doing to another, which starts it without looking for it", async () => {
+  test("go over to another process at once when one stops", async () => {
     const [first, second] = [makeJobQueue(await open()), makeJobQueue(await open())];
     const started = Promise.withResolvers<void>();
     const step = (_id: string, signal: AbortSignal): Promise<void> => {
@@ -71,7 +71,7 @@ describe("jobs of several processes on one Postgres", () => {
     expect(taking.outcomes()).toEqual(["done"]);
   });
 
-  test("one whose database goes away for a moment says so, and goes on when it is back, also with what was running", async () => {
+  test("go on, also when running, once a database that was away for a moment is back, and the process says so", async () => {
     const proxy = await startTcpProxy(real.url);
     const elsewhere = makeJobQueue(await open());
     const overview = makeJobOverview(await open());
@@ -101,7 +101,7 @@ describe("jobs of several processes on one Postgres", () => {
     await proxy.close();
   });
 
-  test("one that has stopped leaves nothing open that would keep its process alive", async () => {
+  test("leave nothing open that would keep a stopped process alive", async () => {
     const open = (): string[] => process.getActiveResourcesInfo().filter((name) => name === "Timeout" || name.startsWith("TCPSocket"));
     const before = open();
     const database = await openPostgres(real.url);

@@ -50,7 +50,7 @@ describe("healthy jobs", () => {
     expect(await makeJobOverview(database).listDead(20, null)).toEqual([]);
   }
 
-  test("twelve beside each other are all done, whatever killed their process three times", async () => {
+  test("are all done, twelve beside each other, whatever killed their process three times", async () => {
     await addJobs(makeJobQueue(database), ...Array.from({ length: 12 }, () => sampleJob()));
     for (let time = 0; time < TIMES; time++) {
       const { child, steps } = start();
@@ -61,7 +61,7 @@ describe("healthy jobs", () => {
     await expectAllDone();
   });
 
-  test("one is done although its process stood still three times, for so long that the job was taken from it", async () => {
+  test("are done although their process stood still three times, so long that the job was taken from it", async () => {
     await addJobs(makeJobQueue(database), sampleJob());
     const { child, steps } = start();
     for (let time = 1; time <= TIMES; time++) {

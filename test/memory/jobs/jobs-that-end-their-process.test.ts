@@ -89,7 +89,7 @@ describeOnBothDatabases("jobs whose process died while they ran", (open) => {
     }
   });
 
-  test("that only waited in line while another ran alone are not counted with it", async () => {
+  test("do not count deaths of a job that ran alone while they waited in line", async () => {
     const [job, innocent] = [sampleJob(), sampleJob()];
     await addJobs(jobs.queue, job, innocent);
     await die(2);

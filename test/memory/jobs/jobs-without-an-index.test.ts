@@ -56,7 +56,7 @@ describe("jobs in a process whose index is switched off", () => {
   const countOf = async ({ index }: EpisodicMemory, { tenantId, userId }: { tenantId: string; userId: string }): Promise<number> =>
     (await index.open(await index.name())).count(ownerKey(tenantId, userId));
 
-  test("one that clears the index of what was erased waits, says why, and clears it once the index is on", async () => {
+  test("wait to clear the index of what was erased, say why, and do it once the index is on", async () => {
     const memory = await openMemory();
     await runWith(memory);
     const conversation = await storeConversation();
@@ -75,7 +75,7 @@ describe("jobs in a process whose index is switched off", () => {
     expect((await counts()).filter(({ kind }) => kind !== "vacuum")).toEqual([]);
   });
 
-  test("one that clears the index ends where there never was any", async () => {
+  test("end a clearing of the index where there never was any", async () => {
     await runWith(null);
     await addJobs(queue, { kind: "erase_episodes", id: uuidv7(), ownerKey: "k", groupIds: [uuidv7()], episodeIds: [] });
     expect(await firstRun()).toEqual({ kind: "erase_episodes", outcome: "done", ms: expect.any(Number) });
@@ -108,7 +108,7 @@ describe("jobs in a process whose index is switched off", () => {
     });
   });
 
-  test("one that indexes ends; the next one indexes what was missed", async () => {
+  test("end without indexing; the next one indexes what was missed", async () => {
     await runWith(null);
     const conversation = await storeConversation();
     expect(await firstRun()).toEqual({ kind: "index_episodes", outcome: "done", ms: expect.any(Number) });

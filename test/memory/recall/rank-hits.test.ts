@@ -32,7 +32,7 @@ function scoresWith(weights: Partial<RankingWeights>, parts: Partial<HitsToRank>
 }
 
 describe("rankHits", () => {
-  test("of nothing is nothing, and with one leg missing keeps the order of the other, equals by id", () => {
+  test("gives nothing for nothing, and with one leg missing keeps the other's order, equals by id", () => {
     expect(rank({})).toEqual([]);
     const hits = [hit("a", 9), hit("b", 5), hit("c", 1)];
     expect(order({ wordHits: hits })).toEqual(["a", "b", "c"]);

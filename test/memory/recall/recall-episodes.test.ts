@@ -150,7 +150,7 @@ describe("recall", () => {
     expect([await memory.indexed(best), await memory.indexed(next)]).toMatchObject([[{}], [{}]]);
   });
 
-  test("with the embedder away is served by keywords alone, says so, and asks it no more after three times", async () => {
+  test("is served by keywords alone while the embedder is away, says so, and stops asking it after three times", async () => {
     memory.embedder.fail(AWAY);
     const recall = makeOne();
     for (let time = 0; time < 6; time++)
@@ -159,7 +159,7 @@ describe("recall", () => {
     expect(heard.slice(0, 3)).toEqual([AWAY, AWAY, AWAY]);
   });
 
-  test("with the index away gives nothing, says so, and does not throw", async () => {
+  test("gives nothing while the index is away, says so, and does not throw", async () => {
     for (const index of [
       { ...memory.index, open: unavailable },
       { ...memory.index, name: unavailable },

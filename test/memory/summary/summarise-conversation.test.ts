@@ -123,7 +123,7 @@ describeStores("summarising a conversation", ({ database, erases }) => {
     expect(await steps.summaries.find(conversation)).toMatchObject({ coveredMessageCount: 4 });
   });
 
-  test("by two at once has the slower one write nothing, and go on from where the other came to", async () => {
+  test("lets the slower of two at once write nothing, and go on from where the other came to", async () => {
     const conversation = await store(30);
     const [begun, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const summarise: Summarise = () => {

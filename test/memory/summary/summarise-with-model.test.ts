@@ -77,7 +77,7 @@ describe("summarising with a model over a socket", () => {
   });
 });
 
-describe("a summary that is none", () => {
+describe("an unfit summary", () => {
   const server = useModelServer();
   const SAID = ["My flight to Porto leaves at 18:40", "I am allergic to peanuts", "My daughter is called Matilde"];
 
@@ -97,7 +97,7 @@ describe("a summary that is none", () => {
     ["is in another script", { tokens: ["用户有一次飞往波尔图的航班，对花生过敏，女儿叫玛蒂尔德。"] }, "foreign_script"],
     ["repeats itself", { tokens: Array.from({ length: 40 }, () => "The flight to Porto leaves. ") }, "repeats_itself"],
     ["was cut", { tokens: ["The flight to Porto leaves at 18:40, and"], ending: "length" }, "length"],
-  ])("because it %s gives way to the built-in one, which is said", async (_why, script, problem) => {
+  ])("gives way to the built-in one because it %s, and that is reported", async (_why, script, problem) => {
     const { text, told } = await summarise(script);
     for (const word of ["Porto", "peanuts", "Matilde"]) expect(text).toContain(word);
     expect(told).toEqual([{ happened: "model_unfit", purpose: "summary", problem }]);

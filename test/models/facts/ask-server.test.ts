@@ -70,11 +70,11 @@ describe("a server tells how long a context it serves", () => {
     ["lists models without their contexts", { "GET /v1/models": { data: [{ id: "m", object: "model" }] } }],
     ["is no Ollama, which would tell what it has loaded", { "POST /api/show": shown({}) }],
     ["answers something else", { "GET /v1/models": "hello", "GET /props": [1], "POST /api/show": null, "GET /api/ps": 7 }],
-  ])("or not, when it %s", async (_, answers) => {
+  ])("or does not, when it %s", async (_, answers) => {
     expect(await ask(answers, "m")).toBeNull();
   });
 
-  test("and is away when it cannot be reached", async () => {
+  test("and counts as away when it cannot be reached", async () => {
     await expect(makeAskContext({ url: "http://127.0.0.1:1/v1", apiKey: undefined })("m", AbortSignal.timeout(5_000))).rejects.toThrow();
   });
 });

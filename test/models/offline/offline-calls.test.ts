@@ -57,7 +57,7 @@ describe("the offline model's calls", () => {
     (message) => expect(callsOf(message)).toEqual(BOTH),
   );
 
-  test("of several steps stand between a plan and its end", () => {
+  test("stand between a plan and its end when there are several steps", () => {
     const [first, ...others] = callsOf('Find order A-1042, then write the ticket late.md "too late"', [PLAN, ...TOOLS]);
     expect(first).toEqual([
       "todo_write",

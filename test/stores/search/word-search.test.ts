@@ -170,7 +170,7 @@ describeOnBothDatabases("words of a plain table", (open) => {
       expect(await search("w0", 10)).toHaveLength(10);
     });
 
-    test("of one group all are found, however common the words", async () => {
+    test("finds all of one group, however common the words", async () => {
       const groupId = sampleId(901);
       const numbers = [COUNT, COUNT + 1, COUNT + 2];
       await index.upsert(numbers.map((number) => sampleDocument(number, { ownerKey: ANNA, groupId, lexicalText: `w${number - COUNT}` })));

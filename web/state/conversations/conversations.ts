@@ -6,7 +6,7 @@ import { place } from "../page/route.ts";
 import { userId } from "../page/settings.ts";
 import { isTemporary } from "../../browser/session-names.ts";
 
-/** Conversations read at most for one that an address names. */
+/** The most conversations read to find the one in an address. */
 const SEARCHED = 2_000;
 const PAGE = 50;
 const MOST = 200;
@@ -15,7 +15,7 @@ const LOOK_MS = 30_000;
 const LOST_AFTER_MS = 24 * 3_600_000;
 
 const listed = signal<Conversation[]>([]);
-/** Pinned ones; those of later pages are read on their own. */
+/** All pinned ones, also those of later pages. */
 const pinned = signal<Conversation[]>([]);
 /** One that is about to be erased. */
 export const hiddenConversation = signal<string | null>(null);
@@ -29,7 +29,7 @@ export const isShown = ({ id, session_id }: Conversation): boolean => id !== hid
 export const nextConversations = signal<string | null>(null);
 export const conversationsError = signal<ApiError | null>(null);
 export const conversationsLoaded = signal(false);
-/** The list shows the archived ones instead of the others. */
+/** The list shows only the archived ones. */
 export const showsArchived = signal(false);
 
 export const titleOf = ({ title, session_id }: Conversation): string => title ?? session_id;
@@ -38,7 +38,6 @@ export const titleOf = ({ title, session_id }: Conversation): string => title ??
 const isLost = ({ id, session_id, updated_at }: Conversation): boolean =>
   isTemporary(session_id) && id !== place.value.conversationId && Date.now() - Date.parse(updated_at) > LOST_AFTER_MS;
 
-/** Reads as many as are shown. */
 export async function loadConversations(): Promise<void> {
   const owner = userId.value;
   const archived = showsArchived.value;
@@ -59,7 +58,7 @@ export async function loadConversations(): Promise<void> {
   }
 }
 
-/** Reads them anew when somebody comes back to the page, and now and then while it is seen. */
+/** Reloads when somebody comes back to the page, and now and then while it is seen. */
 export function watchConversations(): void {
   const look = (): void => void (document.hidden || loadConversations());
   document.addEventListener("visibilitychange", look);
@@ -103,7 +102,7 @@ export async function changeConversation({ id }: Conversation, changes: Conversa
   await loadConversations();
 }
 
-/** Reads page by page until it is found, archived or not; null when the user has no such conversation. Throws ApiError. */
+/** Reads page by page until it is found, archived or not; null when there is none. Throws ApiError. */
 export async function findConversation(id: string): Promise<Conversation | null> {
   const owner = userId.value;
   const isIt = (conversation: Conversation): boolean => conversation.id === id;

@@ -27,7 +27,6 @@ export const chatAddress = (conversationId?: string | null, messageId?: string |
     .map(encodeURIComponent)
     .join("/")}`;
 
-/** The addresses of all views, in their order; the chat's has the conversation that is open. */
 export const viewAddresses = (conversationId: string | null): Record<View, string> => ({
   chat: chatAddress(conversationId),
   memory: "#/memory/core",
@@ -41,7 +40,7 @@ export function goTo(address: string): void {
   else location.hash = address;
 }
 
-/** Changes the address without a new entry in the browser's history. */
+/** Changes the address without a new history entry. */
 export function renamePlace(address: string): void {
   history.replaceState(null, "", address);
   place.value = readAddress();

@@ -3,7 +3,6 @@ import { exportUser } from "../../api/view-endpoints.ts";
 /** Milliseconds until the browser has surely begun to save it. */
 const KEPT_MS = 60_000;
 
-/** Has the browser save everything of a user as a file. */
 export async function saveExport(owner: string): Promise<void> {
   const file = URL.createObjectURL(await (await exportUser(owner)).blob());
   const link = document.createElement("a");

@@ -1,7 +1,7 @@
 import { batch, computed, signal } from "@preact/signals";
 import type { Source } from "./sources.ts";
 
-/** What stands beside the thread: the details of a turn, a cited passage, or the branches. One of them at most. */
+/** The one panel beside the thread: a turn's details, a cited passage, or the branches. */
 export const inspected = signal<string | null>(null);
 export const cited = signal<Source | null>(null);
 export const showsBranches = signal(false);

@@ -28,14 +28,14 @@ const toSource =
   (prefix: string) =>
   ({ number, passage_id: passageId, title, heading }: Citation): Source => ({ number, passageId, title, heading, prefix });
 
-/** What a stored answer cites, as its metadata keeps it. */
+/** The citations in a stored answer's metadata. */
 export function sourcesIn(metadata: Record<string, unknown>): Source[] {
   const { kb_prefix: prefix } = (metadata["route"] ?? {}) as Partial<RouteDecision>;
   const citations = metadata["citations"];
   return typeof prefix === "string" && Array.isArray(citations) ? citations.filter(isCitation).map(toSource(prefix)) : [];
 }
 
-/** What an answer was given, numbered as in its prompt. */
+/** The answer's sources, numbered as in its prompt. */
 export function sourcesOf(receipt: Receipt | undefined, route: RouteDecision | null): Source[] {
   if (!receipt || !route) return [];
   const cite = toSource(route.kb_prefix);
@@ -44,7 +44,7 @@ export function sourcesOf(receipt: Receipt | undefined, route: RouteDecision | n
 
 export const nameOf = ({ title, heading }: Pick<Source, "title" | "heading">): string => (heading === "" ? title : `${title} > ${heading}`);
 
-/** The numbers that a text cites; all where it cites none, as it may rest on any of them. */
+/** The sources that a text cites, or all: it may rest on any. */
 export function citedSources(text: string, sources: readonly Source[]): readonly Source[] {
   const numbers = new Set([...text.matchAll(CITED)].flatMap(([, list = ""]) => list.match(/\d+/g) ?? []).map(Number));
   const found = sources.filter(({ number }) => numbers.has(number));

@@ -5,7 +5,7 @@ import { storedMessages } from "./stored-messages.ts";
 import { beginConversation, renameDraft, sessionId, turnsHere } from "./thread.ts";
 import { makeUnsent } from "./unsent.ts";
 
-/** How messages of a conversation are answered. Empty: as the service chooses. */
+/** How messages are answered. Empty: the service chooses. */
 export interface Choices {
   agent: string;
   model: string;
@@ -13,14 +13,13 @@ export interface Choices {
   mode: AgentType | "";
   /** Memory learns nothing from it. */
   isTemporary: boolean;
-  /** A turn stops before each of its steps, and asks. */
+  /** A turn stops and asks before each step. */
   isStepping: boolean;
 }
 
-/** What was chosen here since the last message. */
 const unsent = makeUnsent<Partial<Choices>>("choices");
 
-/** What the newest turn of the conversation asked for: one of this tab, or as the service keeps it with the messages. */
+/** What the newest turn asked for, from this tab or from stored messages. */
 function askedLast(): Partial<Record<keyof ChatRequest, unknown>> {
   const sentHere = turnsHere.value.findLast(({ isFollowed }) => !isFollowed);
   if (sentHere) return sentHere.body;
@@ -46,13 +45,13 @@ const hasBegun = (): boolean => storedMessages.value.length > 0 || turnsHere.val
 
 export const choose = (changes: Partial<Choices>): void => unsent.keep(sessionId.value, { ...unsent.of(sessionId.value), ...changes });
 
-/** A conversation is temporary from its beginning: one that has begun makes way for a new one. */
+/** A conversation is temporary from its beginning: a begun one gives way to a new one. */
 export function chooseTemporary(isOn: boolean): void {
   if (hasBegun()) beginConversation();
   choose({ isTemporary: isOn });
 }
 
-/** The choices, as the turn says them that is now sent. What begins as temporary gets a session that says so. */
+/** The choices for the turn that is now sent. A temporary one gets a session that says so. */
 export function sendChoices(): Partial<ChatRequest> {
   const { agent, model, knowledge, mode, isTemporary: isOn, isStepping } = choices.value;
   unsent.keep(sessionId.value, null);

@@ -5,15 +5,14 @@ import { randomId } from "../../browser/random-id.ts";
 export const PICTURE_TYPES: readonly string[] = ["image/png", "image/jpeg", "image/webp", "image/gif"];
 
 export type PictureLimits = Status["pictures"];
-/** What the service takes in one message; null until it has said so. Bytes are those of the pictures themselves. */
+/** The service's limits for one message; null until known. Bytes are the pictures' own. */
 export const pictureLimits = signal<PictureLimits | null>(null);
 
-/** A picture that the next message will show. */
 export interface ChosenPicture {
   id: string;
   name: string;
   bytes: number;
-  /** With its bytes. */
+  /** A data: address. */
   url: string;
 }
 
@@ -68,7 +67,7 @@ export type ChosenPictures = ReturnType<typeof makeChosenPictures>;
 
 const bySession = new Map<string, ChosenPictures>();
 
-/** What is chosen and not sent stays with its conversation, as long as the page. */
+/** Unsent pictures stay with their conversation as long as the page. */
 export function picturesFor(sessionId: string): ChosenPictures {
   const known = bySession.get(sessionId) ?? makeChosenPictures();
   bySession.set(sessionId, known);

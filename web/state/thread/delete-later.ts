@@ -8,7 +8,7 @@ import { userId } from "../page/settings.ts";
 import { beginConversation, conversationId } from "./thread.ts";
 import { forgetTurns } from "../turns/turns.ts";
 
-/** Milliseconds in which it can be taken back. */
+/** Milliseconds to undo. */
 const GRACE_MS = 8_000;
 
 interface Deletion {
@@ -17,7 +17,7 @@ interface Deletion {
   wasOpen: boolean;
 }
 
-/** The conversation that is about to be erased: it is gone from the page, and nothing has been erased yet. */
+/** The conversation about to be erased: gone from the page, but nothing is erased yet. */
 export const deletion = signal<Deletion | null>(null);
 let timer: number | undefined;
 
@@ -33,7 +33,7 @@ async function erase({ conversation, owner }: Deletion, isLeaving = false): Prom
   }
 }
 
-/** Erases at once what could still be taken back. */
+/** Erases at once what could still be undone. */
 export function finishDeletion(isLeaving = false): void {
   clearTimeout(timer);
   const { value: pending } = deletion;
@@ -41,7 +41,7 @@ export function finishDeletion(isLeaving = false): void {
   if (pending) void erase(pending, isLeaving);
 }
 
-/** Erases a conversation unless it is taken back within seconds. Leaving the page erases it, too. */
+/** Erases a conversation unless this is undone within seconds. Leaving the page also erases it. */
 export function deleteLater(conversation: Conversation): void {
   finishDeletion();
   const owner = userId.value;
@@ -61,7 +61,7 @@ export function takeBack(): void {
   if (pending?.wasOpen) goTo(chatAddress(pending.conversation.id));
 }
 
-/** Whoever looks at the way back has time. */
+/** Whoever looks at the undo button has time. */
 export const pauseDeletion = (): void => clearTimeout(timer);
 
 export function continueDeletion(): void {

@@ -4,7 +4,7 @@ import { chatAddress, goTo } from "../page/route.ts";
 import { nameSession } from "../../browser/session-names.ts";
 import { conversationId } from "./thread.ts";
 
-/** Begins a conversation with the messages of the shown one, up to one of them or all, and shows it. Throws ApiError. */
+/** Starts and shows a conversation with the messages of the shown one, up to one of them or all. Throws ApiError. */
 export async function continueInAnother(at?: string): Promise<void> {
   const id = conversationId.value;
   if (id === null) return;

@@ -12,11 +12,11 @@ const LEFT = "left";
 
 const turnsOf = (session: string) => liveTurns.value.filter(({ body }) => body.session_id === session);
 
-/** Undefined while its first turn is under way. */
+/** Undefined during its first turn. */
 const idOf = (session: string, id: string | null): string | undefined =>
   id ?? turnsOf(session).find(({ result }) => result.value)?.result.value?.conversation_id;
 
-/** What cannot be erased stands in no list, and is erased by a later visit. */
+/** A later visit erases what cannot be erased now. */
 async function erase(session: string, known: string | null): Promise<void> {
   const id = idOf(session, known);
   const turns = turnsOf(session);
@@ -26,7 +26,7 @@ async function erase(session: string, known: string | null): Promise<void> {
   await Promise.allSettled(id === undefined ? turns.map(eraseTurn) : [eraseConversation(id, true)]);
 }
 
-/** Erases a temporary conversation when another one is shown, or the page is left. */
+/** Erases a temporary conversation when another is shown, or the page is left. */
 export function watchTemporary(): void {
   const left = readTab<string>(LEFT);
   if (left !== null && left === place.value.conversationId) renamePlace(chatAddress());

@@ -6,9 +6,9 @@ import { readAsUrl } from "./chosen-pictures.ts";
 export type Said = NonNullable<ChatRequest["message"]>;
 type Part = Exclude<Said, string>[number];
 
-/** A picture of a message. Width and height are null when nobody knows them. */
+/** A picture of a message. Width and height are null when unknown. */
 export interface ShownPicture {
-  /** With its bytes, a path of the service, or an address elsewhere. */
+  /** A data: address, a path of the service, or an address elsewhere. */
   url: string;
   width: number | null;
   height: number | null;
@@ -20,7 +20,7 @@ export function toParts(words: string, urls: readonly string[]): Said {
   return words.trim() === "" ? pictures : [{ type: "text", text: words }, ...pictures];
 }
 
-/** The words of a message that this page sends; none of a request that has an answer given again. */
+/** The words of a sent message; empty for a repeated answer. */
 export function wordsOf(said: Said = ""): string {
   return typeof said === "string" ? said : said.flatMap((part: Part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
@@ -33,10 +33,9 @@ export function picturesOf(said: Said = ""): ShownPicture[] {
   });
 }
 
-/** The attachments of a stored message. */
 export const attachmentsOf = ({ attachments = [] }: Message): readonly ShownPicture[] => attachments;
 
-/** A picture of the service, with its bytes: elements send no key. */
+/** A picture's bytes from the service: elements send no key. */
 export const readPicture = async (url: string): Promise<string> => readAsUrl(await (await send(url)).blob());
 
 /** New words with the pictures of a stored message. Throws ApiError. */

@@ -9,7 +9,7 @@ import { conversationId, refreshThread, sessionId } from "./thread.ts";
 import { forgetTurns } from "../turns/turns.ts";
 import type { Said } from "./message-parts.ts";
 
-/** Sends a turn in the place of all that is shown from a message on. */
+/** Sends a turn that replaces everything shown from a message on. */
 async function rewriteFrom(messageId: string, send: () => void): Promise<void> {
   const [id, session, owner] = [conversationId.value, sessionId.value, userId.value];
   if (id === null || owner === null || isBeingAnswered()) return;
@@ -24,20 +24,20 @@ async function rewriteFrom(messageId: string, send: () => void): Promise<void> {
   });
 }
 
-/** Asks a question in other words, on a branch of its own. Throws ApiError. */
+/** Asks a question in other words, on a new branch. Throws ApiError. */
 export const editQuestion = (messageId: string, message: Said): Promise<void> =>
   rewriteFrom(messageId, () => say({ message, edit_of: messageId }));
 
-/** Has an answer given again, on a branch of its own. Throws ApiError. */
+/** Has an answer given again, on a new branch. Throws ApiError. */
 export const regenerateAnswer = (messageId: string): Promise<void> => rewriteFrom(messageId, () => say({ regenerate: messageId }));
 
-/** Shows what the conversation now says: another branch is the active one. Throws ApiError. */
+/** Shows the newly active branch. Throws ApiError. */
 export async function showActiveBranch(sought: string | null = null): Promise<void> {
   if (userId.value !== null) forgetTurns(userId.value, sessionId.value);
   await Promise.all([refreshThread(sought), loadConversations()]);
 }
 
-/** Shows another branch, and has memory follow it. Throws ApiError. */
+/** Shows another branch, and lets memory follow. Throws ApiError. */
 export async function switchBranch(to: BranchBody): Promise<void> {
   const id = conversationId.value;
   if (id === null) return;

@@ -6,10 +6,10 @@ import { userId } from "../page/settings.ts";
 import { sendTurn } from "../turns/turns.ts";
 import { sessionId, turnsHere } from "./thread.ts";
 
-/** Whether the shown conversation is being answered, or waits for its user. */
+/** Whether a turn of the shown conversation runs or waits for its user. */
 export const isBeingAnswered = (): boolean => turnsHere.value.some((turn) => !isOver(turn));
 
-/** Says something in the shown conversation, as the choices have it. */
+/** Says something in the shown conversation, with its choices. */
 export function say(asked: Pick<ChatRequest, "message" | "edit_of" | "regenerate">): void {
   const owner = userId.value;
   if (owner === null) return;

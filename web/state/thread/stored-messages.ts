@@ -3,10 +3,9 @@ import { toApiError, type ApiError } from "../../api/api-error.ts";
 import { listMessages } from "../../api/endpoints.ts";
 import type { Message } from "../../api/types.ts";
 
-/** Messages read at a time, and while one of them is sought. */
 const PAGE = 100;
 const SEARCH_PAGE = 200;
-/** Messages read at most for one that an address names. */
+/** The most messages read to find the one in an address. */
 const SEARCHED = 4_000;
 
 /** The newest messages, oldest first. `next` lists those before them. */
@@ -28,7 +27,7 @@ export const earlierError = signal<ApiError | null>(null);
 
 export const isStored = (messageId: string): boolean => storedMessages.value.some(({ id }) => id === messageId);
 
-/** Reads the newest messages, and older ones until `sought` is among them. Null when it is no longer wanted. */
+/** Reads the newest messages, and older ones until `sought` is among them. Null when no longer wanted. */
 export async function readNewest(conversationId: string, sought: string | null, isWanted: () => boolean): Promise<NewestMessages | null> {
   const messages: Message[] = [];
   const isFound = (): boolean => sought === null || messages.some(({ id }) => id === sought);
@@ -48,7 +47,7 @@ export function showMessages(newest: NewestMessages): void {
   earlierError.value = null;
 }
 
-/** Takes a message and all behind it off the page. */
+/** Takes a message and all after it off the page. */
 export function cutFrom(messageId: string): void {
   const { messages } = shown.value;
   const index = messages.findIndex(({ id }) => id === messageId);
@@ -63,7 +62,7 @@ export function addMessages(newest: readonly Message[]): void {
 
 export const clearMessages = (): void => showMessages(NONE);
 
-/** Shows a page of older messages above the others, to which newer ones may have come meanwhile. `beforeShown` is called when it is loaded. */
+/** Shows a page of older messages above the others, which may have grown meanwhile. `beforeShown` is called when it is loaded. */
 export async function loadEarlier(conversationId: string, beforeShown: () => void): Promise<void> {
   const { next } = shown.value;
   if (next === null || earlierIsLoading.value) return;

@@ -27,7 +27,7 @@ function draftSession(): string {
   return session;
 }
 
-/** Gives what is shown another session, before anything was said. */
+/** Gives a draft another session. */
 export function renameDraft(session: string): void {
   writeTab(DRAFT, session);
   sessionId.value = session;
@@ -39,7 +39,7 @@ export const turnsHere = computed(() =>
 
 let older: Message[] = [];
 
-/** Stored messages but for those of this tab's turns: the same list as long as they are the same. */
+/** Stored messages without this tab's turns: the same list while they are the same. */
 export const olderMessages = computed(() => {
   const shown = new Set<string | null>(turnsHere.value.flatMap(({ runIds, turnId }) => [...runIds, turnId.value]));
   const found = storedMessages.value.filter(({ metadata }) => !shown.has(metadata["turn_id"] as string));
@@ -47,7 +47,7 @@ export const olderMessages = computed(() => {
   return older;
 });
 
-/** The message of a turn of this page as it is stored; undefined until it is. */
+/** The stored message of a turn of this page. */
 export const storedOf = ({ runIds }: LiveTurn, wanted: Message["role"]): Message | undefined =>
   storedMessages.value.findLast(({ role, metadata }) => role === wanted && runIds.has(metadata["turn_id"] as string));
 
@@ -58,7 +58,7 @@ async function followOpenQuestion(owner: string, isWanted: () => boolean): Promi
   const isOurs = turnsHere.value.some((turn) => !isOver(turn) || turn.runIds.has(turnId as string));
   if (!question || typeof turnId !== "string" || isOurs) return;
   const stored = await readTurn(turnId).catch(() => null);
-  // Done: it was answered meanwhile, or it is being answered anew.
+  // Done: it was answered meanwhile, or is being answered again.
   if (isWanted() && stored?.state === "done") await refreshThread(place.value.messageId);
   if (!isWanted() || !["running", "waiting"].includes(stored?.state ?? "")) return;
   const message = toParts(question.content, attachmentsOf(question).map(({ url }) => url)); // prettier-ignore
@@ -109,7 +109,7 @@ function openDraft(): void {
   threadIsLoading.value = false;
 }
 
-/** Reads the shown conversation anew, as far back as a message, which is then in view. Throws ApiError. */
+/** Reloads the shown conversation, as far back as a message, which then comes into view. Throws ApiError. */
 export async function refreshThread(sought: string | null = null): Promise<void> {
   const id = conversationId.value;
   const owner = userId.value;
@@ -123,10 +123,10 @@ export async function refreshThread(sought: string | null = null): Promise<void>
   });
 }
 
-/** The ids under which turns were looked up; a retry has another. */
+/** The looked-up ids of turns; a retry has another. */
 const taken = new WeakMap<LiveTurn, string | null>();
 
-/** Gets the ids and versions of what a turn has stored. One that failed in the place of others may have stored nothing. */
+/** Gets the ids and versions of a turn's stored messages. A failed replacement may have stored nothing. */
 async function takeStored(turn: LiveTurn): Promise<void> {
   const id = conversationId.value;
   if (id === null || taken.get(turn) === turn.turnId.value) return;
@@ -151,7 +151,7 @@ export function beginConversation(): void {
   openDraft();
 }
 
-/** Puts the id of a new conversation into the address, after its first turn. */
+/** Puts a new conversation's id into the address after its first turn. */
 function adopt(id: string): void {
   writeTab(DRAFT, null);
   conversationId.value = id;

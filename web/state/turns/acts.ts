@@ -1,6 +1,6 @@
 import type { ToolCallEvent, ToolResultEvent, TurnStep } from "../../api/types.ts";
 
-/** A call of a tool, as it runs or as it is stored. */
+/** A running or stored call of a tool. */
 export interface Act {
   callId: string;
   agent: string;

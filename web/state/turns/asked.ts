@@ -1,19 +1,18 @@
 import type { AnswerValue, Question, TurnStep } from "../../api/types.ts";
 
-/** `elsewhere`: it was closed, but nobody told how. */
+/** `elsewhere`: closed in an unknown way. */
 export type ClosedBy = "person" | "timeout" | "rule" | "elsewhere";
 
-/** What is kept of a question when it is closed. */
+/** What is kept of a closed question. */
 export type AskedQuestion = Pick<Question, "id" | "type" | "agent" | "question" | "sign_in"> & { tool?: { name: string } | undefined };
 
-/** A question that is closed, and what came of it. */
 export interface ClosedQuestion {
   question: AskedQuestion;
   answer: AnswerValue;
   by: ClosedBy;
 }
 
-/** The questions of a turn: those that are closed, and the one that it waits for. */
+/** The closed questions of a turn, and the open one. */
 export interface Asked {
   open: Question | null;
   closed: readonly ClosedQuestion[];
@@ -29,11 +28,11 @@ export function addQuestion(asked: Asked, question: Question): Asked {
 
 export function closeQuestion({ open, closed }: Asked, id: string, answer: AnswerValue, by: ClosedBy): Asked {
   if (open?.id === id) return { open: null, closed: [...closed, { question: open, answer, by }] };
-  // What the stream tells is better than a guess.
+  // The stream beats a guess.
   return { open, closed: closed.map((one) => (one.question.id === id && one.by === "elsewhere" ? { ...one, answer, by } : one)) };
 }
 
-/** A turn that has ended, or asks something else, waits no more for it. */
+/** A turn that has ended, or asks something else, no longer waits for it. */
 export const closeOpen = (asked: Asked): Asked => (asked.open ? closeQuestion(asked, asked.open.id, null, "elsewhere") : asked);
 
 /** What the stream has told meanwhile stays. */
@@ -50,7 +49,6 @@ function answerIn(output: string): AnswerValue {
   }
 }
 
-/** The closed questions among the steps of a turn. */
 export function toClosedQuestions(steps: readonly TurnStep[]): ClosedQuestion[] {
   return steps.flatMap(({ kind, name, agent, arguments: given, output, ok }) => {
     if (kind !== "question" || output === null) return [];

@@ -13,7 +13,7 @@ import { randomId } from "../../browser/random-id.ts";
 import { type Act, beginAct, endAct } from "./acts.ts";
 import { addQuestion, type Asked, closeOpen, closeQuestion, NOTHING_ASKED } from "./asked.ts";
 
-/** `waiting` until the first token; `asking` until somebody answers a question; `done` and `failed` are ends. */
+/** `waiting` until the first token; `asking` until somebody answers; `done` and `failed` are ends. */
 export type Phase = "waiting" | "streaming" | "asking" | "reconnecting" | "stopping" | "done" | "failed";
 
 /** A turn as it is stored across a reload. */
@@ -31,16 +31,14 @@ export interface LiveTurn {
   readonly idempotencyKey: string;
   readonly body: ChatRequest;
   readonly sentAt: string;
-  /** Sent by another tab or device, so it cannot be run again: its key is unknown. */
+  /** Sent by another tab or device: its key is unknown, so it cannot be run again. */
   readonly isFollowed: boolean;
   readonly phase: Signal<Phase>;
   readonly text: Signal<string>;
   readonly turnId: Signal<string | null>;
   readonly route: Signal<RouteDecision | null>;
   readonly notices: Signal<Notice[]>;
-  /** Calls of tools, in their order. */
   readonly acts: Signal<Act[]>;
-  /** Its questions, in their order. */
   readonly asked: Signal<Asked>;
   readonly plan: Signal<PlanItem[]>;
   /** Grows with `text`. */
@@ -48,7 +46,6 @@ export interface LiveTurn {
   readonly compressed: Signal<ContextCompressed[]>;
   readonly result: Signal<TurnResult | null>;
   readonly error: Signal<ErrorContent | null>;
-  /** Ids of the turn and of its retries. */
   readonly runIds: Set<string>;
   lastEventId: string | null;
 }
@@ -91,7 +88,7 @@ export function toRecord(turn: LiveTurn): TurnRecord {
   return { idempotencyKey, body, lastEventId, turnId: turn.turnId.value, text: turn.text.value, error: turn.error.value };
 }
 
-/** Takes the events of a turn; its tokens show at the next animation frame, or at `flush`. */
+/** Takes a turn's events; tokens show at the next animation frame, or at `flush`. */
 export function makeEventTaker(turn: LiveTurn): { take: (events: (TurnEvent & { id: string | null })[]) => void; flush: () => void } {
   let buffered = "";
   let thought = "";

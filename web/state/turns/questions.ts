@@ -7,11 +7,11 @@ import { isAsking, type LiveTurn } from "./live-turn.ts";
 import { userId } from "../page/settings.ts";
 import { liveTurns } from "./turns.ts";
 
-/** Between two looks at what waits: while something does, and while nothing is known to. */
+/** Between two looks: while a question is open, and otherwise. */
 const WHILE_ASKED_MS = 4_000;
 const ELSE_MS = 30_000;
 
-/** What the user's turns wait for, newest first. */
+/** The open questions of the user's turns, newest first. */
 export const openQuestions = signal<OpenQuestion[]>([]);
 
 const askingCount = computed(() => liveTurns.value.filter(isAsking).length);
@@ -20,12 +20,12 @@ const goOn = (turn: LiveTurn): void => {
   if (isAsking(turn)) turn.phase.value = "waiting";
 };
 
-/** Reads what waits. A turn here whose question is gone goes on: somebody else has answered, or nobody has. */
+/** Reads open questions. A turn here whose question is gone goes on: somebody has answered, or time was up. */
 export async function loadQuestions(): Promise<void> {
   const owner = userId.value;
   if (owner === null) return void (openQuestions.value = []);
   const asking = liveTurns.value.filter((turn) => turn.body.user_id === owner && isAsking(turn));
-  const found = await api.listQuestions(owner).catch(() => null); // the thread and its card say what is wrong
+  const found = await api.listQuestions(owner).catch(() => null); // the thread shows what is wrong
   if (!found || userId.value !== owner) return;
   openQuestions.value = found.questions;
   if (found.next !== null) return;
@@ -52,7 +52,7 @@ export function watchQuestions(): void {
 
 const CLOSED: readonly string[] = ["already_answered", "question_expired", "not_found"];
 
-/** Answers a question of a turn, which then goes on. Somebody else may have been faster. Throws ApiError while the question stays open. */
+/** Answers a question of a turn, which then goes on. Somebody else may be faster. Throws ApiError while the question stays open. */
 export async function answerQuestion(
   turn: LiveTurn,
   { id }: Question,

@@ -8,7 +8,7 @@ import { toActs } from "./acts.ts";
 import { toClosedQuestions, withEarlier } from "./asked.ts";
 import { isAsking, isOver, makeEventTaker, type LiveTurn } from "./live-turn.ts";
 
-/** Connections before the turn counts as failed, and the longest pause between them. */
+/** The connections before a turn counts as failed, and the longest pause. */
 const MAX_ATTEMPTS = 6;
 const LONGEST_PAUSE_MS = 8_000;
 
@@ -53,7 +53,7 @@ async function readOnce(turn: LiveTurn, signal: AbortSignal): Promise<void> {
   if (!isOver(turn) && !isAsking(turn)) throw new ApiError(0, NO_CONNECTION, "The connection ended before the answer did.");
 }
 
-/** What the turn did before its question, for a page that did not see it. */
+/** The turn's steps before its question, for a page that missed them. */
 async function recallSteps(turn: LiveTurn, turnId: string): Promise<void> {
   if (turn.acts.value.length > 0) return;
   const found = await readSteps(turnId).catch(() => null);
@@ -69,15 +69,15 @@ function until(isSo: () => boolean, signal?: AbortSignal): Promise<void> {
   return promise.finally(stop);
 }
 
-/** Waits until the turn asks no more, or the page is left. */
+/** Waits until the turn no longer asks, or the page is left. */
 async function whenItGoesOn(turn: LiveTurn, signal: AbortSignal): Promise<void> {
   if (turn.turnId.value !== null) void recallSteps(turn, turn.turnId.value);
   await until(() => !isAsking(turn), signal);
 }
 
 /**
- * Sends the turn, or resumes it, until it has ended. While it asks, there is no connection. A lost connection is resumed by the turn's id,
- * or without one by sending the message again with the same idempotency key. Never rejects.
+ * Sends or resumes the turn until it has ended. While it asks, there is no connection. A lost connection is resumed by the turn's id, or
+ * else by sending the message with the same idempotency key. Never rejects.
  */
 export async function runTurn(turn: LiveTurn, signal: AbortSignal, onChange: () => void): Promise<void> {
   for (let attempt = 1; !isOver(turn) && !signal.aborted; attempt++) {

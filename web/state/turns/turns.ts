@@ -18,7 +18,7 @@ let saveTimer: number | undefined;
 const isSameSession = ({ body }: LiveTurn, other: LiveTurn): boolean =>
   body.user_id === other.body.user_id && body.session_id === other.body.session_id;
 
-/** Whether the stored messages show the turn: it is done, or it failed and the conversation has gone on. */
+/** Whether the stored messages show the turn: it is done, or failed before later turns. */
 function isShownByStore(turn: LiveTurn, index: number, all: readonly LiveTurn[]): boolean {
   if (turn.phase.value !== "failed") return turn.phase.value === "done";
   return all.slice(index + 1).some((later) => isSameSession(turn, later));
@@ -27,7 +27,7 @@ function isShownByStore(turn: LiveTurn, index: number, all: readonly LiveTurn[])
 /** A tab has no room for pictures: after a reload such a turn is followed as one from elsewhere. */
 const isKept = ({ isFollowed, body }: LiveTurn): boolean => !isFollowed && !Array.isArray(body.message);
 
-/** Stores the other turns for a reload. Where there is no room for their texts, their events are read again from the first. */
+/** Stores the other turns for a reload. Without room for their texts, events are read again from the first. */
 function save(): void {
   clearTimeout(saveTimer);
   saveTimer = undefined;
@@ -61,7 +61,6 @@ export function sendTurn(body: ChatRequest): LiveTurn {
   return turn;
 }
 
-/** Shows the answer to a message sent from elsewhere. */
 export function followTurn(body: ChatRequest, { created_at: followedSince }: Message, turnId: string): void {
   const kept = { idempotencyKey: turnId, body, turnId, lastEventId: null, text: "", error: null };
   const turn = makeLiveTurn(body, { kept, followedSince });
@@ -69,7 +68,6 @@ export function followTurn(body: ChatRequest, { created_at: followedSince }: Mes
   run(turn);
 }
 
-/** Runs a failed turn again with its idempotency key. */
 export function retryTurn(turn: LiveTurn): void {
   turn.turnId.value = null;
   turn.lastEventId = null;
@@ -94,7 +92,6 @@ export function dropStoredTurns(userId: string, sessionId: string): void {
   if (left.length < all.length) liveTurns.value = left;
 }
 
-/** Forgets the erased turns of a user or of one session. */
 export function forgetTurns(userId: string, sessionId?: string): void {
   liveTurns.value = liveTurns.value.filter(
     ({ body }) => body.user_id !== userId || (sessionId !== undefined && body.session_id !== sessionId),

@@ -1,4 +1,3 @@
-/** Agents, skills and MCP servers, in English. */
 export const enAgents = {
   title: "Agents",
   explain: {

@@ -1,4 +1,3 @@
-/** The view of knowledge bases, in English. */
 export const enDocuments = {
   title: "Documents",
   explain: "Answers quote and cite what you add here. Everyone who uses this service shares it.",

@@ -1,4 +1,3 @@
-/** The state of the service, in English. */
 export const enService = {
   title: "Service status",
   dependencies: "Dependencies",

@@ -1,6 +1,5 @@
 import type { enAgents } from "./en-agents.ts";
 
-/** Agents, skills and MCP servers, in Chinese. */
 export const zhAgents: typeof enAgents = {
   title: "智能体",
   explain: {

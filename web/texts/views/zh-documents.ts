@@ -1,6 +1,5 @@
 import type { enDocuments } from "./en-documents.ts";
 
-/** The view of knowledge bases, in Chinese. */
 export const zhDocuments: typeof enDocuments = {
   title: "文档",
   explain: "回答会引用这里的内容。此服务的所有人共用这些文档。",

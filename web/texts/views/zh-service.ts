@@ -1,6 +1,5 @@
 import type { enService } from "./en-service.ts";
 
-/** The state of the service, in Chinese. */
 export const zhService: typeof enService = {
   title: "服务状态",
   dependencies: "依赖",

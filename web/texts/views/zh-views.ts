@@ -3,5 +3,4 @@ import { zhAgents } from "./zh-agents.ts";
 import { zhDocuments } from "./zh-documents.ts";
 import { zhService } from "./zh-service.ts";
 
-/** Texts that are loaded with the views that need them, in Chinese. */
 export const zhViews: typeof enViews = { agents: zhAgents, documents: zhDocuments, service: zhService };

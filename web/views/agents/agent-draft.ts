@@ -1,6 +1,5 @@
 import type { AgentSpec, McpServerBody } from "../../api/types.ts";
 
-/** What is typed, by the name of the API's field. */
 export type Draft = Readonly<Record<string, string>>;
 
 const NO_BASE = "-";
@@ -10,7 +9,7 @@ const lines = (text = ""): string[] =>
     .split(/[\n,，、]/u)
     .map((line) => line.trim())
     .filter((line) => line !== "");
-/** What is no number is sent as it is, so that the service says what is wrong with it. */
+/** Other text is sent unchanged, so that the service names the problem. */
 const number = (text = ""): number => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : (text as unknown as number));
 const given = <Value>(text: string | undefined, value: Value): Value | undefined => (text?.trim() ? value : undefined);
 
@@ -23,7 +22,6 @@ function toRule(line: string): Rule {
   return { tool, action: action.join(" ") as Rule["action"] };
 }
 
-/** What is typed of an agent, as the API takes it. */
 export function toAgent(draft: Draft): AgentSpec {
   const { knowledge = "" } = draft;
   const spec = {
@@ -44,7 +42,6 @@ export function toAgent(draft: Draft): AgentSpec {
   return spec as AgentSpec;
 }
 
-/** An agent as it is typed. */
 export function agentDraft(spec: AgentSpec): Draft {
   const text = (value: unknown): string => (typeof value === "string" || typeof value === "number" ? String(value) : "");
   const { description, instructions, model, temperature, max_output_tokens: longest, knowledge, limits, memory, permissions = [] } = spec;

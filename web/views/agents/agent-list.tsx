@@ -54,7 +54,6 @@ function AgentEditor({ agent, onSaved }: { agent: ListedAgent | null; onSaved: (
   );
 }
 
-/** The agents: made, changed, tried, taken back to how they were. */
 export function AgentList() {
   const t = texts.value.agents;
   const loaded = useLoaded(() => listAgents().then(({ agents }) => agents), []);

@@ -10,7 +10,7 @@ interface AgentVersionsProps {
   onTake: (spec: AgentSpec) => void;
 }
 
-/** How an agent was, newest first, and the way back into the form. */
+/** An agent's versions, newest first, to bring back into the form. */
 export function AgentVersions({ name, newest, onTake }: AgentVersionsProps) {
   const t = texts.value.agents;
   const loaded = useLoaded(() => listAgentVersions(name), [name, newest]);

@@ -12,7 +12,6 @@ const addressOf = (tab: Tab): string => `#/agents/${tab}`;
 
 const tabOf = (name: string | null): Tab => (name !== null && Object.hasOwn(TABS, name) ? (name as Tab) : "agents");
 
-/** Who answers: agents, what they may load, and whose tools they have. */
 export function AgentsView() {
   const t = texts.value.agents;
   const tab = tabOf(place.value.tab);

@@ -5,7 +5,6 @@ import { Button, QuietButton } from "../button.tsx";
 import { Confirm } from "../confirm.tsx";
 import { LoadState, type Loaded, useAction } from "../loaded.tsx";
 
-/** What the three lists of this view have in common. */
 export interface Thing {
   name: string;
   tier: "tenant" | "system";
@@ -18,7 +17,6 @@ type Kind = "agents" | "skills" | "servers";
 interface ThingListProps<Item extends Thing> {
   kind: Kind;
   of: Loaded<readonly Item[]>;
-  /** Edits a thing, or a new one. */
   editor: (thing: Item | null, onSaved: (name: string) => void) => ComponentChildren;
   /** In the language of the page, where the service's own words are English. */
   describe?: (thing: Item) => string | undefined;
@@ -30,7 +28,6 @@ interface ThingListProps<Item extends Thing> {
   switchOff?: (name: string) => Promise<unknown>;
 }
 
-/** Lists things by name, and edits one of them in its place. */
 export function ThingList<Item extends Thing>(props: ThingListProps<Item>) {
   const { kind, of, editor, describe = ({ description }) => description, facts, actions, canEdit = () => true, remove, switchOff } = props;
   const t = texts.value.agents;

@@ -31,7 +31,6 @@ function ServerEditor({ server, onSaved }: { server: ListedMcpServer | null; onS
   );
 }
 
-/** The servers whose tools agents may have. Those of the system are in a file of the service. */
 export function ServerList() {
   const t = texts.value.agents;
   const loaded = useLoaded(() => listServers().then(({ mcp_servers: servers }) => servers), []);

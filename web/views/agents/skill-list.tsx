@@ -31,7 +31,6 @@ function SkillEditor({ skill, onSaved }: { skill: ListedSkill; onSaved: (name: s
   return <LoadState of={loaded}>{(whole) => <SkillForm skill={whole} onSaved={onSaved} />}</LoadState>;
 }
 
-/** What agents may load when they need it. */
 export function SkillList() {
   const loaded = useLoaded(() => listSkills().then(({ skills }) => skills), []);
   return (

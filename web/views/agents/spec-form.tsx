@@ -34,7 +34,7 @@ interface SpecFormProps {
   draft: Draft;
   onChange: (draft: Draft) => void;
   groups: readonly FieldGroup[];
-  /** With `isTry` it is checked by the service and not kept. */
+  /** `isTry`: the service checks it and does not keep it. */
   put: (name: string, draft: Draft, isTry: boolean) => Promise<{ name: string; warnings?: readonly Problem[] }>;
   onSaved: (name: string) => void;
   children?: ComponentChildren;
@@ -98,7 +98,7 @@ function FieldRow({ field: { name, kind = "text", lines, options = [] }, value, 
   );
 }
 
-/** Edits a thing of the service, which checks what is typed and says at each field what is wrong with it. */
+/** Edits a thing of the service, which checks the text and reports problems at each field. */
 export function SpecForm({ name, draft, onChange, groups, put, onSaved, children }: SpecFormProps) {
   const t = texts.value.agents;
   const [newName, setNewName] = useState("");

@@ -30,7 +30,6 @@ function Tried({ turn }: { turn: LiveTurn }) {
   );
 }
 
-/** Sends an agent a message, beside its form. */
 export function TryPanel({ agent, onClose }: { agent: string; onClose: () => void }) {
   const t = texts.value.agents;
   const [message, setMessage] = useState("");

@@ -15,10 +15,9 @@ import { submitting } from "../loaded.tsx";
 import { TopBar } from "./top-bar.tsx";
 import { WhoIsTalking } from "../who-is-talking.tsx";
 
-/** A view with texts of its own. */
 const withTexts = (load: () => Promise<ComponentType>) => lazy(() => Promise.all([load(), loadViewTexts()]).then(([view]) => view));
 
-/** What is not needed to talk is loaded when it is shown. */
+/** Loaded when shown. */
 const VIEWS = {
   chat: ChatView,
   memory: lazy(() => import("../memory/memory-view.tsx").then((script) => script.MemoryView)),

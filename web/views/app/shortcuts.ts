@@ -7,7 +7,7 @@ import { beginConversation, conversationId, turnsHere } from "../../state/thread
 const isWriting = (target: EventTarget | null): boolean =>
   target instanceof Element && target.closest("input, textarea, select, [contenteditable]") !== null;
 
-/** Closes the panel beside the thread, else stops the answer. A turn that asks is not ended by a slip. */
+/** Closes the panel beside the thread, else stops the answer, but not a turn that asks. */
 function escape(): void {
   const running = turnsHere.value.find((turn) => !isOver(turn) && !isAsking(turn));
   if (panelIsOpen.value) closePanel();
@@ -21,13 +21,12 @@ function inspectLast(): void {
 
 const WITH_ALT: Record<string, () => void> = { KeyN: beginConversation, KeyI: inspectLast };
 
-/** What a key does with Alt: a digit opens the view at that place. */
+/** With Alt, a digit opens the view at that place. */
 function actionWithAlt(code: string): (() => void) | undefined {
   const address = Object.values(viewAddresses(conversationId.value))[Number(code.replace("Digit", "")) - 1];
   return address === undefined ? WITH_ALT[code] : () => goTo(address);
 }
 
-/** Listens for shortcuts until the returned function is called. */
 export function listenForShortcuts(onHelp: () => void): () => void {
   function onKeyDown(event: KeyboardEvent): void {
     if (event.isComposing || event.ctrlKey || event.metaKey || document.querySelector("dialog[open]")) return;

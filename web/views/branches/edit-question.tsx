@@ -13,7 +13,7 @@ interface EditQuestionProps {
   onLeave: () => void;
 }
 
-/** The words of a question in its place, to be changed. Enter sends them, Escape leaves them; its pictures stay. */
+/** Edits a question in its place. Enter sends, Escape leaves; pictures stay. */
 export function EditQuestion({ message, onLeave }: EditQuestionProps) {
   const t = texts.value;
   const field = useRef<HTMLTextAreaElement>(null);

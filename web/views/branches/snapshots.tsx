@@ -14,7 +14,6 @@ interface SnapshotsProps {
   onChange: () => void;
 }
 
-/** Names for where the conversation stood, and the way back to each. */
 export function Snapshots({ conversationId, all, onChange }: SnapshotsProps) {
   const t = texts.value.branches;
   const [label, setLabel] = useState("");

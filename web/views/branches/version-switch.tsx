@@ -34,7 +34,7 @@ function Step({ sign, to, count, isBusy, onStep }: StepProps) {
   );
 }
 
-/** Which of the versions of a message is shown, and the way to its neighbours. */
+/** Which version of a message is shown, with links to its neighbours. */
 export function VersionSwitch({ of: { id, versions } }: { of: Message }) {
   const group = useRef<HTMLSpanElement>(null);
   const { isBusy, run, note } = useAction();
@@ -65,7 +65,7 @@ export function VersionSwitch({ of: { id, versions } }: { of: Message }) {
   );
 }
 
-/** The way back to the newest answer of a question that has none any more. */
+/** Leads to the newest answer of a question that no longer has one. */
 export function EarlierAnswer({ of }: { of: readonly string[] }) {
   const { run, note } = useAction();
   const messageId = of.at(-1);

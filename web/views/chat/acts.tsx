@@ -40,7 +40,6 @@ function OneAct({ act, of }: { act: Act; of: ActsOf }) {
   );
 }
 
-/** The calls of tools of a turn, folded, in their order. */
 export function Acts({ acts, of }: { acts: readonly Act[]; of: ActsOf }) {
   if (acts.length === 0) return null;
   return (
@@ -52,7 +51,6 @@ export function Acts({ acts, of }: { acts: readonly Act[]; of: ActsOf }) {
   );
 }
 
-/** What the agent means to do. */
 export function Plan({ items }: { items: readonly PlanItem[] }) {
   const t = texts.value.acts;
   if (items.length === 0) return null;

@@ -6,7 +6,7 @@ import { asWords } from "../questions/words.ts";
 
 const READ_OUT = 1_000;
 
-/** What a screen reader hears of the newest turn: that it is being answered, then the answer, but no single tokens. */
+/** For screen readers: that a turn is being answered, then the answer, but no single tokens. */
 export function Announcer() {
   const said = useSignal("");
   useSignalEffect(() => {

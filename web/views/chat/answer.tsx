@@ -43,7 +43,6 @@ function CopyButton({ text }: { text: () => string }) {
   return <QuietButton onClick={copy}>{isCopied ? t.copied : t.copy}</QuietButton>;
 }
 
-/** What can be done with a stored answer: rate it, have it given again, go on from it elsewhere, see its other versions. */
 function StoredActions({ of: stored }: { of: Message }) {
   const { run, note } = useAction();
   const { id, rating, versions } = stored;
@@ -62,7 +61,7 @@ function StoredActions({ of: stored }: { of: Message }) {
   );
 }
 
-/** An answer of the assistant; a click looks inside. */
+/** An answer; a click looks inside. */
 export function Answer({ stored, turnId, time, isBusy = false, text, sources, children, notes }: AnswerProps) {
   const t = texts.value.chat;
   const isInspected = turnId !== null && inspected.value === turnId;
@@ -95,7 +94,6 @@ export function Answer({ stored, turnId, time, isBusy = false, text, sources, ch
   );
 }
 
-/** Says of an answer that it is not whole. */
 export function AnswerNote({ completed, cut }: { completed: boolean; cut: boolean }) {
   const t = texts.value.chat;
   if (completed && !cut) return null;

@@ -26,13 +26,11 @@ async function readWhatIsTaken() {
   return status;
 }
 
-/** Says once that nothing but quotes is to be expected. */
 function OfflineRemark() {
   const { value } = useLoaded(readWhatIsTaken, [userId.value]);
   return value?.models.chat === "offline" ? <p class="note offline">{texts.value.chat.offline}</p> : null;
 }
 
-/** What stands beside the thread, with its title; null: nothing. */
 function panelContent(): { title: string; content: ComponentChildren } | null {
   const t = texts.value;
   if (cited.value) return { title: t.chat.citedTitle, content: <CitedPassage source={cited.value} /> };
@@ -41,7 +39,6 @@ function panelContent(): { title: string; content: ComponentChildren } | null {
   return { title: t.branches.title, content: <BranchesPanel conversationId={conversationId.value} /> };
 }
 
-/** The details of a turn, a cited passage or the branches, beside the thread or over it. */
 function SidePanel() {
   const t = texts.value;
   const shown = panelContent();
@@ -65,7 +62,7 @@ function SidePanel() {
   );
 }
 
-/** Conversations, the thread, and what is inside an answer: side by side, or as drawers on a narrow screen. */
+/** Conversations, the thread, and an answer's details: side by side, or as drawers on a narrow screen. */
 export function ChatView() {
   const t = texts.value;
   const closeList = (): void => void (listIsOpen.value = false);

@@ -2,7 +2,6 @@ import type { Source } from "../../state/page/sources.ts";
 import { texts } from "../../texts/texts.ts";
 import { PassageText } from "../passage-text.tsx";
 
-/** The passage behind a citation. */
 export function CitedPassage({ source: { number, title, prefix, passageId } }: { source: Source }) {
   return (
     <div class="inspector cited" data-passage={passageId}>

@@ -40,7 +40,7 @@ function Switch({ label, isOn, onSwitch }: { label: string; isOn: boolean; onSwi
   );
 }
 
-/** What may be chosen. A list that this key may not read stays empty; the turn itself says what is wrong. */
+/** A list that this key may not read stays empty; the turn itself reports the problem. */
 async function readOffers() {
   const [agents, models, knowledge] = await Promise.allSettled([listAgents(), readModels(), listKnowledge()]);
   return {
@@ -50,7 +50,6 @@ async function readOffers() {
   };
 }
 
-/** Which of them are chosen, in a line. */
 function chosenInWords(): string {
   const t = texts.value.chat;
   const { agent, model, knowledge, mode, isTemporary, isStepping } = choices.value;
@@ -60,7 +59,7 @@ function chosenInWords(): string {
   return [...switches, ...names].join(" · ");
 }
 
-/** Who answers, with which model and documents, and whether memory learns from it: folded, with what is chosen. */
+/** Agent, model, documents and memory for the next message: folded, with the choices shown. */
 export function ComposerOptions() {
   const t = texts.value.chat;
   const { value: offers } = useLoaded(readOffers, [userId.value]);

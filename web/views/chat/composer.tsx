@@ -14,7 +14,7 @@ import { submitting } from "../loaded.tsx";
 import { ChoosePictures, PictureTray } from "../pictures/picture-tray.tsx";
 import { ComposerOptions } from "./composer-options.tsx";
 
-/** Writes and sends a message; while it is answered, stops it. What is written stays with its conversation. */
+/** Writes, sends and stops. Unsent text stays with its conversation. */
 export function Composer() {
   const t = texts.value.chat;
   const field = useRef<HTMLTextAreaElement>(null);
@@ -53,7 +53,6 @@ export function Composer() {
     send();
   }
 
-  /** Text is pasted as ever. */
   function takeFiles(event: Event, from: DataTransfer | null): void {
     isDraggedOver.value = false;
     if (!from || from.files.length === 0) return;

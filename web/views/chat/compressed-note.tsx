@@ -1,7 +1,6 @@
 import type { ContextCompressed } from "../../api/types.ts";
 import { showNumber, texts } from "../../texts/texts.ts";
 
-/** What was left out to make a prompt fit. */
 export function CompressedNote({ event }: { event: ContextCompressed }) {
   const t = texts.value.context;
   const { strategy, tokens_before, tokens_after, original_message_count, final_message_count, utilization_pct } = event;

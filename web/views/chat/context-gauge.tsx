@@ -106,7 +106,7 @@ function GaugeOf({ id }: { id: string }) {
   return value && <Gauge context={value} />;
 }
 
-/** How full the context of the shown conversation is, and what it has cost. */
+/** How full the shown conversation's context is, and its cost. */
 export function ContextGauge() {
   const id = conversationId.value;
   return id === null ? null : <GaugeOf key={id} id={id} />;

@@ -24,7 +24,7 @@ import { FoundMessages, useSettled } from "./found-messages.tsx";
 
 const ImportDialog = lazy(() => import("./import-dialog.tsx").then((script) => script.ImportDialog));
 
-/** The user's conversations, pinned ones first, then the newest. `onLeave` is called when one was chosen. */
+/** Pinned conversations first, then the newest. `onLeave` is called after a choice. */
 export function ConversationList({ onLeave }: { onLeave: () => void }) {
   const t = texts.value.conversations;
   const [isImporting, setIsImporting] = useState(false);

@@ -58,7 +58,6 @@ function Rename({ conversation, onDone }: { conversation: Conversation; onDone: 
   );
 }
 
-/** A conversation of the list, and what can be done with it. */
 export function ConversationRow({ conversation }: { conversation: Conversation }) {
   const t = texts.value.conversations;
   const [isRenaming, setIsRenaming] = useState(false);

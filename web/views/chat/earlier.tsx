@@ -3,7 +3,6 @@ import { earlierError, earlierIsLoading, hasEarlier, soughtIsFarBack } from "../
 import { texts } from "../../texts/texts.ts";
 import { ErrorNote } from "../error-note.tsx";
 
-/** The way to earlier messages, above the others. */
 export function Earlier({ isSeeking, onShow }: { isSeeking: boolean; onShow: (byKeyboard: boolean) => void }) {
   const t = texts.value;
   const button = useRef<HTMLButtonElement>(null);
@@ -25,7 +24,7 @@ export function Earlier({ isSeeking, onShow }: { isSeeking: boolean; onShow: (by
   );
 }
 
-/** Where a message stands on the screen before others are put above it. */
+/** A message's place on the screen before others are put above it. */
 export interface KeptPlace {
   element: HTMLElement;
   top: number;

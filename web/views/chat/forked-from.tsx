@@ -3,7 +3,7 @@ import { chatAddress } from "../../state/page/route.ts";
 import { conversationId } from "../../state/thread/thread.ts";
 import { texts } from "../../texts/texts.ts";
 
-/** The way from a conversation that continues another one to the message where it leaves it. */
+/** Links a fork to the message where it leaves its origin. */
 export function ForkedFrom() {
   const t = texts.value.conversations;
   const from = conversations.value.find(({ id }) => id === conversationId.value)?.forked_from;

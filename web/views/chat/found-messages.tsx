@@ -26,7 +26,6 @@ function excerpt(content: string, words: string): string {
   return `${from > 0 ? "…" : ""}${content.slice(from, from + SHOWN)}${from + SHOWN < content.length ? "…" : ""}`;
 }
 
-/** Messages of the user that have all the words. */
 export function FoundMessages({ words: settled }: { words: string }) {
   const t = texts.value.conversations;
   const owner = userId.value ?? "";

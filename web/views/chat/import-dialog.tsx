@@ -21,7 +21,6 @@ const problemOf = (error: unknown): Omit<ErrorContent, "retryable"> => {
   return { code, message };
 };
 
-/** Imports a conversation from a JSON file, and shows how far it is. */
 export function ImportDialog({ onClose, onOpen }: { onClose: () => void; onOpen: () => void }) {
   const t = texts.value.import;
   const [state, setState] = useState<State>({ at: "choosing" });

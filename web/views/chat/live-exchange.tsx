@@ -75,7 +75,6 @@ function Notes({ turn }: { turn: LiveTurn }) {
   );
 }
 
-/** A message that this tab sent or follows, and its answer as it comes. */
 export function LiveExchange({ turn }: { turn: LiveTurn }) {
   const result = turn.result.value;
   const sources = result ? citedSources(result.answer, sourcesOf(result.receipt, turn.route.value)) : NO_SOURCES;

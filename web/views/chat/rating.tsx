@@ -7,7 +7,6 @@ import { SignButton } from "../sign-button.tsx";
 
 const MAX_COMMENT = 2_000;
 
-/** Good or bad; why it is bad may be said. */
 export function RatingButtons({ messageId, given }: { messageId: string; given: Rating | null }) {
   const t = texts.value.rating;
   const [value, setValue] = useState(given?.value ?? null);

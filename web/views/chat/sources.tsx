@@ -2,7 +2,6 @@ import { openSource } from "../../state/page/side-panel.ts";
 import { nameOf, type Source } from "../../state/page/sources.ts";
 import { texts } from "../../texts/texts.ts";
 
-/** What an answer rests on; each opens beside it. */
 export function Sources({ of }: { of: readonly Source[] }) {
   if (of.length === 0) return null;
   return (

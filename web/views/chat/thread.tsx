@@ -30,7 +30,7 @@ import { Sources } from "./sources.tsx";
 import { UserMessage } from "./user-message.tsx";
 import { Welcome } from "./welcome.tsx";
 
-/** Pixels from the end at which the thread follows the answer again, and from the beginning at which earlier messages are loaded. */
+/** Pixels from the end where the thread follows the answer, and from the beginning where earlier messages load. */
 const NEAR_END = 120;
 const NEAR_START = 400;
 /** Scrolling within this time after an input event comes from the user. */
@@ -74,7 +74,7 @@ function StoredMessage({ message, isAnswered }: { message: Message; isAnswered: 
   );
 }
 
-/** The messages of the conversation, oldest first, then the turns of this tab. */
+/** The stored messages, oldest first, then the turns of this tab. */
 export function Thread() {
   const t = texts.value.chat;
   const scroller = useRef<HTMLDivElement>(null);
@@ -88,7 +88,6 @@ export function Thread() {
   const turnCount = useRef(0);
   const messages = olderMessages.value;
   const turns = turnsHere.value;
-  /** It answers the last message anew. */
   const isAnsweredAnew = turns[0]?.body.regenerate !== undefined;
   const target = place.value.messageId;
 
@@ -120,7 +119,7 @@ export function Thread() {
     movedAt.current = performance.now();
     if (!isAtEnd()) follows.current = false;
   }
-  /** Only the user stops following; browsers scroll too, when the height of a message was guessed wrong. */
+  /** Only the user stops following; browsers scroll too, after a wrong guess of a height. */
   function onScroll(): void {
     const { scrollTop = 0 } = scroller.current ?? {};
     const isNearEnd = isAtEnd();

@@ -3,7 +3,7 @@ import { continueDeletion, deletion, pauseDeletion, takeBack } from "../../state
 import { texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";
 
-/** The way back from a deletion. Its time stands still while somebody points at it. */
+/** Its time stands still while somebody points at it. */
 export function UndoToast() {
   const t = texts.value.conversations;
   if (!deletion.value) return null;

@@ -24,7 +24,7 @@ interface UserMessageProps {
   text: string;
   pictures: readonly ShownPicture[];
   time: string;
-  /** The turn that left it without an answer, null when unknown; undefined when there is an answer. */
+  /** The turn that left it unanswered, null when unknown; undefined when there is an answer. */
   unansweredTurn?: string | null | undefined;
 }
 
@@ -50,7 +50,6 @@ function Words({ text }: { text: string }) {
   );
 }
 
-/** What the user said: it can be edited in its place, and has other versions where it was. */
 export function UserMessage({ stored, text, pictures, time, unansweredTurn }: UserMessageProps) {
   const t = texts.value;
   const [isEdited, setIsEdited] = useState(false);

@@ -13,7 +13,6 @@ function propose(example: string): void {
   field.focus();
 }
 
-/** An empty conversation: what can be done first. */
 export function Welcome() {
   const t = texts.value.welcome;
   const { value: status } = useLoaded(readStatus, [userId.value]);

@@ -38,7 +38,6 @@ function DocumentRow({ prefix, document, onDelete, onReadAgain }: DocumentRowPar
   );
 }
 
-/** The documents of a knowledge base, newest first, and the way to add some. */
 export function DocumentList({ prefix }: { prefix: string }) {
   const t = texts.value.documents;
   const loaded = useLoaded(() => listDocuments(prefix, null), [prefix]);

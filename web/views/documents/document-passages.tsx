@@ -40,7 +40,6 @@ function PassageList({ prefix, id }: { prefix: string; id: string }) {
   );
 }
 
-/** What a document was cut into, read when it is opened. */
 export function DocumentPassages({ prefix, document: { id, chunk_count: count } }: { prefix: string; document: Document }) {
   const [isOpen, setIsOpen] = useState(false);
   return (

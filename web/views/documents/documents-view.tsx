@@ -26,7 +26,6 @@ function Base({ base }: { base: KnowledgeBase }) {
   );
 }
 
-/** The knowledge bases: their documents, and what is found in them. */
 export function DocumentsView() {
   const t = texts.value.documents;
   const loaded = useLoaded(listKnowledge, []);

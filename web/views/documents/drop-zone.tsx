@@ -10,7 +10,6 @@ interface Refused {
   error: ApiError;
 }
 
-/** Takes files that are dropped or chosen, one after the other. */
 export function DropZone({ prefix, onAdded }: { prefix: string; onAdded: () => void }) {
   const t = texts.value.documents;
   const [isOver, setIsOver] = useState(false);

@@ -32,7 +32,6 @@ function Found({ found: { passages, degraded } }: { found: FoundPassages }) {
   );
 }
 
-/** Searches the documents of a knowledge base as a turn would. */
 export function PassageSearch({ prefix }: { prefix: string }) {
   const t = texts.value.documents;
   const [words, setWords] = useState("");

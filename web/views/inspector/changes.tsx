@@ -37,7 +37,6 @@ function Change({ operation }: { operation: Operation }) {
   );
 }
 
-/** What the memory agent did because of a message. */
 export function Changes({ triggerMessageId }: { triggerMessageId: string }) {
   const t = texts.value;
   const loaded = useLoaded(() => listOperations(userId.value ?? "", { trigger: triggerMessageId }), [triggerMessageId]);

@@ -32,7 +32,6 @@ async function read(turnId: string): Promise<Compared> {
   return { turn, calls };
 }
 
-/** What is shown of a turn, by name. */
 function rowsOf({ turn, calls }: Compared): [name: string, value: string][] {
   const t = texts.value;
   const { route_decision: route, timings, usage, cost, receipt } = turn;
@@ -93,7 +92,6 @@ function BothTurns({ turnId, otherId }: { turnId: string; otherId: string }) {
   return <LoadState of={loaded}>{([here, other]) => <Table here={here} other={other} />}</LoadState>;
 }
 
-/** Holds a turn beside another one of its conversation. */
 export function Compare({ turnId }: { turnId: string }) {
   const t = texts.value.inspector;
   const [other, setOther] = useState("");

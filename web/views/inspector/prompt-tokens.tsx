@@ -2,7 +2,6 @@ import type { Turn } from "../../api/types.ts";
 import { showCost, showNumber, texts } from "../../texts/texts.ts";
 import { TokenParts } from "../token-parts.tsx";
 
-/** What the prompt was made of, and what the turn has used. */
 export function PromptTokens({ turn: { receipt, usage, cost } }: { turn: Turn }) {
   const t = texts.value.inspector;
   if (!receipt) return null;

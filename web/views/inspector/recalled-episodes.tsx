@@ -40,7 +40,6 @@ function Recalled({ episode, place }: { episode: ReceiptEpisode; place: number }
   );
 }
 
-/** The earlier exchanges in the prompt, with the way to their conversations. */
 export function RecalledEpisodes({ episodes, isAway }: { episodes: readonly ReceiptEpisode[]; isAway: boolean }) {
   const t = texts.value.inspector;
   return (

@@ -22,7 +22,6 @@ function SummaryText({ conversationId, version }: { conversationId: string; vers
   );
 }
 
-/** The summary as it stood in the prompt of this turn. */
 export function SummaryThen({ turn: { receipt, conversation_id: conversationId, degraded } }: { turn: Turn }) {
   const t = texts.value.inspector;
   if (!receipt) return null;

@@ -6,7 +6,6 @@ const ORDER = ["route", "history", "core_memory", "retrieve", "generate", "gener
 
 const rank = (node: string): number => (ORDER.includes(node) ? ORDER.indexOf(node) : ORDER.length);
 
-/** One bar for each node on the time of the turn. */
 export function Timeline({ timings }: { timings: Timings }) {
   const t = texts.value.inspector;
   const { nodes, started, total_ms: total, first_token_ms: firstToken } = timings;

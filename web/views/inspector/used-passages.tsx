@@ -17,7 +17,6 @@ function Used({ passage: { id, title }, number, prefix }: { passage: ReceiptPass
   );
 }
 
-/** The passages in the prompt, unless their documents have changed. */
 export function UsedPassages({ turn: { receipt, route_decision: decision, degraded } }: { turn: Turn }) {
   const t = texts.value.inspector;
   if (!receipt) return null;

@@ -23,7 +23,6 @@ function Used({ used: { section, version }, now }: { used: UsedSection; now: Sec
   );
 }
 
-/** What core memory said in the prompt, where it still says it. */
 export function UsedSections({ receipt: { core_memory: sections }, isAway }: { receipt: Receipt; isAway: boolean }) {
   const t = texts.value.inspector;
   const owner = userId.value ?? "";

@@ -15,7 +15,6 @@ function withEmpty(stored: readonly Section[], names: readonly string[]): Sectio
   return [...setUp, ...stored.filter(({ section }) => !names.includes(section))];
 }
 
-/** What is true about the user, section by section. */
 export function CoreMemory({ owner }: { owner: string }) {
   const loaded = useLoaded(() => listSections(owner), [owner]);
   const status = useLoaded(readStatus, []);

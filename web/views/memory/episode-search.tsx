@@ -39,7 +39,6 @@ function EpisodeCard({ episode, onForget }: { episode: Episode; onForget: () => 
   );
 }
 
-/** Finds earlier exchanges as a turn would, and forgets single ones. */
 export function EpisodeSearch({ owner }: { owner: string }) {
   const t = texts.value.memory.episodes;
   const [question, setQuestion] = useState("");

@@ -11,7 +11,7 @@ import { Button } from "../button.tsx";
 import { submitting, useAction } from "../loaded.tsx";
 import { Receipt } from "../receipt.tsx";
 
-/** Erases everything of a user once the id was typed; before that, it can be saved. */
+/** Erases everything of a user once the id was typed. An export can come first. */
 export function EraseUser({ owner }: { owner: string }) {
   const t = texts.value.memory.erase;
   const [typed, setTyped] = useState("");

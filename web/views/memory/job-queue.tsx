@@ -49,7 +49,6 @@ function JobsOf({ conversation }: { conversation: string }) {
   );
 }
 
-/** The background work of one conversation. */
 export function JobQueue({ owner }: { owner: string }) {
   const t = texts.value;
   const [chosen, setChosen] = useState<string | null>(conversationId.value);

@@ -24,7 +24,6 @@ const addressOf = (tab: Tab): string => `#/memory/${tab}`;
 
 const tabOf = (name: string | null): Tab => (name !== null && Object.hasOwn(TABS, name) ? (name as Tab) : "core");
 
-/** The memory of a user: read, corrected, searched, erased. */
 export function MemoryView() {
   const t = texts.value.memory;
   const tab = tabOf(place.value.tab);

@@ -3,7 +3,6 @@ import type { Operation } from "../../api/types.ts";
 import { diffLines } from "./line-diff.ts";
 import { showTime, texts } from "../../texts/texts.ts";
 
-/** One change of the memory: from what to what, by whom and why. */
 export function OperationCard({ operation, children }: { operation: Operation; children?: ComponentChildren }) {
   const { changes, core } = texts.value.memory;
   const { section, old_value, new_value, reason, refused, actor, created_at } = operation;

@@ -6,7 +6,6 @@ import { Button } from "../button.tsx";
 import { LoadState, useAction, useLoaded } from "../loaded.tsx";
 import { OperationCard } from "./operation-card.tsx";
 
-/** What was done to the memory of a user. */
 export function OperationList({ owner }: { owner: string }) {
   const t = texts.value.memory.changes;
   const loaded = useLoaded(() => listOperations(owner, {}), [owner]);

@@ -5,7 +5,6 @@ import { showTime, texts } from "../../texts/texts.ts";
 import { Button } from "../button.tsx";
 import { LoadState, useAction, useLoaded } from "../loaded.tsx";
 
-/** The tools that a user has allowed agents for good. */
 export function PermissionList({ owner }: { owner: string }) {
   const t = texts.value.memory.permissions;
   const loaded = useLoaded(() => listPermissions(owner, null), [owner]);

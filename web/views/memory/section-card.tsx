@@ -12,7 +12,6 @@ interface SectionCardProps {
   onChange: () => void;
 }
 
-/** A section of core memory with what can be done to it. */
 export function SectionCard({ owner, section, onChange }: SectionCardProps) {
   const t = texts.value.memory.core;
   const [isEditing, setIsEditing] = useState(false);

@@ -16,7 +16,7 @@ interface SectionEditorProps {
   onClose: () => void;
 }
 
-/** Edits a section. What somebody else wrote meanwhile is shown before it is overwritten. */
+/** Shows what somebody else wrote meanwhile before it is overwritten. */
 export function SectionEditor({ owner, section, title, onClose }: SectionEditorProps) {
   const t = texts.value.memory.core;
   const [content, setContent] = useState(section.content);

@@ -9,7 +9,6 @@ interface SectionHistoryProps {
   onChange: () => void;
 }
 
-/** The latest versions of a section, newest first, each to go back to. */
 export function SectionHistory({ owner, section, onChange }: SectionHistoryProps) {
   const t = texts.value.memory.core;
   const loaded = useLoaded(() => listVersions(owner, section.section, null), [owner, section.section]);

@@ -4,7 +4,6 @@ import { texts } from "../../texts/texts.ts";
 import { useLoaded } from "../loaded.tsx";
 import { Modal } from "../modal.tsx";
 
-/** A picture, small; a click shows it large. */
 function OnePicture({ of: { url, width, height }, label }: { of: ShownPicture; label: string }) {
   const t = texts.value.pictures;
   const { value, error } = useLoaded(async () => (url.startsWith("data:") ? url : readPicture(url)), [url]);
@@ -25,7 +24,7 @@ function OnePicture({ of: { url, width, height }, label }: { of: ShownPicture; l
   );
 }
 
-/** The pictures of a message. One at an address is a link: the page loads nothing from elsewhere. */
+/** A picture at an address is a link: the page loads nothing from elsewhere. */
 export function MessagePictures({ of }: { of: readonly ShownPicture[] }) {
   const t = texts.value.pictures;
   if (of.length === 0) return null;

@@ -10,7 +10,7 @@ const sizes = ({ max_count: count, max_bytes: each, max_total_bytes: together }:
 const NOTHING = { count: "0", each: "", together: "" };
 const inWords = (limits: PictureLimits): string => texts.value.pictures.limits(sizes(limits));
 
-/** The pictures that the next message will show, each with a button that takes it out, and why a file was not taken. */
+/** The chosen pictures, each with a button to remove it, and why a file was refused. */
 export function PictureTray({ of }: { of: ChosenPictures }) {
   const t = texts.value.pictures;
   const limits = pictureLimits.value;
@@ -39,7 +39,6 @@ export function PictureTray({ of }: { of: ChosenPictures }) {
   );
 }
 
-/** Chooses pictures from the device. */
 export function ChoosePictures({ of }: { of: ChosenPictures }) {
   const t = texts.value.pictures;
   const input = useRef<HTMLInputElement>(null);

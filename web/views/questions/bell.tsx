@@ -37,7 +37,6 @@ function WaitingTurn({ question, onOpen }: { question: OpenQuestion; onOpen: () 
   );
 }
 
-/** How many turns wait for the user, and the way to them. */
 export function Bell() {
   const t = texts.value.questions;
   const isOpen = useSignal(false);

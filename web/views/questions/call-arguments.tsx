@@ -4,7 +4,7 @@ const isObject = (value: unknown): value is Record<string, unknown> => typeof va
 
 const written = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value, null, 2));
 
-/** The arguments of a call, each with its name; what the model sent when that is no object. */
+/** The named arguments of a call, or the model's text if they are no object. */
 export function CallArguments({ of }: { of: unknown }) {
   const t = texts.value.questions;
   const fields = isObject(of) ? Object.entries(of) : null;

@@ -10,7 +10,6 @@ function outcomeOf({ question, answer, by }: ClosedQuestion): string {
   return [by === "timeout" ? t.inTime : t.byRule, ...(words === "" ? [] : [t.counted(words)])].join(" ");
 }
 
-/** What a turn asked, and what came of it. */
 export function ClosedQuestions({ of }: { of: readonly ClosedQuestion[] }) {
   const closed = of.filter(({ question: { type } }) => type !== "client_tool");
   if (closed.length === 0) return null;

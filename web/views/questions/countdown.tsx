@@ -10,7 +10,7 @@ function asClock(seconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
 
-/** How long a question can be answered. It is seen, and read out only when somebody goes there. */
+/** Screen readers read it only on demand. */
 export function Countdown({ until }: { until: string }) {
   const t = texts.value.questions;
   const [now, setNow] = useState(Date.now());

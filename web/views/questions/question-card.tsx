@@ -10,7 +10,6 @@ import { Countdown } from "./countdown.tsx";
 import { OptionButtons, OptionChoices } from "./question-options.tsx";
 import { asWords } from "./words.ts";
 
-/** What runs when the question is allowed, or what the application runs. */
 function Calls({ question: { tool, calls = [] } }: { question: Question }) {
   return (
     <>
@@ -24,7 +23,6 @@ function Calls({ question: { tool, calls = [] } }: { question: Question }) {
   );
 }
 
-/** A question that its turn waits for: answered by a button, by several choices, or in the person's own words. */
 export function QuestionCard({ turn, question }: { turn: LiveTurn; question: Question }) {
   const t = texts.value.questions;
   const titleId = useId();

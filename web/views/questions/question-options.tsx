@@ -27,7 +27,6 @@ interface OptionButtonsProps {
   onChoose: (label: string) => unknown;
 }
 
-/** One of the options is the answer. */
 export function OptionButtons({ question, labelledBy, isBusy, onChoose }: OptionButtonsProps) {
   if (question.options.length === 0) return null;
   return (

@@ -1,7 +1,7 @@
 export interface Bar {
   /** The label of its place below the chart. */
   at: string;
-  /** All that it says, for whoever points at it. */
+  /** Shown to whoever points at it. */
   title: string;
   /** From below; they add up. */
   parts: readonly number[];
@@ -10,7 +10,6 @@ export interface Bar {
 interface BarsProps {
   label: string;
   bars: readonly Bar[];
-  /** Names of the parts. */
   parts: readonly string[];
   show: (value: number) => string;
 }
@@ -20,7 +19,7 @@ const SERIES = ["b", "a"] as const;
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, one) => total + one, 0);
 
-/** Bars of two parts, the first at the left. The table or figures beside it tell the same in words. */
+/** Bars of two parts. A table or figures beside them tell the same in words. */
 export function Bars({ label, bars, parts, show }: BarsProps) {
   const highest = Math.max(...bars.map((bar) => sum(bar.parts)), 0) || 1;
   const percent = (value: number): string => `${(value / highest) * 100}%`;

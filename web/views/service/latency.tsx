@@ -2,7 +2,6 @@ import type { Status } from "../../api/types.ts";
 import { showDuration, showTime, texts } from "../../texts/texts.ts";
 import { Bars } from "./bars.tsx";
 
-/** More bars than that cannot be told apart. */
 const SHOWN = 60;
 
 function quantile(numbers: readonly number[], share: number): number | null {
@@ -26,7 +25,6 @@ function Figure({ title, numbers }: { title: string; numbers: readonly number[] 
   );
 }
 
-/** How long the last turns took, the oldest at the left. */
 export function Latency({ turns }: { turns: Status["turns"] }) {
   const t = texts.value.service;
   if (turns.length === 0) return <p class="quiet">{t.noTurns}</p>;

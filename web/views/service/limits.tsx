@@ -7,7 +7,7 @@ import { LoadState, useLoaded } from "../loaded.tsx";
 const show = ({ setting }: Limit, value: number | null): string =>
   value === null ? "–" : setting === "COST_PER_DAY" ? `$${showNumber(value, 4)}` : showNumber(value);
 
-/** How much may be asked of the service, and how much of it is used. `round` reads it anew. */
+/** `round` reloads it. */
 export function Limits({ round }: { round: unknown }) {
   const t = texts.value.service;
   const owner = userId.value ?? "";

@@ -58,7 +58,6 @@ function DeadJobs({ dead, onRetry }: { dead: JobsAnswer["dead"]; onRetry: (kind?
   );
 }
 
-/** The jobs that wait, and those that failed for good, with why. */
 export function Queue({ jobs, onRetried }: { jobs: Status["jobs"]; onRetried: () => void }) {
   const t = texts.value;
   const hasDead = jobs?.some(({ state, count }) => state === "dead" && count > 0) ?? false;

@@ -99,7 +99,6 @@ function Export() {
   );
 }
 
-/** The state of the service: what it uses, how fast it is, its jobs, and what it spends. */
 export function ServiceView() {
   const t = texts.value.service;
   const loaded = useLoaded(readStatus, []);

@@ -58,7 +58,6 @@ function ReadSettings() {
   return <LoadState of={loaded}>{(list) => <Shown list={list} />}</LoadState>;
 }
 
-/** The version and the settings in force; read when they are opened. */
 export function SettingsList() {
   const [isOpen, setIsOpen] = useState(false);
   return (

@@ -61,7 +61,6 @@ function Spent({ list: { usage }, by }: { list: UsageList; by: By }) {
   );
 }
 
-/** What models were asked for, and what it cost. */
 export function Spending() {
   const t = texts.value.service;
   const [by, setBy] = useState<By>("day");

@@ -40,7 +40,7 @@ describeStores("branches", (stores) => {
     expect(items).toHaveLength(2);
   });
 
-  test("one more than 64 on a path are refused, and nothing is stored", async () => {
+  test("beyond 64 on a path are refused, and nothing is stored", async () => {
     const session = { sessionId: uuidv7() };
     let last = await complete(session);
     const owned = { tenantId: last.tenantId, userId: last.userId, conversationId: last.conversationId };

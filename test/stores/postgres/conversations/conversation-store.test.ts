@@ -161,7 +161,7 @@ describe("paging", () => {
     );
   });
 
-  test("behind the earliest and the latest time that a cursor can have works like any other", async () => {
+  test("works at the earliest and the latest time that a cursor can have", async () => {
     const owner = { tenantId: "tenant", userId: uuidv7() };
     await insert([{ createdAt: new Date(), id: uuidv7() }], "conversations", [owner.tenantId, owner.userId]);
     const countBehind = async (time: string) =>

@@ -50,7 +50,7 @@ describeStores("the pictures of messages", ({ database, pictures, turns, erases,
     expect((await pictures.ofMessages(newOwner(), [messageId], BOUND)).size).toBe(0);
   });
 
-  test("of several messages are the newest, as many as fit into the bytes", async () => {
+  test("are the newest of several messages, as many as fit into the bytes", async () => {
     const owner = newOwner();
     const big = (grey: number) => pictureAt(pngUrl(2, 2, { grey, padding: 1_000 }));
     const older = await begin({ ...owner, pictures: [big(1)] });
@@ -72,7 +72,7 @@ describeStores("the pictures of messages", ({ database, pictures, turns, erases,
     expect((await messagesOf(first)).filter(({ role }) => role === "user").map(({ content }) => content)).toEqual(["look", "look", "look"]);
   });
 
-  test("of a turn that does not begin are not stored", async () => {
+  test("are not stored for a turn that does not begin", async () => {
     const owner = newOwner();
     const { sessionId } = await begin({ ...owner });
     expect(

@@ -69,7 +69,7 @@ describe("the database of background work", () => {
     expect(await Promise.all(answers)).toEqual(answers.map(() => [{ one: 1 }]));
   });
 
-  test("goes on behind one that failed, which fails as without it", async () => {
+  test("goes on after a failed one, which fails as without it", async () => {
     const database = backgroundDatabase(embedded, () => false);
     const failed = database.query({ text: "select nonsense" });
     const next = database.query<{ one: number }>({ text: "select 1 as one" });

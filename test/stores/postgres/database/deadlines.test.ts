@@ -59,7 +59,7 @@ describe("a real Postgres with short deadlines", () => {
     expect(await database.query({ text: "select id from notes" })).toEqual([]);
   });
 
-  test("that answers nothing fails a statement in time, as one of which nobody knows what became of it", async () => {
+  test("fails a statement in time when nothing answers, with an unknown outcome", async () => {
     const proxy = await startTcpProxy(server.url);
     const behind = await openPostgres(proxy.url, { connectMs: 500, statementMs: 500 });
     proxy.freeze();

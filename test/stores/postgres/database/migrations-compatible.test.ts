@@ -107,7 +107,7 @@ test("every migration leaves what the version before it uses, or is an exception
   }
 });
 
-describe("a migration behind the last one", () => {
+describe("a migration after the last one", () => {
   test.each([
     ["drops a table", "drop table token_usage", "table token_usage is gone"],
     ["drops a column", "alter table messages drop column token_count", "column messages.token_count is gone"],

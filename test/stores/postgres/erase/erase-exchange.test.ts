@@ -51,7 +51,7 @@ describeStores("erasing one exchange or one archived memory", ({ database, erase
     expect(await erases.episode(owner, messageId)).toBeNull();
   });
 
-  test("of an exchange that taught nothing leaves all memory as it was, and has the summary made anew", async () => {
+  test("leaves all memory of an exchange that taught nothing, and has the summary made anew", async () => {
     expect(await erase(conversation.exchanges[1]?.messageId)).toEqual({ ...NOTHING, messages: 2, summaries: 1 });
     expect(await stored()).toEqual(idsOf(0));
     const known = { "public.core_memory_sections": 1, "public.memory_operations": 1 };
@@ -140,7 +140,7 @@ describeStores("erasing one exchange or one archived memory", ({ database, erase
     test.each([
       ["first", "another session"],
       ["next", undefined],
-    ])("that is being written, the %s, of what is erased is not saved", async (_which, sessionId) => {
+    ])("of erased messages that is being written, the %s, is not saved", async (_which, sessionId) => {
       const text = `late ${uuidv7()}`;
       const late = await storeExchange(database, owner, sessionId ?? conversation.sessionId, text);
       const of = { ...owner, conversationId: late.conversationId };

@@ -119,7 +119,7 @@ describeStores("the erase store", ({ database, erases, turns, coreMemory, begin 
       expect(await sweeps()).toHaveLength(2);
     });
 
-    test("of whom nothing is there leaves a marker and nothing else", async () => {
+    test("leaves a marker and nothing else when nothing is there", async () => {
       const nobody = { tenantId: "tenant", userId: uuidv7() };
       const { erased } = await erases.user(nobody);
       expect(erased).toEqual({ messages: 0, summaries: 0, coreMemorySections: 0, memoryOperations: 0, jobs: 0 });

@@ -57,7 +57,7 @@ describeStores("the core memory store", ({ database, coreMemory, operations, era
       expect(await written()).toEqual(before);
     });
 
-    test("of ten at once that expect the same version lets exactly one through, at each version", async () => {
+    test("lets exactly one of ten at once through that expect the same version, at each version", async () => {
       for (const expectedVersion of [0, 1, 2]) {
         const racers = Array.from({ length: 10 }, (_, racer) => put(`by ${racer}`, expectedVersion));
         const results = await Promise.allSettled(racers);
@@ -71,7 +71,7 @@ describeStores("the core memory store", ({ database, coreMemory, operations, era
       expect(await operationsOf(database, owner)).toHaveLength(3);
     });
 
-    test("of ten at once that expect nothing lets all through one after another: each replaces the one before", async () => {
+    test("lets all of ten at once through that expect no version, one after another: each replaces the one before", async () => {
       const results = await Promise.all(Array.from({ length: 10 }, (_, racer) => put(`by ${racer}`)));
       const inOrder = results.toSorted((one, other) => one.version - other.version);
       const contents = inOrder.map(({ content }) => content);
@@ -113,7 +113,7 @@ describeStores("the core memory store", ({ database, coreMemory, operations, era
       expect((await operationsOf(database, owner)).at(-1)).toMatchObject(operation);
     });
 
-    test("to a version that removed the section removes it, and to one before brings it back", async () => {
+    test("removes the section when that version had removed it, and brings it back otherwise", async () => {
       expect(await revert(2)).toMatchObject({ content: "", version: 4 });
       expect(await contentsOf(database, owner)).toEqual({});
       expect((await versions()).at(-1)).toEqual([4, null]);

@@ -50,7 +50,7 @@ describeStores("the episode store", ({ database, episodes, erases }) => {
     expect({ progress, messages }).toEqual({ progress: null, messages: [{ ...MESSAGE, ...(await placeOf(database, conversation, 1)) }] });
   });
 
-  test("goes on behind the progress, which it gives back as it was saved, for each index on its own", async () => {
+  test("goes on after the progress, which it returns as it was saved, for each index on its own", async () => {
     const conversation = await storeConversation(database, { count: 6 });
     expect(await advanceTo(conversation, 4)).toBe(true);
     expect(await contents(conversation)).toEqual(messagesFromTo(5, 6));

@@ -134,7 +134,7 @@ describeStores("the summary store", ({ database, summaries, erases }) => {
   });
 
   test.each([{ tenantId: "other" }, { userId: "other" }, { conversationId: uuidv7() }])(
-    "of a conversation is neither read nor written by others: %p",
+    "keeps a conversation from being read or written by others: %p",
     async (fields) => {
       const conversation = await storeConversation(database, { count: 9 });
       const others = { ...conversation, ...fields };

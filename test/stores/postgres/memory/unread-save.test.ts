@@ -52,13 +52,13 @@ describeStores("saving what the memory agent decided", ({ database, unread, core
     expect((await coreMemory.load(owner)).sections[0]?.saidAt).toEqual(first?.createdAt);
   });
 
-  test("of nothing decided moves the cursor and nothing else", async () => {
+  test("moves only the cursor when nothing was decided", async () => {
     expect(await saveReading(database, owner, read, decided())).toBe("saved");
     expect(await written()).toEqual({ ...NOTHING_WRITTEN, cursors: [expect.anything()] });
     expect(await unread.next(owner, 40)).toBeNull();
   });
 
-  test("of a part of what was read leaves the rest unread", async () => {
+  test("leaves the rest unread when a part was read", async () => {
     const [, answer] = read.messages;
     if (!answer) throw new Error("no answer was read");
     expect(await unread.save(owner, read, answer, sampleResult(read))).toBe("saved");
@@ -75,7 +75,7 @@ describeStores("saving what the memory agent decided", ({ database, unread, core
     expect(await profile()).toBe("four");
   });
 
-  test("of the same reading again, or an earlier one, is lost and writes nothing, also when a later one is at the same place", async () => {
+  test("is lost for the same or an earlier reading, and writes nothing, also when a later one is at the same place", async () => {
     await saveReading(database, owner, read);
     await expectUnsaved("lost");
     await complete("q3");
@@ -127,7 +127,7 @@ describeStores("saving what the memory agent decided", ({ database, unread, core
     expect(await written()).toEqual(NOTHING_WRITTEN);
   });
 
-  test("that fails in its last statement leaves nothing, and the reading can be saved", async () => {
+  test("leaves nothing when the last statement fails, and can be repeated", async () => {
     const wrong = { ...sampleResult(read), archived: [sampleMemory(read.messages[0]?.id ?? "", { episodeType: "gossip" })] };
     await expect(saveReading(database, owner, read, wrong)).rejects.toThrow();
     expect(await written()).toEqual(NOTHING_WRITTEN);

@@ -96,7 +96,7 @@ describeStores("the turn store", ({ database, turns, messagesOf, messageCountOf,
       expect((await messagesOf(held))[1]).toMatchObject({ content: "half an ans", completed: false });
     });
 
-    test.each([true, false])("of a superseded turn keeps its answer as incomplete, and the other's lease (%p)", async (isQuestionNamed) => {
+    test.each([true, false])("keeps a superseded turn's answer as incomplete, and the other's lease (%p)", async (isQuestionNamed) => {
       const [late, current] = await beginTwice();
       const answer = sampleAnswer({ content: "too late", ...(isQuestionNamed ? { userMessageId: late.messageId } : {}) });
       expect([await turns.finish(late, answer), await turns.finish(late, answer)]).toEqual(["superseded", "superseded"]);
@@ -107,7 +107,7 @@ describeStores("the turn store", ({ database, turns, messagesOf, messageCountOf,
       expect(await messageCountOf(current)).toBe(4);
     });
 
-    test("of a superseded turn without an answer leaves the other turn its lease", async () => {
+    test("leaves the other turn its lease when a superseded turn has no answer", async () => {
       const [late] = await beginTwice();
       expect(await turns.finish(late, null)).toBe("superseded");
       expect(await isBusy(late)).toBe(true);
@@ -137,7 +137,7 @@ describeStores("the turn store", ({ database, turns, messagesOf, messageCountOf,
       ["an answer", sampleAnswer(), undefined],
       ["an answer and its outcome", sampleAnswer(), OUTCOME],
       ["an outcome alone", null, OUTCOME],
-    ])("of %s a second time changes nothing, also while the next turn runs, which keeps its lease", async (_what, answer, outcome) => {
+    ])("of %s a second time changes nothing, even while the next turn runs, which keeps its lease", async (_what, answer, outcome) => {
       const held = await begin();
       expect(await turns.finish(held, answer, [], outcome)).toBe("stored");
       const stored = await messagesOf(held);
@@ -149,7 +149,7 @@ describeStores("the turn store", ({ database, turns, messagesOf, messageCountOf,
       expect(await countsOf(next)).toEqual([stored.length + 1, stored.length + 1]);
     });
 
-    test("at the same moment with the same message id is stored and counted once", async () => {
+    test("stores and counts once when it is called twice at the same moment with the same message id", async () => {
       const held = await begin();
       const answer = sampleAnswer();
       const outcomes = await Promise.all(Array.from({ length: 5 }, () => turns.finish(held, answer)));
