@@ -13,7 +13,7 @@ import { causeFacts } from "../../observe/logger.ts";
 import { makeRouter, operationGroup, route } from "../http/operation.ts";
 import type { JobRun } from "../../memory/jobs/run-jobs.ts";
 
-interface QueueState {
+export interface QueueState {
   counts: readonly JobCount[];
   oldest: readonly OldestWaiting[];
 }
@@ -56,7 +56,7 @@ function jobMetrics(registry: Registry) {
   };
 }
 
-interface HealthNow {
+export interface HealthNow {
   dependencies: readonly (readonly [name: string, state: DependencyState])[];
   /** Null: there is no data folder, or it cannot be read. */
   freeBytes: number | null;
