@@ -1,5 +1,5 @@
 import { AMENDMENTS } from "../models/wire/amendments.ts";
-import type { TestedModel } from "../server/observe/probe-model.ts";
+import type { TestedModel } from "../server/models/probe-model.ts";
 import { callService, findService, type RunningService } from "./call-service.ts";
 import { runCommand } from "./run-command.ts";
 

@@ -1,7 +1,7 @@
 import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { AgentTurn } from "../agent-turn.ts";
-import { permissionFor, makeJudge } from "../questions/judge.ts";
+import { permissionFor, makeJudge } from "../questions/permissions.ts";
 import { answerByRule, askAboutCalls, type WaitingCall } from "../questions/ask.ts";
 import { answerForms, callAgain } from "../questions/elicitation.ts";
 import { type Ready, refused, rulingOf, STOPPED } from "../questions/questions.ts";

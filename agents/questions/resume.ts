@@ -5,7 +5,7 @@ import type { Question } from "../../turn/question.ts";
 import type { PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
 import { saysNo } from "../tools/ask-person.ts";
 import { withAnswer } from "./elicitation.ts";
-import type { Passed } from "./judge.ts";
+import type { Passed } from "./permissions.ts";
 import { type Answer, callerResults, type Ready, refused, said, STOPPED } from "./questions.ts";
 
 export interface AnswerSays {

@@ -34,6 +34,7 @@ export const FLOORS: readonly (readonly string[])[] = [
   ["server/api"],
   ["server/turns"],
   ["server/observe"],
+  ["server/models"],
   ["server/limits"],
   ["server/auth"],
   ["server/parts"],

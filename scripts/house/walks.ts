@@ -13,7 +13,7 @@ export type WalkName = "turn" | "model" | "tool" | "erase" | "document" | "langg
 
 /** What every walk crosses: middleware, the wires of the database, pure functions. */
 const CROSSED =
-  /^(?:server\/(?:http|auth|limits|observe|settings|start|service|parts|openapi)|stores\/postgres\/database|observe|errors|text|turn)\//;
+  /^(?:server\/(?:http|auth|limits|observe|models|settings|start|service|parts|openapi)|stores\/postgres\/database|observe|errors|text|turn)\//;
 const SEARCHING = /^(?:memory\/(?:recall|episodes)|stores\/search|models\/(?:offline|embedder))/;
 const IDLE_MS = 4_000;
 /** Jobs that wait for their next time, or for an erase's second look. */

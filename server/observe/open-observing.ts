@@ -6,7 +6,7 @@ import type { Config } from "../settings/config.ts";
 import { makeMetrics } from "./metrics.ts";
 import { errorFacts, outsideRequests, requestIdOf, withinRequest } from "../../observe/logger.ts";
 import type { Providers, Traces } from "./traces.ts";
-import { watchUnfitModels } from "./unfit-models.ts";
+import { watchUnfitModels } from "../models/unfit-models.ts";
 
 /** Runs jobs outside of requests, even when a request woke them up. */
 const apartFromRequests: Observer = {

@@ -14,8 +14,8 @@ import { abortSignalOnClose } from "../../http/event-stream.ts";
 import { jsonBody, makeRouter, operationGroup, route } from "../../http/operation.ts";
 import { parseRequest } from "../../http/parse-request.ts";
 import { modelNames } from "../../parts/open-models.ts";
-import { LearnedLesson, lessonsOf, servedBy, servedEmbedding, servedUnder, type Use, useOf, USES } from "../../observe/learned-lessons.ts";
-import { TestedModel, testModel, type TestModelParts } from "../../observe/probe-model.ts";
+import { LearnedLesson, lessonsOf, servedBy, servedEmbedding, servedUnder, type Use, useOf, USES } from "../../models/learned-lessons.ts";
+import { TestedModel, testModel, type TestModelParts } from "../../models/probe-model.ts";
 
 const Model = z.object({
   name: z.string(),

@@ -16,7 +16,7 @@ import type { Mcp } from "../../parts/open-mcp.ts";
 import type { HealthChecks } from "../../observe/health.ts";
 import type { Observing } from "../../observe/open-observing.ts";
 import type { Config } from "../../settings/config.ts";
-import { UnfitModels } from "../../observe/unfit-models.ts";
+import { UnfitModels } from "../../models/unfit-models.ts";
 import { makeRouter, operationGroup, route } from "../../http/operation.ts";
 
 const Status = z.object({

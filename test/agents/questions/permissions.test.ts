@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { matchesPattern } from "../../../agents/tool.ts";
-import { permissionFor } from "../../../agents/questions/judge.ts";
+import { permissionFor } from "../../../agents/questions/permissions.ts";
 import type { Agent } from "../../../turn/agent.ts";
 
 test.each([

@@ -4,7 +4,7 @@ import { DEFAULT_TIMEOUTS } from "../../../turn/deadlines.ts";
 import { createOpenAIChatModel } from "../../../models/openai-chat-model.ts";
 import { makeDialects } from "../../../models/wire/dialects.ts";
 import { NOOP_OBSERVER } from "../../../observe/observer.ts";
-import { testModel } from "../../../server/observe/probe-model.ts";
+import { testModel } from "../../../server/models/probe-model.ts";
 import { readJson } from "../../servers/http-server.ts";
 import { type ChatRequestBody, type ModelScript, startModelServer } from "../../servers/model-server.ts";
 import { callApi, type ErrorBody, postJson } from "../../support/clients/api-client.ts";
