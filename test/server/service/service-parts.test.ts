@@ -61,10 +61,10 @@ describe("servers of tasks", () => {
     const { conversation_id } = await say("ada", "Tell me more about the bridges of Porto.");
     await settle(conversation_id);
     expect(await read("ada")).toMatchObject([{ section: "profile", content: "Lives in Porto." }]);
-    const seenBy = ({ seen }: typeof summary) => [...new Set(seen.map(({ body, key }) => `${body.model}, ${key}`))];
+    const seenBy = ({ seen }: typeof summary) => [...new Set(seen.map(({ body, key }) => `${body.model}, ${key}`))].sort();
     expect([running.model, summary, memory, router].map(seenBy)).toEqual([
       ["test-chat, Bearer key-of-answers"],
-      ["titles, Bearer key-of-titles", "sums, Bearer key-of-summaries"],
+      ["sums, Bearer key-of-summaries", "titles, Bearer key-of-titles"],
       ["keeper:8b, undefined"],
       ["routes, Bearer key-of-routes"],
     ]);
