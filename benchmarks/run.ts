@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { against } from "./against.ts";
 import { agents } from "./agents.ts";
 import { chaos } from "./chaos.ts";
 import { growth } from "./growth.ts";
@@ -25,6 +26,7 @@ const BENCHES: Benches = {
   agents,
   chaos,
   peers,
+  against,
 };
 
 const print = (lines: readonly string[]): void => void process.stdout.write(`${lines.join("\n")}\n`);
@@ -35,7 +37,7 @@ function build(): void {
 }
 
 /** Runs the benches; one that throws does not stop the others. Returns the names of those that threw. */
-async function runAll({ names, numbers: given, isLong }: Extract<Command, { kind: "run" }>): Promise<string[]> {
+async function runAll({ names, argument = "", numbers: given, isLong }: Extract<Command, { kind: "run" }>): Promise<string[]> {
   const failed: string[] = [];
   for (const [index, name] of names.entries()) {
     const bench = BENCHES[name] as Bench;
@@ -47,7 +49,7 @@ async function runAll({ names, numbers: given, isLong }: Extract<Command, { kind
     const numbers = Object.entries(bench.numbers).map(([option, { short, long }]) => [option, given[option] ?? (isLong ? long : short)]);
     try {
       const progress = showProgress(name, index + 1, names.length);
-      const measured = await bench.run(Object.fromEntries(numbers) as Record<string, number>, progress);
+      const measured = await bench.run(Object.fromEntries(numbers) as Record<string, number>, progress, argument);
       print(linesOfFigures(measured.figures, measured.notes));
       if (isLong) await writeResults(name, measured);
     } catch (error) {

@@ -12,9 +12,11 @@ export interface Bench<Name extends string = string> {
   minutes: { short: number; long: number };
   numbers: Record<Name, BenchNumber>;
   environment?: Readonly<Record<string, string>>;
+  /** The word that must follow its name, such as a commit. When all benches run, this one is left out. */
+  argument?: { name: string; of: string };
   /** Why it cannot run here. */
   whyNot?(): string | undefined;
-  run(numbers: Readonly<Record<Name, number>>, progress: Progress): Promise<Measured>;
+  run(numbers: Readonly<Record<Name, number>>, progress: Progress, argument: string): Promise<Measured>;
 }
 
 export const defineBench = <Name extends string>(bench: Bench<Name>): Bench<Name> => bench;

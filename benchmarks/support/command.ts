@@ -4,7 +4,7 @@ import type { Bench } from "./bench.ts";
 export type Benches = Readonly<Record<string, Bench>>;
 
 export type Command =
-  | { kind: "run"; names: string[]; numbers: Record<string, number>; isLong: boolean }
+  | { kind: "run"; names: string[]; argument?: string; numbers: Record<string, number>; isLong: boolean }
   /** `names` is empty for all benches. */
   | { kind: "help"; names: string[] }
   | { kind: "report"; names: string[] }
@@ -26,11 +26,14 @@ export function readCommand(args: string[], benches: Benches): Command {
     return refused((error as Error).message.replace(/\. To specify[^]*/, "."));
   }
   const { long = false, help = false, ...given } = parsed.values;
-  const named = parsed.positionals.filter((name) => name !== REPORT);
+  const words = parsed.positionals.filter((name) => name !== REPORT);
+  const taker = words.findIndex((name) => Object.hasOwn(benches, name) && benches[name]?.argument);
+  const argument = taker < 0 || parsed.positionals.includes(REPORT) ? undefined : words.splice(taker + 1, 1)[0];
+  const named = words;
   const unknown = named.filter((name) => !Object.hasOwn(benches, name));
   if (unknown.length > 0) return refused(`There is no bench ${unknown.join(", ")}. There are ${Object.keys(benches).join(", ")}.`);
 
-  const names = named.length > 0 ? named : Object.keys(benches);
+  const names = named.length > 0 ? named : Object.keys(benches).filter((name) => !benches[name]?.argument);
   const known = optionsOf(names.flatMap((name) => benches[name] ?? []));
   for (const [option, value] of Object.entries(given)) {
     if (!known.has(option)) return refused(`${names.join(", ")}: no option --${option}.`);
@@ -38,8 +41,10 @@ export function readCommand(args: string[], benches: Benches): Command {
   }
   if (help) return { kind: "help", names: named };
   if (parsed.positionals.includes(REPORT)) return { kind: "report", names: named };
+  const needed = named.find((name) => benches[name]?.argument);
+  if (needed !== undefined && argument === undefined) return refused(`${needed}: name ${benches[needed]?.argument?.of} behind it.`);
   const chosen = Object.fromEntries(Object.entries(given).map(([option, value]) => [option, Number(value)]));
-  return { kind: "run", names, numbers: chosen, isLong: long };
+  return { kind: "run", names, ...(argument === undefined ? {} : { argument }), numbers: chosen, isLong: long };
 }
 
 const inMinutes = (count: number): string => `${count} ${count === 1 ? "minute" : "minutes"}`;
@@ -61,14 +66,15 @@ export function helpOfAll(benches: Benches): string[] {
   ];
 }
 
-export function helpOf(name: string, { asks, minutes, numbers, environment = {} }: Bench): string[] {
+export function helpOf(name: string, { asks, minutes, numbers, environment = {}, argument }: Bench): string[] {
   const options = Object.entries(numbers).map(
     ([option, { of, short, long }]) => `  --${option} NUMBER`.padEnd(28) + `${of}: ${short}, with --long ${long}`,
   );
   const variables = Object.entries(environment).map(([variable, what]) => `  ${variable}: ${what}`);
   return [
-    `npm run bench ${name} -- [--long] [--OPTION NUMBER…]`,
+    `npm run bench ${name} -- ${argument ? `${argument.name} ` : ""}[--long] [--OPTION NUMBER…]`,
     "",
+    ...(argument ? [`  ${argument.name}: ${argument.of}`, ""] : []),
     `${asks}. Takes ${inMinutes(minutes.short)} on two quiet cores, with --long ${inMinutes(minutes.long)}.`,
     "",
     ...options,

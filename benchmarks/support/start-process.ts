@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, readdirSync } from "node:fs";
+import path from "node:path";
 import { fileURLToPath } from "node:url";
 
 const TICK_MS = 10;
@@ -57,16 +58,17 @@ export interface MeasuredProcess {
   stop(): Promise<void>;
 }
 
-const ROOT = fileURLToPath(new URL("../../", import.meta.url));
+export const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 /** Starts Node with these arguments, and waits for the output line that matches `ready`. */
 export async function startProcess(
   words: readonly string[],
   ready: RegExp,
   environment: Record<string, string> = {},
+  folder = ROOT,
 ): Promise<MeasuredProcess> {
   const child = spawn(process.execPath, words, {
-    cwd: ROOT,
+    cwd: folder,
     env: { PATH: process.env["PATH"], ...environment },
     stdio: ["ignore", "pipe", "pipe"],
   });
@@ -118,12 +120,11 @@ const settingsFor = (modelUrl: string): Record<string, string> => ({
   MAX_CONCURRENT_TURNS_PER_USER: "0",
 });
 
-const { scripts } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8")) as { scripts: { start: string } };
-const [, ...START] = scripts.start.split(" ");
-
-/** Starts this service as `npm start` does; `line` is its address. `environment` overrides the benches' settings. */
-export function startService(modelUrl: string, environment: Record<string, string>): Promise<MeasuredProcess> {
-  return startProcess(START, /"url":"([^"]+)"/, { ...settingsFor(modelUrl), ...environment });
+/** Starts the service that is built in `folder`, as `npm start` does; `line` is its address. `environment` overrides the benches' settings. */
+export function startService(modelUrl: string, environment: Record<string, string>, folder = ROOT): Promise<MeasuredProcess> {
+  const { scripts } = JSON.parse(readFileSync(path.join(folder, "package.json"), "utf8")) as { scripts: { start: string } };
+  const [, ...start] = scripts.start.split(" ");
+  return startProcess(start, /"url":"([^"]+)"/, { ...settingsFor(modelUrl), ...environment }, folder);
 }
 
 export const MODEL_AT_ONCE = "bench-at-once";

@@ -13,7 +13,7 @@ import { reportLines, writeResults } from "../../benchmarks/support/results.ts";
 const run = promisify(execFile);
 type Ended = { code: number; stdout: string; stderr: string };
 
-const NAMES = ["turn", "load", "growth", "resident", "tokens", "recall", "jobs", "agents", "chaos", "peers"];
+const NAMES = ["turn", "load", "growth", "resident", "tokens", "recall", "jobs", "agents", "chaos", "peers", "against"];
 
 const speed = defineBench({
   asks: "How fast is it",
@@ -28,7 +28,14 @@ const crash = defineBench({
   environment: { DATA: "a folder" },
   run: async () => ({ figures: [] }),
 });
-const benches = { speed, crash };
+const beside = defineBench({
+  asks: "Is it better",
+  argument: { name: "COMMIT", of: "a commit" },
+  minutes: { short: 3, long: 3 },
+  numbers: {},
+  run: async () => ({ figures: [] }),
+});
+const benches = { speed, crash, beside };
 
 describe("The arguments of the bench command", () => {
   test("run all benches when none is named", () => {
@@ -40,8 +47,14 @@ describe("The arguments of the bench command", () => {
     expect(command).toEqual({ kind: "run", names: ["speed"], numbers: { rounds: 3 }, isLong: true });
   });
 
+  test("hand the word behind its name to a bench that needs one, which is not among all benches", () => {
+    expect(readCommand(["beside", "abc", "speed"], benches)).toMatchObject({ names: ["beside", "speed"], argument: "abc" });
+    expect(readCommand(["beside"], benches)).toEqual({ kind: "refused", problem: "beside: name a commit behind it." });
+    expect(helpOf("beside", beside).join("\n")).toContain("npm run bench beside -- COMMIT [--long]");
+  });
+
   test.each([
-    { of: "a bench that is not there", args: ["speeds"], problem: "There is no bench speeds. There are speed, crash." },
+    { of: "a bench that is not there", args: ["speeds"], problem: "There is no bench speeds. There are speed, crash, beside." },
     { of: "a bench named like a property of every object", args: ["toString"], problem: "There is no bench toString." },
     { of: "an option that no bench has", args: ["speed", "--round", "3"], problem: "Unknown option '--round'." },
     { of: "an option of another bench", args: ["speed", "--seed", "3"], problem: "speed: no option --seed." },
@@ -63,9 +76,9 @@ describe("The arguments of the bench command", () => {
 });
 
 describe("npm run bench", () => {
-  test("--help says what each of the ten benches asks and how long it takes", async () => {
+  test("--help says what each of the eleven benches asks and how long it takes", async () => {
     const { stdout } = await run(process.execPath, ["benchmarks/run.ts", "--help"]);
-    for (const name of NAMES) expect(stdout).toMatch(new RegExp(`^  ${name} .*\\(\\d minutes?; --long \\d+\\)$`, "m"));
+    for (const name of NAMES) expect(stdout).toMatch(new RegExp(`^  ${name} .*\\(\\d+ minutes?; --long \\d+\\)$`, "m"));
   });
 
   test("report tells of each bench its last published figures, or how to publish some", async () => {

@@ -67,10 +67,18 @@ export async function askService(url: string, { user, session, message }: Asked)
   return { ...times, result: (JSON.parse(last) as { content: TurnResult }).content };
 }
 
-/** Starts the service with the stores of `environment`, without limits, with the built-in embedder and an immediate model for jobs. */
-export async function startMemoryService(name: string, modelUrl: string, environment: Record<string, string>): Promise<MemoryService> {
+/**
+ * Starts the service with the stores of `environment`, without limits, with the built-in embedder and an immediate model for jobs.
+ * `folder`: the folder of another build.
+ */
+export async function startMemoryService(
+  name: string,
+  modelUrl: string,
+  environment: Record<string, string>,
+  folder?: string,
+): Promise<MemoryService> {
   const began = performance.now();
-  const service = await startService(modelUrl, { SUMMARY_MODEL: MODEL_AT_ONCE, MEMORY_MODEL: MODEL_AT_ONCE, ...environment });
+  const service = await startService(modelUrl, { SUMMARY_MODEL: MODEL_AT_ONCE, MEMORY_MODEL: MODEL_AT_ONCE, ...environment }, folder);
   while (!(await fetch(`${service.line}/readyz`)).ok) await sleep(5);
   const startMs = performance.now() - began;
   return { name, url: service.line, process: service, startMs, ask: (asked) => askService(service.line, asked) };

@@ -99,16 +99,16 @@ export async function oneNodeWithSaver(modelUrl: string, databaseUrl: string): P
   return graphContender("one-node LangGraph, PostgresSaver", modelUrl, saver);
 }
 
-export async function thisService(name: string, modelUrl: string, environment: Record<string, string>): Promise<Contender> {
-  const service = await startService(modelUrl, environment);
+export async function thisService(name: string, modelUrl: string, environment: Record<string, string>, folder?: string) {
+  const service = await startService(modelUrl, environment, folder);
   const turn = (session: string, message: string): Promise<StreamTimes> =>
     readStream(`${service.line}/api/v1/chat/stream`, { user_id: session, session_id: session, message });
   const settle = (): Promise<void> => allJobsDone(service.line).then(() => undefined);
-  return { name, turn, settle, service, cpuMs: () => service.cpuMs(), close: () => service.stop() };
+  return { name, url: service.line, turn, settle, service, cpuMs: () => service.cpuMs(), close: () => service.stop() };
 }
 
 /** Enough that simultaneous streams have different users, and no history grows much. */
-const USERS = 40;
+const USERS = 50;
 const EXCHANGES = 20;
 
 /** Starts this service with users whose prompts have every layer: history, core memory, documents. */
@@ -116,8 +116,9 @@ export async function everyLayer(
   name: string,
   modelUrl: string,
   environment: Record<string, string>,
-): Promise<Contender & { layers: LayersAtWork }> {
-  const service = await startMemoryService(name, modelUrl, environment);
+  folder?: string,
+): Promise<Contender & { layers: LayersAtWork; url: string; startMs: number }> {
+  const service = await startMemoryService(name, modelUrl, environment, folder);
   await seedKnowledge(service.url);
   await seedUsers(service.url, { prefix: "turn", count: USERS, exchanges: EXCHANGES });
   await allJobsDone(service.url);
@@ -127,6 +128,9 @@ export async function everyLayer(
   return {
     name,
     layers,
+    url: service.url,
+    startMs: service.startMs,
+    service: service.process,
     async turn(session) {
       const number = userOf.get(session) ?? userOf.size % USERS;
       userOf.set(session, number);
