@@ -100,7 +100,7 @@ const OF_NO_TENANT: Record<string, string> = {
   "workers do the jobs of everybody, each of which says whose it is": `JobTransaction.add JobQueue.claim JobQueue.watch`,
   "go on with the turns of everybody, each of which says whose it is": `QuestionStore.takeDue QuestionStore.untilDue`,
   "the embedded database as a whole": `JobTransaction.addVacuum listTables rewriteTable dropOldLog isBusy lastErase`,
-  "for operators, who may export everybody; a selection names tenant and user": `exportLines restorePaths`,
+  "for operators, who may export everybody; a selection names tenant and user": `exportLines`,
 };
 const NAMES_OF_NO_TENANT = Object.values(OF_NO_TENANT).flatMap((names) => names.split(/\s+/));
 
