@@ -92,9 +92,8 @@ function makeChooseModels(config: Config, list: ModelList, make: MakeModel): Cho
     const { url } = server;
     const { temperature, max_output_tokens: maxTokens = config.MAX_ANSWER_TOKENS } = agent ?? {};
     const key = JSON.stringify([name, temperature, maxTokens]);
-    const model = made.get(key) ?? make({ name, model: listed?.model ?? name, server, temperature, maxTokens });
+    const model = made.get(key) ?? make({ name, server, temperature, maxTokens });
     made.set(key, model);
-    if (listed) nameSettings(model, settingsInList(name, listed));
     const circuit = circuits.get(url) ?? makeServerCircuit();
     circuits.set(url, circuit);
     return { name, model, circuit };
@@ -115,10 +114,9 @@ export function listedServers(config: Config, list: ModelList): Record<string, {
 
 export type Models = ReturnType<typeof createModels>;
 
-/** `name`: the one in MODEL_PROFILES. */
+/** `name`: the one in MODELS and MODEL_PROFILES. */
 interface ModelToMake {
   name: string;
-  model: string;
   server: ModelServer;
   temperature?: number | undefined;
   maxTokens: number;
@@ -129,18 +127,20 @@ type MakeModel = (wanted: ModelToMake) => BaseChatModel;
 export function createModels(config: Config, dialects: Dialects = makeDialects()) {
   const list = listOf(config);
   const profiles = readModelProfiles(config.MODEL_PROFILES);
-  const make: MakeModel = ({ name, model, server: { url: baseUrl, ...server }, ...bounds }) => {
-    if (list[name]?.api === "anthropic") return new AnthropicChatModel({ model, baseUrl, ...server, ...bounds });
+  const servedAs = (name: string): string => list[name]?.model ?? name;
+  const make: MakeModel = ({ name, server: { url: baseUrl, ...server }, ...bounds }) => {
+    const [listed, model] = [list[name], servedAs(name)];
     const amendments = profiles[name]?.amendments ?? profiles[model]?.amendments ?? [];
-    return createOpenAIChatModel({ model, baseUrl, ...server, ...bounds, dialects, amendments });
+    const made =
+      listed?.api === "anthropic"
+        ? new AnthropicChatModel({ model, baseUrl, ...server, ...bounds })
+        : createOpenAIChatModel({ model, baseUrl, ...server, ...bounds, dialects, amendments });
+    if (listed) nameSettings(made, settingsInList(name, listed));
+    return made;
   };
   const create = (name: string, maxTokens: number): BaseChatModel | null => {
     const server = serverOfName(config, name);
-    if (!server) return null;
-    const listed = list[name];
-    const model = make({ name, model: listed?.model ?? name, server, maxTokens });
-    if (listed) nameSettings(model, settingsInList(name, listed));
-    return model;
+    return server && make({ name, server, maxTokens });
   };
   const listed = Object.keys(list).filter((name) => !list[name]?.internal);
   const { MAX_ANSWER_TOKENS: longest } = config;
@@ -149,7 +149,7 @@ export function createModels(config: Config, dialects: Dialects = makeDialects()
     names: [...new Set([...(modelServer(config, "chat") ? namesAtChatServer(config) : []), ...listed])],
     listed,
     list,
-    servedAs: (name: string): string => list[name]?.model ?? name,
+    servedAs,
     choose: makeChooseModels(config, list, make),
     chat: create(config.CHAT_MODEL, longest),
     router: create(nameOf(config, "router"), unseen),
