@@ -1,8 +1,9 @@
-import { execFile, spawnSync } from "node:child_process";
+import { spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
-import { promisify } from "node:util";
+import { extractCommit, git } from "../test/hard/chaos/version-tree.ts";
+import { createDataFolder } from "../test/servers/data-folder.ts";
 import { defineBench } from "./support/bench.ts";
 import { figureOf, type Figure, percentile } from "./support/figures.ts";
 import type { Progress } from "./support/progress.ts";
@@ -10,8 +11,6 @@ import type { Measured } from "./support/results.ts";
 import { startMemoryStores } from "./support/service/memory-service.ts";
 import { ROOT, startModel } from "./support/start-process.ts";
 import { everyLayer, oneNodeWithSaver, rawFetch, thisService, type Contender } from "./support/turn/contenders.ts";
-
-const runFile = promisify(execFile);
 
 /** Runs npm in a folder, with the Node and npm of this process' machine. Throws with its output when it fails. */
 function npm(folder: string, ...words: string[]): void {
@@ -21,16 +20,12 @@ function npm(folder: string, ...words: string[]): void {
 
 /** Builds another commit of this project in a folder of its own, with its own packages. The folder goes with `opened`. */
 async function buildCommit(commit: string, opened: AsyncDisposableStack): Promise<{ folder: string; name: string }> {
-  const git = async (...words: string[]): Promise<string> => (await runFile("git", ["-C", ROOT, ...words])).stdout.trim();
   const name = await git("rev-parse", "--verify", "--short=8", `${commit}^{commit}`).catch(() => {
     throw new Error(`git knows no commit "${commit}"`);
   });
   const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-commit-"));
   opened.defer(() => rm(folder, { recursive: true, force: true }));
-  const archive = path.join(folder, "sources.tar");
-  await git("archive", "--output", archive, name);
-  await runFile("tar", ["-x", "-C", folder, "-f", archive]);
-  await rm(archive);
+  await extractCommit(name, folder);
   npm(folder, "ci", "--no-audit", "--no-fund", "--prefer-offline");
   npm(folder, "run", "--silent", "build");
   return { folder, name };
@@ -125,9 +120,9 @@ async function run(numbers: Numbers, progress: Progress, commit: string): Promis
   const stores = await startMemoryStores(opened);
   const model = await startModel(opened);
   const dataFolder = async (): Promise<Record<string, string>> => {
-    const folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-against-"));
-    opened.defer(() => rm(folder, { recursive: true, force: true }));
-    return { DATA_DIR: path.join(folder, "data") };
+    const { folder, remove } = await createDataFolder({ migrated: false });
+    opened.defer(remove);
+    return { DATA_DIR: folder };
   };
   const places: readonly (readonly [string, () => Promise<Record<string, string> | null>])[] = [
     ["embedded", dataFolder],

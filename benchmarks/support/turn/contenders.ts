@@ -117,7 +117,7 @@ export async function everyLayer(
   modelUrl: string,
   environment: Record<string, string>,
   folder?: string,
-): Promise<Contender & { layers: LayersAtWork; url: string; startMs: number }> {
+): Promise<Contender & { layers: LayersAtWork; url: string }> {
   const service = await startMemoryService(name, modelUrl, environment, folder);
   await seedKnowledge(service.url);
   await seedUsers(service.url, { prefix: "turn", count: USERS, exchanges: EXCHANGES });
@@ -129,7 +129,6 @@ export async function everyLayer(
     name,
     layers,
     url: service.url,
-    startMs: service.startMs,
     service: service.process,
     async turn(session) {
       const number = userOf.get(session) ?? userOf.size % USERS;

@@ -33,7 +33,7 @@ export function makeNextVersion(migration: { name: string; sql: string }): Promi
   });
 }
 
-const git = async (...arguments_: string[]): Promise<string> => (await run("git", ["-C", ROOT, ...arguments_])).stdout.trim();
+export const git = async (...arguments_: string[]): Promise<string> => (await run("git", ["-C", ROOT, ...arguments_])).stdout.trim();
 
 /**
  * The version before this one: what PREVIOUS_VERSION names to git, else the newest release that is not this commit. Undefined when there is
@@ -74,11 +74,12 @@ export async function replacedMigrations(last: string): Promise<Map<string, stri
   return new Map(await Promise.all(names.map(async (name) => [name, await showMigration(before, name)] as const)));
 }
 
-export function checkOutVersion(commit: string): Promise<VersionTree> {
-  return makeTree(async (folder) => {
-    const archive = path.join(folder, "sources.tar");
-    await run("git", ["-C", ROOT, "archive", "--output", archive, commit]);
-    await run("tar", ["-x", "-C", folder, "-f", archive]);
-    await rm(archive);
-  });
+/** Writes the files of a commit into a folder. */
+export async function extractCommit(commit: string, folder: string): Promise<void> {
+  const archive = path.join(folder, "sources.tar");
+  await git("archive", "--output", archive, commit);
+  await run("tar", ["-x", "-C", folder, "-f", archive]);
+  await rm(archive);
 }
+
+export const checkOutVersion = (commit: string): Promise<VersionTree> => makeTree((folder) => extractCommit(commit, folder));
