@@ -208,8 +208,7 @@ export function makeQuestionStore(database: Database, { isTold = false }: { isTo
       const about = storableJson({ question_id: id, question, ...(tool && { tool: shownTool(tool) }), ...(sign_in && { sign_in }) });
       const { tenantId, userId, turnId } = turn;
       // Only the caller gets calls of its own tools.
-      const tells = isTold && type !== "client_tool";
-      const jobs = jobsValue(tells ? [{ kind: "tell_question", tenantId, userId, turnId, questionId: id }] : []);
+      const jobs = jobsValue(isTold && type !== "client_tool" ? [{ kind: "tell_question", tenantId, userId, turnId, questionId: id }] : []);
       const jsons = [storableJson(content), ifUnanswered === null ? null : storableJson(ifUnanswered), storableJson(resume)];
       const values = [...ownedValues(turn), turn.turnId, id, seq, type, agent, ...jsons, timeoutMs, about, turn.runner ?? null, jobs];
       return (await database.query<{ expiresAt: Date }>({ name: "question-ask", text: ASK, values }))[0]?.expiresAt ?? null;
@@ -233,8 +232,7 @@ export function makeQuestionStore(database: Database, { isTold = false }: { isTo
     },
 
     async answer(owner, questionId, { value, text, allowAlways, givenAnew = {} }, leaseMs) {
-      const answer = value === null ? null : storableJson(value);
-      const given = [answer, text, allowAlways ? uuidv7() : null, storableJson(givenAnew)];
+      const given = [value === null ? null : storableJson(value), text, allowAlways ? uuidv7() : null, storableJson(givenAnew)];
       const values = [questionId, owner.tenantId, owner.userId, leaseMs, ownerLock(owner), ...given];
       return (await take("question-answer", ANSWER, values))[0] ?? null;
     },
