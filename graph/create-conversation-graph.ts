@@ -154,6 +154,7 @@ export function makeReading(parts: ConversationGraphParts) {
       episodes: episodes && makeEpisodeStore(database),
       scope,
       foresee: episodes?.recall.foresee,
+      catchUp: episodes?.recall.catchUp,
     },
     route: makeRoute({
       ...parts.routing,

@@ -132,7 +132,7 @@ export async function runMemoryJobs(parts: MemoryJobsParts): Promise<RunningJobs
       async claim(limit) {
         const claimed = await queue.claim(limit);
         // An empty look says nothing about jobs at work.
-        if (claimed.length > 0) waitedMs = Math.max(...claimed.map(({ createdAt }) => Date.now() - createdAt.getTime()));
+        if (claimed.length > 0) waitedMs = Math.max(...claimed.map(({ dueAt }) => Date.now() - dueAt.getTime()));
         return claimed;
       },
     },

@@ -35,6 +35,8 @@ export interface LoadHistoryParts {
   scope: "user" | "conversation";
   /** Embeds the message early when a search will follow. */
   foresee?: Recall["foresee"];
+  /** Indexes early what other conversations said in the last seconds. */
+  catchUp?: Recall["catchUp"];
 }
 
 export interface LoadedHistory extends LoadedWindow {
@@ -62,13 +64,14 @@ function withPictures(messages: readonly PromptMessage[]): string[] {
 
 /** Loads what a turn knows of its conversation. */
 export function makeLoadHistory(parts: LoadHistoryParts) {
-  const { windows, pictures, historyWindow: atLeast, tokenBudget, useSummary, episodes, scope, foresee } = parts;
+  const { windows, pictures, historyWindow: atLeast, tokenBudget, useSummary, episodes, scope, foresee, catchUp } = parts;
   return {
     /** Whether other conversations have episodes to recall. Runs beside the turn's begin, so that the embedder starts early. */
     async lookForEpisodes({ tenantId, userId, sessionId, message }: ConversationState, signal?: AbortSignal): Promise<boolean> {
       if (!episodes) return false;
       const look = await episodes.checkRecallable({ tenantId, userId }, sessionId);
-      const elsewhere = look.elsewhere && scope === "user";
+      const elsewhere = (look.elsewhere || look.waiting.length > 0) && scope === "user";
+      if (message !== "" && elsewhere) catchUp?.({ tenantId, userId }, look.waiting);
       if (message !== "" && (elsewhere || (useSummary && look.isSummarised))) foresee?.(message, signal);
       return elsewhere;
     },

@@ -70,6 +70,7 @@ export function makeRetrieve({ recall, findPassages, rewrite, topK, passages, ti
         conversationId: scope === "conversation" ? conversationId : undefined,
         limit: topK,
         mayExceedLimit: true,
+        isCaughtUp: true,
         except: new Set([state.currentMessageId, ...recentMessages.map(({ id }) => id)]),
       });
       runtime.note?.({ episodes: episodes.length, episodes_ms: millisecondsSince(began), episodes_degraded: degraded });

@@ -7,6 +7,9 @@ import { makeEpisodeStore } from "../../stores/postgres/memory/episode-store.ts"
 import { type EpisodeIndex, openEpisodeIndex } from "../../stores/search/open-episode-index.ts";
 import type { EpisodeType } from "../../turn/state.ts";
 import type { SearchStore } from "../../stores/search/contract/search-index.ts";
+import { makeArchiveStore } from "../../stores/postgres/memory/archive-store.ts";
+import { makeIndexEpisodes } from "./index-episodes.ts";
+import { recallLatest } from "./recall-latest.ts";
 import { type FindPassages, makeFindPassages } from "../documents/find-passages.ts";
 import { makeRecall, type Recall } from "../recall/recall-episodes.ts";
 
@@ -48,7 +51,13 @@ export async function openEpisodicMemory(parts: EpisodicMemoryParts): Promise<Ep
   const { database, store, timeZone = "UTC", onError, observer = NOOP_OBSERVER } = parts;
   const index = await openEpisodeIndex({ database, store, embedder });
   const episodes = makeEpisodeStore(database);
-  const recall = makeRecall({ ...parts, index, episodes, embedder, timeZone });
+  const indexing = makeIndexEpisodes({ episodes, archive: makeArchiveStore(database), index, embedder, timeZone });
+  const recall = recallLatest({
+    recall: makeRecall({ ...parts, index, episodes, embedder, timeZone }),
+    episodes,
+    index: (conversation, signal) => indexing.step({ kind: "index_episodes", ...conversation }, signal),
+    onError,
+  });
   const findPassages = makeFindPassages({ index: index.chunks, chunks: makeChunkStore(database), embedder, observer, onError });
   return { recall, findPassages, index, embedder, timeZone };
 }

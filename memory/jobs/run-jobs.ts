@@ -51,7 +51,7 @@ export interface RunJobsParts {
   concurrency?: number;
   /** Milliseconds between looks for retries and missed notices. Default 2,000. */
   pollMs?: number;
-  /** Awaited when the database tells of new jobs. Default: nothing. */
+  /** Awaited before jobs are taken. Default: nothing. */
   whenQuiet?: () => Promise<void>;
   /** Default: nobody. */
   observer?: Observer;
@@ -132,7 +132,7 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
         await jobs.add([claimed.job]); // behind those that wait already
         return { outcome: "again" };
       }
-      if (remaining === "later") await jobs.add([claimed.job], handlerOf(claimed).pauseSeconds);
+      if (remaining === "later") await jobs.add([claimed.job], () => handlerOf(claimed).pauseSeconds ?? 0);
       return { outcome: "done", ...(failure && remaining === "nothing" && !stopping ? { error: failure.error } : {}) };
     });
   }
@@ -216,10 +216,17 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
     }
   }
 
-  const stopWatching = await queue.watch(whenQuiet ? () => void whenQuiet().then(fill) : fill, (error) =>
-    onError(error, "listening for jobs"),
-  );
-  const poll = setInterval(fill, pollMs);
+  let quieting: Promise<void> | null = null;
+  /** Several calls while it waits are one. */
+  function fillWhenQuiet(): void {
+    if (!whenQuiet) return fill();
+    quieting ??= whenQuiet().then(() => {
+      quieting = null;
+      fill();
+    });
+  }
+  const stopWatching = await queue.watch(fillWhenQuiet, (error) => onError(error, "listening for jobs"));
+  const poll = setInterval(fillWhenQuiet, pollMs);
   let touching: Promise<void> | null = null;
   const heartbeat = setInterval(() => {
     touching ??= touch()

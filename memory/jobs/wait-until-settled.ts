@@ -7,17 +7,17 @@ const FIRST_PAUSE_MS = 10;
 const LONGEST_PAUSE_MS = 250;
 
 export interface WaitUntilSettled {
-  overview: Pick<JobOverview, "pending">;
+  overview: Pick<JobOverview, "hasten">;
   conversation: OwnedConversation;
   timeoutMs: number;
   signal?: AbortSignal;
 }
 
-/** Waits until a conversation and its user's memory agent have no job in any process. Returns how many are left after `timeoutMs`. */
+/** Starts the jobs of a conversation and its user's memory agent, and waits until none is left in any process. Returns how many are left after `timeoutMs`. */
 export async function waitUntilSettled({ overview, conversation, timeoutMs, signal }: WaitUntilSettled): Promise<number> {
   const deadline = performance.now() + timeoutMs;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
-    const pending = await overview.pending(conversation);
+    const pending = await overview.hasten(conversation);
     const left = deadline - performance.now();
     if (pending === 0 || left <= 0 || signal?.aborted) return pending;
     await sleep(Math.min(pause, left), undefined, { ...(signal ? { signal } : {}) }).catch(() => undefined);

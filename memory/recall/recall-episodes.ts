@@ -51,6 +51,8 @@ export interface RecallRequest extends Owner {
   mayExceedLimit?: boolean;
   /** Ids of messages in the window; their episodes are left out, also as neighbours. */
   except?: ReadonlySet<string>;
+  /** `catchUp` has been called if there was anything to index. Default: the search looks for it. */
+  isCaughtUp?: boolean;
   signal?: AbortSignal | undefined;
 }
 
@@ -79,6 +81,8 @@ export interface Recall {
   (request: RecallRequest): Promise<Recalled>;
   /** Starts to embed a question while the recent messages load; needs a caching embedder. Never throws. */
   foresee?: (question: string, signal?: AbortSignal) => void;
+  /** Starts to index the last exchanges of these conversations of the owner. Never throws. */
+  catchUp?: (owner: Owner, conversationIds: readonly string[]) => void;
 }
 
 /** Hits of each leg. A missing score counts as the leg's worst, so fewer hits would misjudge it. */

@@ -1,5 +1,6 @@
 import { type Database, type Queryable, queryRow } from "../postgres/database/database.ts";
 import type { OwnedConversation } from "../../turn/owner.ts";
+import { TELL } from "./add-jobs.ts";
 import { conversationJobKeys, type Job, type JobKind, ownerJobKey } from "./job.ts";
 import { DATA_ANEW, type JobFailure } from "./job-queue.ts";
 import { DEAD_LETTERS, makeBoss, QUEUE } from "../postgres/database/pg-boss.ts";
@@ -38,6 +39,8 @@ export interface JobOverview {
   count(tenantId: string | null): Promise<JobCount[]>;
   /** Counts the jobs of a conversation and of its user's memory agent. */
   pending(conversation: OwnedConversation): Promise<number>;
+  /** The same count; those that wait for further turns start now. */
+  hasten(conversation: OwnedConversation): Promise<number>;
   /** The same jobs, and dead ones, oldest first. */
   listOf(conversation: OwnedConversation): Promise<ListedJob[]>;
   /** Newest first. */
@@ -60,9 +63,17 @@ where name in ('${QUEUE}', '${DEAD_LETTERS}') and state <= 'active' and ($1::tex
 group by 1, 3 order by 1, 3`;
 
 /** Spelt like the unique index of pg-boss, so that Postgres uses it. */
-const PENDING = `
-select count(*)::int as count from pgboss.job
-where name = '${QUEUE}' and coalesce(singleton_key, '') = any($1) and state <= 'active' and policy = 'exclusive'`;
+const OF_KEYS = `name = '${QUEUE}' and coalesce(singleton_key, '') = any($1) and state <= 'active' and policy = 'exclusive'`;
+const PENDING = `select count(*)::int as count from pgboss.job where ${OF_KEYS}`;
+
+/** Without those that wait after a failure. */
+const HASTEN = `
+with hastened as (
+  update pgboss.job set start_after = pgboss.job_now() where ${OF_KEYS} and state = 'created' and start_after > pgboss.job_now() returning 1
+), told as (
+  select ${TELL} from hastened limit 1
+)
+select count(*)::int as count, (select count(*) from told) from pgboss.job where ${OF_KEYS}`;
 
 /** Dead letters have no index on the key. */
 const LIST_OF = `
@@ -94,17 +105,18 @@ const REDRIVE_LIMIT = 1_000;
 /** Reads pg-boss' documented table (https://pgboss.io/sql): its own statistics lag by up to a minute. */
 export function makeJobOverview(database: Database): JobOverview {
   const boss = makeBoss({ database, onError: () => undefined });
+  const keysOf = (conversation: OwnedConversation) => [...conversationJobKeys(conversation.conversationId), ownerJobKey(conversation)];
+  const countOf = async (name: string, text: string, conversation: OwnedConversation): Promise<number> =>
+    (await queryRow<{ count: number }>(database, { name, text, values: [keysOf(conversation)] })).count;
   return {
     count: (tenantId) => database.query<JobCount>({ name: "job-count", text: COUNT, values: [tenantId] }),
 
-    async pending(conversation) {
-      const values = [[...conversationJobKeys(conversation.conversationId), ownerJobKey(conversation)]];
-      return (await queryRow<{ count: number }>(database, { name: "job-pending", text: PENDING, values })).count;
-    },
+    pending: (conversation) => countOf("job-pending", PENDING, conversation),
+    hasten: (conversation) => countOf("job-hasten", HASTEN, conversation),
 
-    async listOf({ tenantId, userId, conversationId }) {
-      const keys = [...conversationJobKeys(conversationId), ownerJobKey({ tenantId, userId })];
-      const rows = await database.query<StoredAs<ListedJob>>({ name: "job-list-of", text: LIST_OF, values: [keys, tenantId, userId] });
+    async listOf(conversation) {
+      const values = [keysOf(conversation), conversation.tenantId, conversation.userId];
+      const rows = await database.query<StoredAs<ListedJob>>({ name: "job-list-of", text: LIST_OF, values });
       return rows.map(({ output, ...job }) => ({ ...job, failure: job.state === "dead" || output ? toFailure(output) : null }));
     },
 

@@ -24,8 +24,8 @@ export interface RetryPlan {
 }
 
 export interface JobTransaction {
-  /** Adds no job whose key waits or runs already. */
-  add(jobs: readonly Job[], startAfterSeconds?: number): Promise<void>;
+  /** Adds no job whose key waits or runs already. `startAfter`: the seconds that a job waits; default 0. */
+  add(jobs: readonly Job[], startAfter?: (job: Job) => number): Promise<void>;
   /** Adds the vacuum of an embedded database. A real Postgres vacuums itself. */
   addVacuum(): Promise<void>;
   /** False when the claim is lost. */
@@ -78,7 +78,7 @@ const NO_MORE_TRIES = `update pgboss.job set retry_limit = 0, data = ${DATA_ANEW
 
 /** An output without our code comes from pg-boss: the process died. */
 function toClaimed(stored: JobWithMetadata<StoredJob>, claimedAt: number): ClaimedJob {
-  const { id, retryCount, retryLimit, data, createdOn, output } = stored;
+  const { id, retryCount, retryLimit, data, createdOn, startAfter, output } = stored;
   const { unended = 0, last = false, ...job } = data;
   const wasLeft = output !== null && output !== undefined && !("code" in output);
   return {
@@ -87,6 +87,7 @@ function toClaimed(stored: JobWithMetadata<StoredJob>, claimedAt: number): Claim
     job,
     claimedAt,
     createdAt: createdOn,
+    dueAt: startAfter,
     unended: wasLeft ? unended + 1 : unended,
     isLast: last || retryCount >= retryLimit,
   };
@@ -122,13 +123,13 @@ export function makeJobQueue(database: Database): JobQueue {
       return affected > 0;
     };
     const countOf = (rows: { counts: boolean }[]): number => rows.filter(({ counts }) => counts).length;
-    async function add(jobs: readonly Job[], startAfter = 0): Promise<void> {
+    async function add(jobs: readonly Job[], startAfter?: (job: Job) => number): Promise<void> {
       if (jobs.length === 0) return;
-      await transaction.query({ name: "job-add", text: ADD_JOBS, values: [jobsValue(jobs), startAfter] });
+      await transaction.query({ name: "job-add", text: ADD_JOBS, values: [jobsValue(jobs, startAfter)] });
     }
     return {
       add,
-      addVacuum: async () => (database.isEmbedded ? add([{ kind: "vacuum" }], VACUUM_AFTER_SECONDS) : undefined),
+      addVacuum: async () => (database.isEmbedded ? add([{ kind: "vacuum" }], () => VACUUM_AFTER_SECONDS) : undefined),
       async settle({ id, retryCount }) {
         // Deleted, not completed: no row is left to vacuum or erase.
         const { affected } = (await boss.deleteJob(QUEUE, [{ id, retryCount }], db("job-settle"))) as Affected;

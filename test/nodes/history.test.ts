@@ -29,6 +29,7 @@ function waitingTurn(checkRecallable: () => Promise<Recallable>, parts: Partial<
   const begun = Promise.withResolvers<{ conversationId: string; messageId: string }>();
   const finished: string[] = [];
   const foreseen: string[] = [];
+  const caughtUp: string[] = [];
   const history = makeHistory({
     turns: makeFakeTurnStore({
       begin: () => begun.promise,
@@ -47,11 +48,12 @@ function waitingTurn(checkRecallable: () => Promise<Recallable>, parts: Partial<
     episodes: { checkRecallable },
     scope: "user",
     foresee: (question) => void foreseen.push(question),
+    catchUp: (_owner, ids) => void caughtUp.push(...ids),
     leaseMs: 1_000,
     ...parts,
   });
   const letIn = () => begun.resolve({ conversationId: "c", messageId: "m" });
-  return { foreseen, finished, read: Promise.resolve(history(STATE, {})), letIn };
+  return { foreseen, caughtUp, finished, read: Promise.resolve(history(STATE, {})), letIn };
 }
 
 describe("history", () => {
@@ -64,11 +66,22 @@ describe("history", () => {
     ["summaries are switched off", { isSummarised }, { useSummary: false }, false, false],
     ["only other conversations have episodes, and these are not recalled", { elsewhere }, { scope: "conversation" }, false, false],
   ])("when %s, foresees what will be searched before the turn has begun", async (_, look, parts, isForeseen, hasEpisodes) => {
-    const turn = waitingTurn(async () => ({ elsewhere: false, isSummarised: false, ...look }), parts);
+    const turn = waitingTurn(async () => ({ elsewhere: false, isSummarised: false, waiting: [], ...look }), parts);
     await nextTick();
     expect(turn.foreseen).toEqual(isForeseen ? [STATE.message] : []);
     turn.letIn();
     expect(await turn.read).toMatchObject({ hasEpisodes });
+  });
+
+  test.each([
+    ["user", ["other"]],
+    ["conversation", []],
+  ] as const)("with scope %s, the exchanges that wait elsewhere are indexed: %j", async (scope, caughtUp) => {
+    const turn = waitingTurn(async () => ({ elsewhere: false, isSummarised: false, waiting: ["other"] }), { scope });
+    await nextTick();
+    expect(turn.caughtUp).toEqual(caughtUp);
+    turn.letIn();
+    expect(await turn.read).toMatchObject({ hasEpisodes: scope === "user" });
   });
 
   test("releases the conversation when the look fails, whichever comes first", async () => {
@@ -82,7 +95,7 @@ describe("history", () => {
 
   test("looks and loads again while Postgres is unreachable, because the message is stored by then", async () => {
     const away = () => Promise.reject(new AppError("storage_unavailable", "away"));
-    const looks = [away, () => Promise.resolve({ elsewhere: true, isSummarised: false })];
+    const looks = [away, () => Promise.resolve({ elsewhere: true, isSummarised: false, waiting: [] })];
     const turn = waitingTurn(() => (looks.shift() as () => Promise<Recallable>)());
     turn.letIn();
     expect(await turn.read).toMatchObject({ conversationId: "c", hasEpisodes: true });

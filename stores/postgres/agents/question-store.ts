@@ -79,7 +79,7 @@ with held as (
   update conversations set turn_lease_until = 'infinity' from asked where id = $1
 ), woken as (
   select pg_notify('${QUESTION_CHANNEL}', $12::float8::text) from asked
-), ${addJobsSql("$15", "0", "asked")}
+), ${addJobsSql("$15", "asked")}
 select expires_at as "expiresAt", (select count(*) from woken), (select count(*) from told) from asked
 union all select expires_at, 0, 0 from questions where id = $5 and turn_id = $4`;
 

@@ -57,7 +57,7 @@ export async function addSweepJobs(jobs: JobTransaction, entries: EntriesToSweep
       if (groups.length + episodes.length === 0) continue;
       sweeps.push({ kind: "erase_episodes", id: uuidv7(), ...entries, groupIds: groups, episodeIds: episodes });
     }
-    await jobs.add(sweeps, seconds);
+    await jobs.add(sweeps, () => seconds);
   }
   if (groupIds.length + episodeIds.length > 0) await jobs.addVacuum();
 }

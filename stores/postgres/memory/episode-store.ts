@@ -17,6 +17,7 @@ import { LOCK_CONVERSATION, lockConversation } from "../paths/locks.ts";
 import { ERASED_TENANT } from "../conversations/erase-markers.ts";
 import { isForeignKeyViolation } from "../database/storage-errors.ts";
 import { readGathered } from "../database/gathered-reads.ts";
+import { QUEUE } from "../database/pg-boss.ts";
 import { MIN_UUID, OWNED_ID, ownedValues, placeOrStart } from "../database/sql-parts.ts";
 
 export interface IndexProgress {
@@ -37,8 +38,11 @@ export interface IndexBacklog {
 }
 
 export interface Recallable {
+  /** Other conversations have episodes. */
   elsewhere: boolean;
   isSummarised: boolean;
+  /** Other conversations whose last exchanges wait to be indexed. */
+  waiting: string[];
 }
 
 export interface EpisodeStore {
@@ -65,6 +69,8 @@ export interface EpisodeStore {
   /** The ids of exchanges that still exist. Pairs as for `load`. */
   listStored(conversation: OwnedConversation, pairs: readonly (readonly [string, string])[]): Promise<string[]>;
   checkRecallable(owner: Owner, sessionId: string): Promise<Recallable>;
+  /** Conversations whose last exchanges wait to be indexed. */
+  listWaiting(owner: Owner): Promise<string[]>;
   /** See `loadEpisodeTexts`. */
   load(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<EpisodeText[]>;
 }
@@ -133,13 +139,25 @@ where exists (
   )
   and exists (select from messages where id = answer_id and conversation_id = ${OWNED_ID})`;
 
+/** Jobs wait for further turns no longer than this. */
+const LATEST = "interval '10 seconds'";
+const MOST_WAITING = 4;
+
+/** SQL: an array of ids. It reads the latest jobs of all users by pg-boss' index of jobs to fetch. */
+const waitingSql = (tenant: string, user: string, condition = "true"): string => `array(
+  select conversations.id from pgboss.job join conversations on conversations.id = (data->>'conversationId')::uuid
+  where name = '${QUEUE}' and priority = 0 and created_on > pgboss.job_now() - ${LATEST} and state < 'active' and not blocked
+    and data->>'kind' = 'index_episodes' and tenant_id = ${tenant} and user_id = ${user} and ${condition}
+  order by created_on desc limit ${MOST_WAITING}
+)`;
+
 const lookBefore = (tenant: string, user: string, session: string): string => `json_build_object('elsewhere', exists (
   select from conversations join episode_cursors on conversation_id = conversations.id and last_episode_id is not null
   where tenant_id = ${tenant} and user_id = ${user} and session_id <> ${session}
 ), 'isSummarised', exists (
   select from conversations join conversation_summaries on conversation_id = conversations.id
   where tenant_id = ${tenant} and user_id = ${user} and session_id = ${session}
-))`;
+), 'waiting', ${waitingSql(tenant, user, `session_id <> ${session}`)})`;
 
 export function makeEpisodeStore(database: Database): EpisodeStore {
   return {
@@ -209,6 +227,11 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
         values: [tenantId, userId, sessionId],
         toResult: (json) => json as Recallable,
       }),
+
+    async listWaiting({ tenantId, userId }) {
+      const statement = { name: "episode-waiting", text: `select ${waitingSql("$1", "$2")} as ids`, values: [tenantId, userId] };
+      return (await queryRow<{ ids: string[] }>(database, statement)).ids;
+    },
 
     load: (owner, pairs) => loadEpisodeTexts(database, owner, pairs),
   };

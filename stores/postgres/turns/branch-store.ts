@@ -102,7 +102,7 @@ with ${moveToBranchSql("$1", "$2", {
   count: "(select branches.message_count from branches where branches.id = $2)",
   set: "",
   when: "was.tenant_id = $3 and was.user_id = $4 and coalesce(was.active_branch_id, was.id) <> $2 and coalesce(was.turn_lease_until < clock_timestamp(), true)",
-})}, ${addJobsSql("$5", "0", "moved")}
+})}, ${addJobsSql("$5", "moved")}
 select coalesce(was.turn_lease_until >= clock_timestamp(), false) as "isBusy", coalesce(was.turn_lease_until = 'infinity', false) as "isWaiting",
   target.path is not null or was.id = $2 as "isThere", coalesce(was.active_branch_id, was.id) = $2 as "isActive", (select count(*) from told)
 from was cross join target where was.tenant_id = $3 and was.user_id = $4`;
@@ -122,7 +122,7 @@ export const jobsOfMove = (conversation: OwnedConversation): Job[] =>
   (["summarise", "remember", "title"] as const).map((kind) => layerJob(kind, conversation));
 
 const MOVE = `
-with ${moveToBranchSql("$1", "$2", { count: countOfPathSql("$1", "target.path"), set: "" })}, ${addJobsSql("$3", "0", "moved")}
+with ${moveToBranchSql("$1", "$2", { count: countOfPathSql("$1", "target.path"), set: "" })}, ${addJobsSql("$3", "moved")}
 select count(*) from told`;
 
 /** Makes a new branch of a locked conversation the active one. Throws `tooMany`. */

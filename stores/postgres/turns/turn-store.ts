@@ -1,6 +1,6 @@
 import { turnCancelled } from "../../../turn/outcome.ts";
 import { storableJson } from "../../../text/storable-text.ts";
-import type { Job } from "../../jobs/job.ts";
+import { type Job, waitAfterTurn } from "../../jobs/job.ts";
 import { addJobsSql, jobsValue } from "../../jobs/add-jobs.ts";
 import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../../turn/owner.ts";
@@ -91,7 +91,7 @@ with ${shareOwner(11)}, held as (
         outcome = $13::jsonb || case when still_held then '{}' else $14::jsonb end
   from released where turns.id = $4 and turns.ended_at is null and is_asked
   returning turns.id
-), ${addJobsSql("$16", "0", "released")}
+), ${addJobsSql("$16", "released")}
 select coalesce(still_held, false) as still_held, is_asked, exists (select from ended) as has_ended_now, (select count(*) from told) from released`;
 
 const ENDED = `
@@ -127,7 +127,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     const values = [...ownedValues(held), held.turnId, ...message, ownerLock(held), userMessageId, ...outcomes];
     const endedAs = [held.turnId, storableJson(stored), completed];
     const end = async (where: Queryable, isHeld: boolean, withJobs: readonly Job[]): Promise<EndedRow | undefined> => {
-      const statement = { name: "turn-finish", text: FINISH, values: [...values, !isHeld, jobsValue(withJobs)] };
+      const statement = { name: "turn-finish", text: FINISH, values: [...values, !isHeld, jobsValue(withJobs, waitAfterTurn)] };
       return (await where.query<EndedRow>(statement))[0];
     };
     async function endWithoutLease(where: Queryable): Promise<{ outcome: FinishOutcome; isRepeat: boolean }> {
@@ -159,7 +159,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
           const recount = { name: "turn-recount", text: "update branches set message_count = null where conversation_id = $1" };
           await transaction.query({ ...recount, values: [held.conversationId] });
         }
-        if (outcome !== "gone" && !isRepeat) await jobTransaction.add(jobs);
+        if (outcome !== "gone" && !isRepeat) await jobTransaction.add(jobs, waitAfterTurn);
         return outcome;
       });
     } catch (error) {

@@ -58,6 +58,19 @@ describeOnBothDatabases("the overview of jobs", (open) => {
     });
   });
 
+  test("hasten makes the waiting jobs of a conversation and its user due, those after a failure not", async () => {
+    const [one, other, failing] = [sampleJob(ADA), sampleJob({ tenantId: "tenant", userId: "bob" }), sampleJob(ADA)];
+    await at.bring("retrying", failing);
+    await at.queue.transaction((_transaction, jobs) => jobs.add([one, other, REMEMBER], () => 60));
+    expect(await at.queue.claim(10)).toEqual([]);
+    expect(await at.overview.hasten(failing)).toBe(2);
+    expect(await at.overview.hasten(one)).toBe(2);
+    const claimed = await at.queue.claim(10);
+    expect(claimed.map(({ job }) => job)).toEqual(expect.arrayContaining([one, REMEMBER]));
+    expect(claimed).toHaveLength(2);
+    expect(await at.overview.hasten(one)).toBe(2);
+  });
+
   describe("listDead", () => {
     test("shows the newest first, with the error of the last run, the runs and the times", async () => {
       const [first, second] = [sampleJob(), sampleJob()];
