@@ -73,7 +73,7 @@ with hastened as (
 ), told as (
   select ${TELL} from hastened limit 1
 )
-select count(*)::int as count, (select count(*) from told) from pgboss.job where ${OF_KEYS}`;
+select count(*)::int as count, (select count(*) from told) as told from pgboss.job where ${OF_KEYS}`;
 
 /** Dead letters have no index on the key. */
 const LIST_OF = `
