@@ -49,7 +49,7 @@ export interface RunJobsParts {
   onError?: (error: unknown, work: string) => void;
   /** Jobs at work at a time. They mostly wait for a model, so a hanging one leaves room. Default 8. */
   concurrency?: number;
-  /** Milliseconds between looks for retries and missed notices. Default 2,000. */
+  /** Milliseconds between looks for retries and missed notices. Default 2,500. */
   pollMs?: number;
   /** Awaited before jobs are taken. Default: nothing. */
   whenQuiet?: () => Promise<void>;
@@ -100,7 +100,7 @@ type Ended = Pick<JobRun, "outcome" | "error">;
 
 /** Runs the queue's jobs in this process as soon as they are committed: one for each conversation and kind, several side by side. */
 export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
-  const { queue, handlers, concurrency = 8, pollMs = 2_000, whenQuiet } = parts;
+  const { queue, handlers, concurrency = 8, pollMs = 2_500, whenQuiet } = parts;
   const { onRun = () => undefined, onError = () => undefined, observer = NOOP_OBSERVER, within = (_claimed, step) => step() } = parts;
   const atWork = new Map<ClaimedJob, { ended: Promise<void>; claim: AbortController }>();
   let stopping = false;

@@ -99,7 +99,8 @@ async function keep(queryable: Queryable, { id, retryCount }: ClaimedJob, facts:
   return (await queryable.query({ name: "job-keep", text: KEEP, values })).length > 0;
 }
 
-const SUPERVISE_SECONDS = 5;
+/** With the heartbeat of 10 seconds a job of a dead process is taken over within 25. Each look is nine statements. */
+const SUPERVISE_SECONDS = 15;
 
 export function makeJobQueue(database: Database): JobQueue {
   const boss = makeBoss({ database, onError: () => undefined });
