@@ -2,11 +2,14 @@ import { copyFileSync, cpSync, globSync, mkdirSync, rmSync, writeFileSync } from
 import { DOCS_FILES } from "../server/openapi/openapi-routes.ts";
 import { bundlePage } from "./bundle-page.ts";
 import { bundleLibrary, bundleService } from "./bundle.ts";
+import { writeEmptyDatabase } from "./empty-database.ts";
 import { licenceTexts, toSbom } from "./shipped/describe.ts";
 import { packagesOf } from "./shipped/packages.ts";
 
 // What runs in production: a few files instead of 2,000 modules, and what they read.
 for (const file of ["dist/chunks", "dist/types", ...globSync("dist/*.{js,map}")]) rmSync(file, { recursive: true, force: true });
+mkdirSync("dist", { recursive: true });
+await writeEmptyDatabase("dist/empty-database.tar.gz");
 const made = await Promise.all([bundleService({ write: true }), bundleLibrary({ write: true }), bundlePage({ write: false })]);
 const inside = packagesOf(made);
 writeFileSync("dist/THIRD-PARTY-LICENSES.txt", licenceTexts(inside));

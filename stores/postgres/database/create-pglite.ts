@@ -1,6 +1,9 @@
+import { existsSync, readFileSync } from "node:fs";
+import { setFlagsFromString } from "node:v8";
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
 import { AppError } from "../../../errors/app-error.ts";
+import { packageFile } from "../../../errors/package-file.ts";
 
 // A file of its own: PGlite's types need Emscripten's, so no declaration of the package may reach them.
 
@@ -19,10 +22,38 @@ do $$ begin
   end if;
 end $$`;
 
-/** Throws AppError `invalid_configuration` when the folder cannot be opened. */
-export async function createPGlite(dataDir: string): Promise<PGlite> {
+/**
+ * V8 optimizes WebAssembly by function, and decides at a function's first call whether it may. Postgres' parser is one function of 105 kB,
+ * whose optimization takes 600 MB and a second of CPU. So the first statement, which calls the parser first, runs while no function may.
+ * https://v8.dev/docs/wasm-compilation-pipeline
+ */
+class EmbeddedPostgres extends PGlite {
+  #hasParsed = false;
+
+  override execProtocolRawSync(message: Uint8Array): Uint8Array {
+    if (this.#hasParsed) return super.execProtocolRawSync(message);
+    this.#hasParsed = true;
+    setFlagsFromString("--wasm-tier-up-filter=0");
+    try {
+      return super.execProtocolRawSync(message);
+    } finally {
+      setFlagsFromString("--wasm-tier-up-filter=-1");
+    }
+  }
+}
+
+const EMPTY_DATABASE = packageFile("dist/empty-database.tar.gz");
+
+/** A migrated database without rows, which the build makes. Null before the first build: Postgres makes a new one itself. */
+const readEmptyDatabase = (): Blob | null => (existsSync(EMPTY_DATABASE) ? new Blob([readFileSync(EMPTY_DATABASE)]) : null);
+
+/** `isNew`: there is no database yet. Throws AppError `invalid_configuration` when the folder cannot be opened. */
+export async function createPGlite(dataDir: string, { isNew }: { isNew: boolean }): Promise<PGlite> {
   try {
-    const pglite = await PGlite.create({ startParams: START_PARAMS, dataDir, extensions: { vector } });
+    const empty = isNew ? readEmptyDatabase() : null;
+    const from = empty === null ? {} : { loadDataDir: empty };
+    const pglite = new EmbeddedPostgres({ startParams: START_PARAMS, dataDir, extensions: { vector }, ...from });
+    await pglite.waitReady;
     await pglite.exec(DROP_TEXT_SEARCH);
     return pglite;
   } catch (cause) {

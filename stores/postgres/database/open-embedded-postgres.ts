@@ -1,5 +1,7 @@
+import { existsSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setFlagsFromString } from "node:v8";
+import type { PGlite } from "@electric-sql/pglite";
 import { createPgConfig } from "@electric-sql/pglite/node-postgres";
 import pg from "pg";
 import { createPGlite } from "./create-pglite.ts";
@@ -15,6 +17,18 @@ function disableWasmOptimizer(): void {
   setFlagsFromString("--no-wasm-dynamic-tiering");
 }
 
+/** Opens or makes the database of a folder. One whose making was interrupted is made again. */
+async function openFolder(folder: string): Promise<PGlite> {
+  const unfinished = `${folder}.unfinished`;
+  if (existsSync(unfinished)) rmSync(folder, { recursive: true, force: true });
+  const isNew = !existsSync(path.join(folder, "PG_VERSION"));
+  if (!isNew) return createPGlite(folder, { isNew });
+  writeFileSync(unfinished, "");
+  const pglite = await createPGlite(folder, { isNew });
+  rmSync(unfinished);
+  return pglite;
+}
+
 /**
  * Postgres in this process (PGlite) with the extensions of the search index, stored in `dataDir`; `memory://` stores nothing. `lowMemory`
  * leaves all WebAssembly unoptimized: less memory, more CPU. Throws AppError `invalid_configuration` when the folder cannot be used or
@@ -25,7 +39,7 @@ export async function openEmbeddedPostgres(dataDir: string, { lowMemory = false 
   const inMemory = dataDir.startsWith(IN_MEMORY);
   const unlock = inMemory ? () => undefined : await lockDataFolder(dataDir);
   try {
-    const pglite = await createPGlite(inMemory ? dataDir : path.join(dataDir, "postgres"));
+    const pglite = await (inMemory ? createPGlite(dataDir, { isNew: true }) : openFolder(path.join(dataDir, "postgres")));
     const pool = new pg.Pool({ ...createPgConfig(pglite), max: 1, idleTimeoutMillis: 0 });
     return makePooledDatabase({
       pool,
