@@ -14,7 +14,7 @@ export async function writeEmptyDatabase(file: string): Promise<void> {
     await migrate(database);
     await database.query({ text: "vacuum (full)" });
     await database.close();
-    const pglite = await createPGlite(path.join(folder, "postgres"), { isNew: false });
+    const pglite = await createPGlite(path.join(folder, "postgres"));
     const packed = await pglite.dumpDataDir("gzip");
     await pglite.close();
     await writeFile(file, Buffer.from(await packed.arrayBuffer()));

@@ -1,9 +1,7 @@
-import { existsSync, readFileSync } from "node:fs";
 import { setFlagsFromString } from "node:v8";
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
 import { AppError } from "../../../errors/app-error.ts";
-import { packageFile } from "../../../errors/package-file.ts";
 
 // A file of its own: PGlite's types need Emscripten's, so no declaration of the package may reach them.
 
@@ -42,16 +40,9 @@ class EmbeddedPostgres extends PGlite {
   }
 }
 
-const EMPTY_DATABASE = packageFile("dist/empty-database.tar.gz");
-
-/** A migrated database without rows, which the build makes. Null before the first build: Postgres makes a new one itself. */
-const readEmptyDatabase = (): Blob | null => (existsSync(EMPTY_DATABASE) ? new Blob([readFileSync(EMPTY_DATABASE)]) : null);
-
-/** `isNew`: there is no database yet. Throws AppError `invalid_configuration` when the folder cannot be opened. */
-export async function createPGlite(dataDir: string, { isNew }: { isNew: boolean }): Promise<PGlite> {
+/** `loadDataDir`: what a new folder begins with. Throws AppError `invalid_configuration` when the folder cannot be opened. */
+export async function createPGlite(dataDir: string, from: { loadDataDir?: Blob } = {}): Promise<PGlite> {
   try {
-    const empty = isNew ? readEmptyDatabase() : null;
-    const from = empty === null ? {} : { loadDataDir: empty };
     const pglite = new EmbeddedPostgres({ startParams: START_PARAMS, dataDir, extensions: { vector }, ...from });
     await pglite.waitReady;
     await pglite.exec(DROP_TEXT_SEARCH);

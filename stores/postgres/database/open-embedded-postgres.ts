@@ -1,9 +1,10 @@
-import { existsSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, openAsBlob, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import { setFlagsFromString } from "node:v8";
 import type { PGlite } from "@electric-sql/pglite";
 import { createPgConfig } from "@electric-sql/pglite/node-postgres";
 import pg from "pg";
+import { packageFile } from "../../../errors/package-file.ts";
 import { createPGlite } from "./create-pglite.ts";
 import { lockDataFolder } from "./data-folder-lock.ts";
 import type { Database } from "./database.ts";
@@ -17,14 +18,16 @@ function disableWasmOptimizer(): void {
   setFlagsFromString("--no-wasm-dynamic-tiering");
 }
 
+/** A migrated database without rows. The build makes it; without it, a new database makes itself and is then migrated. */
+const EMPTY_DATABASE = packageFile("dist/empty-database.tar.gz");
+
 /** Opens or makes the database of a folder. One whose making was interrupted is made again. */
 async function openFolder(folder: string): Promise<PGlite> {
   const unfinished = `${folder}.unfinished`;
   if (existsSync(unfinished)) rmSync(folder, { recursive: true, force: true });
-  const isNew = !existsSync(path.join(folder, "PG_VERSION"));
-  if (!isNew) return createPGlite(folder, { isNew });
+  if (existsSync(path.join(folder, "PG_VERSION"))) return createPGlite(folder);
   writeFileSync(unfinished, "");
-  const pglite = await createPGlite(folder, { isNew });
+  const pglite = await createPGlite(folder, existsSync(EMPTY_DATABASE) ? { loadDataDir: await openAsBlob(EMPTY_DATABASE) } : {});
   rmSync(unfinished);
   return pglite;
 }
@@ -39,7 +42,7 @@ export async function openEmbeddedPostgres(dataDir: string, { lowMemory = false 
   const inMemory = dataDir.startsWith(IN_MEMORY);
   const unlock = inMemory ? () => undefined : await lockDataFolder(dataDir);
   try {
-    const pglite = await (inMemory ? createPGlite(dataDir, { isNew: true }) : openFolder(path.join(dataDir, "postgres")));
+    const pglite = await (inMemory ? createPGlite(dataDir) : openFolder(path.join(dataDir, "postgres")));
     const pool = new pg.Pool({ ...createPgConfig(pglite), max: 1, idleTimeoutMillis: 0 });
     return makePooledDatabase({
       pool,

@@ -128,13 +128,17 @@ describe("LOW_MEMORY", () => {
   });
   /** The most that the process has ever had in memory, in MiB. https://man7.org/linux/man-pages/man5/proc_pid_status.5.html */
   const peakMiB = (pid: number): number => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
-  test("with LOW_MEMORY the embedded database starts and answers without the compiler's peak of 500 MiB", async () => {
-    const service = await startServiceProcess({ DATA_DIR: folder, LOW_MEMORY: "true" });
+  // Optimizing Postgres' parser alone takes 600 MiB.
+  test.each([
+    ["false", 650],
+    ["true", 500],
+  ])("with LOW_MEMORY=%s the first start of the embedded database and its answers take less than %i MiB", async (LOW_MEMORY, most) => {
+    const service = await startServiceProcess({ DATA_DIR: folder, LOW_MEMORY });
     for (const message of ["My boat is called Calypso.", "What is my boat called?"]) {
       const { status, json } = await postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "first", message });
       expect({ status, ...json }).toMatchObject({ status: 200, completed: true, degraded: [] });
     }
-    expect(peakMiB(service.pid)).toBeLessThan(800);
+    expect(peakMiB(service.pid)).toBeLessThan(most);
   });
 });
 
