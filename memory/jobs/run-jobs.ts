@@ -216,15 +216,11 @@ export async function runJobs(parts: RunJobsParts): Promise<RunningJobs> {
     }
   }
 
-  let quieting: Promise<void> | null = null;
   /** Several calls while it waits are one. */
-  function fillWhenQuiet(): void {
-    if (!whenQuiet) return fill();
-    quieting ??= whenQuiet().then(() => {
-      quieting = null;
-      fill();
-    });
-  }
+  let quieting: Promise<void> | null = null;
+  const fillWhenQuiet = (): void => {
+    quieting ??= (whenQuiet?.() ?? Promise.resolve()).finally(() => (quieting = null)).then(fill);
+  };
   const stopWatching = await queue.watch(fillWhenQuiet, (error) => onError(error, "listening for jobs"));
   const poll = setInterval(fillWhenQuiet, pollMs);
   let touching: Promise<void> | null = null;
