@@ -20,7 +20,7 @@ beforeEach(async () => {
 const makeChat = (body: object = {}) => makeUiChat(opened.url, body);
 
 describe("a chat of the AI SDK", () => {
-  test("is a conversation of the service, whose stored answer and own history it uses", async () => {
+  test("shows the stored answer, and goes on with the service's own history", async () => {
     const chat = makeChat();
     const answer = await chat.say("My boat is Argo.");
     expect(textOf(answer)).toBe("Hi there.");
@@ -61,7 +61,7 @@ describe("a chat of the AI SDK", () => {
   test.each<[boolean, string, string]>([
     [true, "output-available", "Ordered."],
     [false, "output-error", "Then not."],
-  ])("asks the person to approve a call, and goes on after the answer approved: %s", async (approved, state, words) => {
+  ])("asks a person to approve a call, and goes on with the answer (approved: %s)", async (approved, state, words) => {
     asking.follow([callOf("order", { item: "tea" })], words);
     const chat = makeChat({ agent: "asks" });
     const asked = await chat.say("Order tea.");

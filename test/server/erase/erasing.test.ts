@@ -129,9 +129,9 @@ describe("erasing one exchange of several that the memory agent read together", 
   });
 
   test.each([
-    ["that rests on two exchanges from the one that is left", [[1, 2]]],
-    ["with unnamed sources from all the exchanges that are left", undefined],
-  ])("rewrites a line %s", async (_name, turns) => {
+    ["that rested on two exchanges", [[1, 2]]],
+    ["whose exchanges the model did not name", undefined],
+  ])("rewrites from what is left a line %s", async (_name, turns) => {
     const id = await teach(["I live in Porto", "My dog is called Rex"], profile("Lives in Porto with a dog called Rex", turns));
     running.remember(callOnce(profile("Has a dog called Rex", [[1]])));
     await eraseAndSettle(id, "Porto");

@@ -28,7 +28,7 @@ describe("over HTTP,", () => {
     }
     return pages;
   }
-  describe("a list without a limit", () => {
+  describe("an unlimited list", () => {
     test.each([
       ["agents", "name", { description: "Answers.", instructions: "水".repeat(19_000) }],
       ["knowledge", "kb_prefix", { description: "Papers.", instructions: "水".repeat(19_000) }],
@@ -140,7 +140,7 @@ describe("counted in bytes,", () => {
     for (const words of ["one", "two"]) await client().runs.wait(threadId, "assistant", { input: human(words) });
     return threadId;
   }
-  describe("a list that is too long for one answer", () => {
+  describe("a very long list", () => {
     test("of messages, states or threads goes on with the next page, and shows each once", async () => {
       const threadId = await longThread();
       const seen: string[] = [];

@@ -31,7 +31,7 @@ describe("the service refuses", () => {
     ["PUT", `/api/v1/conversations/${UNKNOWN_ID}`, "GET, PATCH, DELETE, HEAD"],
     ["DELETE", "/api/v1/knowledge", "GET, HEAD"],
     ["GET", "/v1/chat/completions", "POST"],
-  ])("the wrong method of %s %s, where %s is allowed", async (method, path, allow) => {
+  ])("the wrong method in %s %s, where %s is allowed", async (method, path, allow) => {
     const refused = await callApi(service.url + path, { method });
     expect({ status: refused.status, allow: refused.headers.get("allow") }).toEqual({ status: 405, allow });
     expect(refused.json.error.message).toContain(`${path} takes no ${method}. Send ${allow.split(", ").join(" or ")}`);
@@ -109,7 +109,7 @@ describe("the service refuses", () => {
     ["a first line that is not HTTP", "hello\r\n\r\n", 400],
     ["no Host", "GET /readyz HTTP/1.1\r\nConnection: close\r\n\r\n", 400],
     ["CONNECT", "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n", 400],
-  ])("a request that is not valid HTTP with a JSON error, and keeps running: %s", async (_name, bytes, status) => {
+  ])("HTTP that can reach no route with a JSON error, and keeps running: %s", async (_name, bytes, status) => {
     const connection = await connectTo(service.url);
     connection.socket.write(bytes, "latin1");
     await connection.closed;

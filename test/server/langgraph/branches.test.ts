@@ -151,7 +151,7 @@ describe("in LangGraph's protocol,", () => {
       seen.push(next);
     }
   }
-  describe("with interrupt_before and interrupt_after", () => {
+  describe("with interrupt_before and interrupt_after,", () => {
     test.each<[string, Stops, string[]]>([
       ["before every node", { interruptBefore: "*" }, ["model", "tea", "milk", "model"]],
       ["after every node", { interruptAfter: "*" }, ["model", "tea", "milk", "model"]],

@@ -29,7 +29,7 @@ describe("in LangGraph's protocol,", () => {
   const checkpointsOf = async (threadId: string): Promise<string[]> =>
     (await client().threads.getHistory(threadId, { limit: 50 })).map(({ checkpoint }) => checkpoint.checkpoint_id ?? "");
   describe("a checkpoint", () => {
-    test("is a place where a run goes on, and later messages leave the path but keep their states", async () => {
+    test("lets a run go on from there, and later messages leave the path but keep their states", async () => {
       const threadId = await talk("one", "two", "three");
       const [third = "", , first = ""] = await checkpointsOf(threadId);
       const frames = await framesOf(
@@ -45,7 +45,7 @@ describe("in LangGraph's protocol,", () => {
       expect(statusesOf(await client().runs.list(threadId))).toEqual(Array(5).fill("success"));
     });
 
-    test("is a place where its question is answered again without input, and the first checkpoint lets the first question be edited", async () => {
+    test("lets its question be answered again without input, and the first checkpoint lets the first question be edited", async () => {
       const threadId = await talk("one", "two");
       const [, first = ""] = await checkpointsOf(threadId);
       expect(await say(threadId, null, "other", { checkpointId: first })).toEqual([...pairs("one"), "two", "other"]);
@@ -62,7 +62,7 @@ describe("in LangGraph's protocol,", () => {
       expect(await refusalOf(nothing)).toMatchObject({ status: 400, message: expect.stringContaining("input") });
     });
 
-    test("of the newest state does not change how a run goes on", async () => {
+    test("of the newest state changes nothing about how a run goes on", async () => {
       const threadId = await talk("one");
       const [newest = ""] = await checkpointsOf(threadId);
       expect(await say(threadId, "two", "TWO", { checkpoint: { checkpoint_id: newest, checkpoint_ns: "" } })).toEqual(pairs("one", "two"));

@@ -46,7 +46,7 @@ describe("turns at the same time", () => {
     expect((await ask("ada", "3")).status).toBe(200);
   });
 
-  test("are counted with the turns that wait in line", async () => {
+  test("count together with the turns that wait in line", async () => {
     const first = ask("bea", "1");
     await running.model.untilAsked();
     const waiting = await beginTurn(running.url, { ...bodyOf("bea", "1"), on_busy: "enqueue" }, { headers: AS_ACME });
@@ -106,7 +106,7 @@ describe("turns at the same time", () => {
     for (const { status } of await Promise.all(next)) expect(status).toBe(200);
   });
 
-  test("are counted with another attempt at a message that failed", async () => {
+  test("include another attempt at a failed message", async () => {
     running.model.answer({ tokens: ["half "], ending: "cut" });
     expect(contentOf((await askKeyed("ian")).events, "error").retryable).toBe(true);
     hold();

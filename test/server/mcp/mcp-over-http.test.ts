@@ -139,7 +139,7 @@ describe("an MCP server for one user's memory, with the official client,", () =>
     expect((await call(other, "knowledge_search", { query: "ferry" })).text).toBe("Nothing was found.");
   });
 
-  test("offers a key that may only read the reading tools, and the others change nothing", async () => {
+  test("offers only the reading tools to a key that may only read, and the others change nothing", async () => {
     const user = aUser();
     const client = await connectAs(user, bearer("key-that-reads"));
     expect(await toolNames(client)).toEqual(READING);
@@ -153,7 +153,7 @@ describe("an MCP server for one user's memory, with the official client,", () =>
     expect(await listConversations(service.url, user, WRITE)).toEqual([]);
   });
 
-  test("serves the token's user and refuses another one, and with a key needs the name of the user", async () => {
+  test("serves the token's user and no other, and needs a user's name with a key", async () => {
     const ada = bearer(secretToken({ sub: "ada", tenant: "acme" }));
     expect((await call(await connect(ada), "core_memory_update", { section: "goals", content: "Flies." })).isError).toBe(false);
     expect((await call(await connectAs("ada"), "core_memory_get")).text).toContain("Flies.");

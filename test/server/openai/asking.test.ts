@@ -38,7 +38,7 @@ describe("an agent that asks, with the official client", () => {
     ["请订茶", "可以", /^智能体“clerk”想.*“order”.*"item": "tea".*1\. 允许这一次/s, 1],
     ["Order some tea", "No.", /^May the agent/, 0],
     ["Order tea now", "What does it cost?", /^May the agent/, 0],
-  ])("puts its question after %j in words, and the next message %j answers it", async (message, reply, words, runs) => {
+  ])("after %j asks its question in words, and the next message %j answers it", async (message, reply, words, runs) => {
     const asked = await say(message);
     expect([asked.text, asked.reason]).toEqual([expect.stringMatching(words), "stop"]);
     expect(ordered).toEqual([]);

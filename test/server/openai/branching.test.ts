@@ -111,7 +111,7 @@ describe("a front end that knows nothing of branches", () => {
     }
   });
 
-  test("can ask for the same answer twice again, and then go on", async () => {
+  test("can repeat an answer twice, and then go on", async () => {
     const client = await five();
     for (const versions of [2, 3]) {
       client.messages.splice(8);
@@ -124,7 +124,7 @@ describe("a front end that knows nothing of branches", () => {
     expect(await client.stored()).toEqual(client.shown());
   });
 
-  test("can ask again for the answer to the only question of a chat", async () => {
+  test("can repeat the answer to the only question of a chat", async () => {
     const client = talk();
     await client.say("only");
     client.messages.splice(0);
@@ -154,7 +154,7 @@ describe("a front end that knows nothing of branches", () => {
     expect(await client.stored()).toEqual(client.shown());
   });
 
-  test("can cut off old messages, and still go on, edit and ask again", async () => {
+  test("can cut off old messages, and still go on, edit and repeat", async () => {
     const client = await five();
     const as = (all: Message[]) => all.slice(-4);
     await client.say("six", { as });
@@ -201,7 +201,7 @@ describe("a front end that knows nothing of branches", () => {
     expect(await client.stored()).toEqual([code, table, "TWO", table]);
   });
 
-  test("can switch this off with X-Branching: off", async () => {
+  test("gets no branches with X-Branching: off", async () => {
     const client = await five();
     const before = await client.stored();
     client.messages.splice(4);

@@ -139,7 +139,7 @@ describe("pictures from OpenAI's clients", () => {
     expect(exported).not.toContain('"kind":"pictures"');
   });
 
-  test("are refused by their place when they are wrong", async () => {
+  test("are refused with their place in the request when they are wrong", async () => {
     const { chat, responses } = openClient(running.url);
     const wrong = shows("http://example.org/cat.png");
     const failure = await failureOf(

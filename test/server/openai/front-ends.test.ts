@@ -126,7 +126,7 @@ describe("a front end's own tasks with the offline model", () => {
     expect(await tablesHolding(database, "rnithopter")).toEqual({});
   });
 
-  test("are a person's messages in a chat that goes on, or with a hint that was not filled in", async () => {
+  test("count as a person's messages in a chat that goes on, or with a hint that was not filled in", async () => {
     const pasted = says(TITLE_REQUEST.messages[0]?.content ?? "");
     const answer = { role: "assistant", content: "hi" };
     const said: [chat: string, messages: Body["messages"], headers?: object][] = [

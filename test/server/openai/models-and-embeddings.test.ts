@@ -39,7 +39,7 @@ describe("the listed models", () => {
     expect(answer.choices[0]?.message.content).toBe(contentOf(events, "done").answer);
   });
 
-  test.each(["gpt-4o", `${MODEL}/nothing`, "conversation-graph/", ""])("do not include %p, which is then not found", async (model) => {
+  test.each(["gpt-4o", `${MODEL}/nothing`, "conversation-graph/", ""])("do not include %p, which is not found", async (model) => {
     const refused = await failureOf(acme().chat.completions.create({ model, user: "ada", messages: [says("hello")] }));
     expect(refused).toMatchObject({ status: 404, code: "model_not_found", param: "model", type: "invalid_request_error" });
     expect(refused.message).toContain(`${MODEL}/travel`);

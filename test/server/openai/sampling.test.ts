@@ -88,7 +88,7 @@ describe("completions with the official client", () => {
     expect(running.model.seen).toEqual([]);
   });
 
-  test("come in the requested form, are parsed by the client, and have passed the schema to the server", async () => {
+  test("come in the requested form, which the client parses and the model's server was told", async () => {
     answerInTurn({ tokens: [ADA.slice(0, 9), ADA.slice(9)] });
     const format = zodResponseFormat(Person, "person");
     const request = { model: MODEL, user: "ada", messages: [says("Who is Ada?")], response_format: format };
@@ -126,7 +126,7 @@ describe("completions with the official client", () => {
     expect(running.model.seen).toHaveLength(2);
   });
 
-  test("with a wrong shape are corrected until a reader has seen them begin, who gets an error", async () => {
+  test("with a wrong shape are corrected, but a reader who has seen them begin gets an error", async () => {
     const wrong = '{"name": "Ada"}';
     const format = zodResponseFormat(Person, "person");
     answerInTurn({ tokens: [wrong] }, { tokens: [ADA] });

@@ -130,7 +130,7 @@ describe("the id of an event", () => {
     (header) => expect(() => parseLastEventId(header)).toThrow(/Last-Event-ID/),
   );
 
-  test.each([undefined, "", "0.0"])("of the beginning is %p", (header) => {
+  test.each([undefined, "", "0.0"])("is read as the beginning when it is %p", (header) => {
     expect(parseLastEventId(header)).toEqual({ number: 0, characters: 0 });
   });
 });

@@ -148,7 +148,7 @@ describe("a turn of an agent", () => {
     expect(of("notice")).toMatchObject([{ code: "agent_limit", message: expect.stringContaining(limit) }]);
   });
 
-  test("sees the calls of earlier turns with tools, and only the answers of these turns without tools", async () => {
+  test("sees the calls of earlier turns when it has tools, and only their answers when it has none", async () => {
     await makeAgent("remembering", { tools: ["calculate"] });
     follow([calls("calculate", { expression: "1+1" })], "Two.");
     await ask("remembering", "1+1?", "remembered");

@@ -102,7 +102,7 @@ describe("a user's list of decisions", () => {
     expect((await list("ada")).decisions).toHaveLength(expected.length);
   });
 
-  test("has the decision by rule on a model's question that nobody could be asked", async () => {
+  test("shows what a rule decided when nobody could be asked a question of the model", async () => {
     await client.makeAgent("asks");
     const option = (label: string, is_recommended: boolean) => ({ label, description: "", is_recommended });
     const given = { decision_type: "branch", context: "Which tea?", options: [option("green", false), option("black", true)] };
@@ -132,7 +132,7 @@ describe("with KEEP_DECISIONS_DAYS", () => {
   const KEEP_DAYS = 30;
   const { database, opened, list, erase } = useAskingService({ KEEP_DECISIONS_DAYS: String(KEEP_DAYS) });
 
-  test("an erase keeps what an audit needs of recent decisions, and a job removes that after the days", async () => {
+  test("an erase keeps what an audit needs of recent decisions, until a job removes it after this time", async () => {
     const client = askingClient(opened);
     client.follow([tea], "Done.");
     await client.makeAgent("asks");

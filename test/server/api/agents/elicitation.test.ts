@@ -108,7 +108,7 @@ describe("a question that an MCP server asks during a call", () => {
   test.each<[what: string, tool: string, answers: object[], told: RegExp]>([
     ["declined by the person", "book", [{ answer: "window" }, { answer: "decline" }], /declined to answer/],
     ["answered with no", "erase", [{ answer: "no" }], /declined to answer/],
-  ])("that is %s ends the call, and the model reads why", async (_what, tool, answers, told) => {
+  ])("ends the call when it is %s, and the model reads why", async (_what, tool, answers, told) => {
     const before = await doneAt();
     client.follow([callOf(toolOf(tool), { file: "notes" })], "Not done.");
     const rest = await answerAll(await client.untilWaiting("clerk"), answers);
@@ -181,7 +181,7 @@ describe("a question that an MCP server asks during a call", () => {
     expect(outputs(rest)).toEqual([[true, "accept accept"]]);
   });
 
-  test("is filled in from the recommended values for a form of thirteen fields of server-everything", async () => {
+  test("can have a form of thirteen fields like server-everything's, and takes the values that the form recommends", async () => {
     client.follow([callOf("mcp__everything__trigger-elicitation-request", {})], "Thanks.");
     let waiting = await client.untilWaiting("clerk");
     let rest: EventStreamResponse | null = null;

@@ -27,7 +27,7 @@ const decide = (fields: object = {}) => callOf("ask_decision", { decision_type: 
 /** What the model read last. */
 const read = (): string => String(opened.model.seen.at(-1)?.body.messages.at(-1)?.content);
 
-describe("a question that the model asks", () => {
+describe("a model's question", () => {
   test("makes the turn wait, and the person's answer is the result that the model reads", async () => {
     client.follow([clarify()], "Green it is.");
     const asked = await client.ask("asks");
@@ -61,7 +61,7 @@ describe("a question that the model asks", () => {
     ["the person's own words alone", {}, { text: "白茶，谢谢。" }, "The person says: 白茶，谢谢。"],
     ["several options", { allow_multiple: true }, { answer: ["black", "green"] }, 'The person chose "black", "green".'],
     ["one option of several", { allow_multiple: true }, { answer: ["green"], text: "Cold." }, 'The person chose "green". They say: Cold.'],
-  ])("is a decision that is answered by %s", async (_what, fields, answer, told) => {
+  ])("can be answered with %s", async (_what, fields, answer, told) => {
     client.follow([decide(fields)], "Done.");
     const waiting = await client.untilWaiting("asks");
     expect(waiting.question.type).toBe("decision");
@@ -81,7 +81,7 @@ describe("a question that the model asks", () => {
     ],
     ["counts as no when it is about a risk", decide({ decision_type: "risk" }), "no", /counts as "no": do not do it/],
     ["counts as no when it asks to confirm", decide({ decision_type: "confirmation" }), "no", /counts as "no"/],
-  ])("that nobody answers or that nobody can be asked %s", async (_what, call, answer, told) => {
+  ])("that nobody answers, or that nobody can be asked, %s", async (_what, call, answer, told) => {
     client.follow([call], "Done.");
     const waiting = await client.untilWaiting("asks");
     await expireQuestions(database);
@@ -101,7 +101,7 @@ describe("a question that the model asks", () => {
     expect(await client.open()).toEqual([]);
   });
 
-  test("and requires an answer ends the turn when nobody answers or nobody can be asked", async () => {
+  test("that requires an answer ends the turn when nobody answers or nobody can be asked", async () => {
     client.follow([clarify({ required: true })], "Done.");
     const waiting = await client.untilWaiting("asks");
     expect(waiting.question.required).toBe(true);

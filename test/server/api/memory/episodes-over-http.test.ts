@@ -141,7 +141,7 @@ describe("a user's episodes over HTTP", () => {
     }
   });
 
-  test("recall the beginning of a conversation that outgrew its window", async () => {
+  test("bring back the beginning of a conversation that outgrew its window", async () => {
     const turns = Array.from({ length: 12 }, (_, number) => [`The weather is fine on trip ${number}.`, "Good."] as const);
     const messages = importedTurns([["My passport number ends in 4711.", "Noted."], ...turns]);
     const imported = await running.bring("long", messages, "s");
@@ -165,7 +165,7 @@ const FILMS = [
   ["When does the museum open?", "At ten, on Mondays too."],
   ["And films of Bergman?", "Persona and others."],
 ] as const;
-describe("a search of one's own messages", () => {
+describe("a search of a user's messages", () => {
   const running = useServiceWithEpisodes();
   let conversationId = "";
   beforeAll(async () => {

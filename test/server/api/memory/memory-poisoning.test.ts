@@ -115,7 +115,7 @@ describe("the hidden instruction", () => {
       expect([...tags].sort()).toEqual(expected);
     });
 
-    test("stands nowhere with other changes than to its brackets and line breaks", () => {
+    test("is changed nowhere except in its brackets and line breaks", () => {
       const unmarked = (text: string): string => text.replace(/^> /gmu, "").replace(/[\r\u2028]/gu, "\n");
       const plain = (text: string): string => unmarked(text).replaceAll("<", "‹").replaceAll("[", "⟦");
       const tamed = plain(attack);

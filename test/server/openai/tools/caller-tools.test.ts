@@ -75,7 +75,7 @@ describe("the caller's tools, used with the official client,", () => {
     expect(JSON.stringify(seen()?.messages)).toContain("noon");
   });
 
-  test("get results in the wrong order refused with the fault, and wait for the right ones", async () => {
+  test("refuse results in the wrong order with the reason, and wait for the right ones", async () => {
     script([call("weather", "o1"), call("time", "o2")]);
     const [choice] = (await create("order", {})).choices;
     const asked = says("How is it in Porto?");
@@ -133,7 +133,7 @@ describe("the caller's tools, used with the official client,", () => {
     expect(await listConversations(running.url, "zoe")).toHaveLength(2);
   });
 
-  test('are left out with tool_choice "none", and only the named tool is left with a named one', async () => {
+  test('are left out with tool_choice "none", and only the named tool stays with a named one', async () => {
     await create("none", { tool_choice: "none" });
     expect(seen()?.tools).toBeUndefined();
     running.model.answer({ toolCalls: [call("time", "t")] });
@@ -172,7 +172,7 @@ describe("the caller's tools, used with the official client,", () => {
     expect((await responses.retrieve(made.id)).output).toEqual(made.output);
   });
 
-  test("that must be called get late, missing or foreign results refused", async () => {
+  test("that must be called refuse late, missing or foreign results", async () => {
     running.model.answer({ toolCalls: [call("weather", "l1"), call("time", "l2")] });
     const asked = says("How is it in Porto?");
     const [choice] = (await create("late", { tool_choice: "required" })).choices;
@@ -234,7 +234,7 @@ describe("the caller's tools, used with the official client,", () => {
     expect(closed.status).toBe("completed");
   });
 
-  test("are left out from the end when the window is small, and the message is not", async () => {
+  test("are dropped from the last one when the window is small, while the message stays", async () => {
     const many = Array.from({ length: 36 }, (_, index) => ({
       type: "function" as const,
       function: { ...functionTool(`tool_${index}`).function, description: "A long description of what it does. ".repeat(100) },

@@ -58,7 +58,7 @@ describe("results of the caller's tools", () => {
     expect(sent().at(-1)).toMatchObject({ content: [{ type: "text" }, { image_url: { url: image.image_url } }] });
   });
 
-  test("with a wrong picture are refused by its place, and the turn still waits for right ones", async () => {
+  test("with a wrong picture are refused with its place, and the turn still waits for right ones", async () => {
     const history = await called("p3");
     const wrong = await failureOf(
       create({ messages: [...history, result("p3", [{ type: "image_url", image_url: { url: "http://example.org/cat.png" } }])] }),
