@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { makeKnowledgeHandlers, openService, type Service } from "../../server/index.ts";
 import { callApi, postJson } from "../support/clients/api-client.ts";
 
-describe("the service in the process of its caller", () => {
+describe("a service in the process of its caller", () => {
   let service: Service;
   beforeAll(async () => {
     service = await openService({
@@ -39,7 +39,7 @@ describe("the service in the process of its caller", () => {
     server.close();
   });
 
-  test("takes instructions for a turn, and refuses those that are too long", async () => {
+  test("takes instructions for a turn, and refuses instructions that are too long", async () => {
     const asked = { userId: "ada", sessionId: "told", message: "Hello!" };
     const { receipt } = await service.ask({ ...asked, instructions: "Rhyme." });
     expect(receipt.instructions).toMatchObject([{ from: "caller", characters: 6 }]);
@@ -48,7 +48,7 @@ describe("the service in the process of its caller", () => {
     });
   });
 
-  test("refuses what it cannot answer with the field that is wrong", async () => {
+  test("refuses a wrong request with the name of the wrong field", async () => {
     await expect(service.ask({ userId: "ada", sessionId: "s", message: " " })).rejects.toMatchObject({
       code: "invalid_request",
       details: [{ field: "message" }],
@@ -62,7 +62,7 @@ describe("handlers of knowledge bases", () => {
   const settings = { DATA_DIR: "memory://", LOG_LEVEL: "silent", ENABLE_EPISODIC_MEMORY: false };
   const ask = { userId: "ada", sessionId: "s", message: "What does it cost?", requestedKbPrefix: "general" };
 
-  test("come from a module or from the program", async () => {
+  test("can come from a module or from the program", async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), "handlers-"));
     const file = path.join(folder, "handlers.mjs");
     await writeFile(file, "export default { general: async () => ({ rest: 'by the module' }) };");
@@ -82,7 +82,7 @@ describe("handlers of knowledge bases", () => {
   });
 });
 
-test("a setting that is wrong or unknown is named", async () => {
+test("a wrong or unknown setting is named in the error", async () => {
   await expect(openService({ SUMMARY_MIN_MESAGES: 4, PORT: 0 })).rejects.toThrow("There is no setting SUMMARY_MIN_MESAGES.");
   await expect(openService({ DATA_DIR: "memory://", HISTORY_WINDOW: "many" })).rejects.toThrow("HISTORY_WINDOW");
 });

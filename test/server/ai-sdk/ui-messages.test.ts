@@ -20,7 +20,7 @@ beforeEach(async () => {
 const makeChat = (body: object = {}) => makeUiChat(opened.url, body);
 
 describe("a chat of the AI SDK", () => {
-  test("is a conversation: its answer is the stored message, and history is the service's own", async () => {
+  test("shows the stored answer, and goes on with the service's own history", async () => {
     const chat = makeChat();
     const answer = await chat.say("My boat is Argo.");
     expect(textOf(answer)).toBe("Hi there.");
@@ -39,7 +39,7 @@ describe("a chat of the AI SDK", () => {
     ).toContain("My boat is Argo.");
   });
 
-  test("shows reasoning, and an agent's calls as tools with their outputs", async () => {
+  test("shows the model's reasoning, and an agent's calls as tools with their outputs", async () => {
     await asking.makeAgent("looks", { permissions: [{ tool: "look_up", action: "allow" }] });
     asking.follow([callOf("look_up", { item: "tea" })], "Twelve.");
     const answer = await makeChat({ agent: "looks" }).say("How much tea?");
@@ -61,7 +61,7 @@ describe("a chat of the AI SDK", () => {
   test.each<[boolean, string, string]>([
     [true, "output-available", "Ordered."],
     [false, "output-error", "Then not."],
-  ])("asks for an approval, and goes on with it: %s", async (approved, state, words) => {
+  ])("asks a person to approve a call, and goes on with the answer (approved: %s)", async (approved, state, words) => {
     asking.follow([callOf("order", { item: "tea" })], words);
     const chat = makeChat({ agent: "asks" });
     const asked = await chat.say("Order tea.");
@@ -80,7 +80,7 @@ describe("a chat of the AI SDK", () => {
     expect(ordered).toHaveLength(approved ? 1 : 0);
   });
 
-  test("tells an error as an error, and a wrong request as a refusal that names the field", async () => {
+  test("shows an error as an error, and refuses a wrong request with the name of the field", async () => {
     opened.model.answer({ status: 500 });
     await expect(makeChat().say("Hello")).rejects.toThrow(/model_unavailable/);
     await expect(makeChat({ agent: "nobody" }).say("Hello")).rejects.toThrow(/there is no agent/);
@@ -94,7 +94,7 @@ describe("a chat of the AI SDK", () => {
     await expect(empty.send("regenerate-message")).rejects.toThrow(/messageId/);
   });
 
-  test("takes pictures with words or alone, and shows them again to the model that answers once more", async () => {
+  test("takes pictures with or without words, and shows them to the model again when it repeats the answer", async () => {
     const picture = (width: number) => ({ type: "file" as const, mediaType: "image/png", filename: "a.png", url: pngUrl(width, 3) });
     const seen = () => JSON.stringify(opened.model.seen.at(-1)?.body.messages.at(-1)?.content);
     const chat = makeChat();
@@ -115,7 +115,7 @@ describe("a chat of the AI SDK", () => {
     ]);
   });
 
-  test("is taken when all its pictures together are larger than an ordinary body", async () => {
+  test("is taken although its pictures together are larger than an ordinary body may be", async () => {
     const chat = makeChat();
     const url = pngUrl(6, 3, { padding: 2_000_000 });
     chat.messages.push({
@@ -131,7 +131,7 @@ describe("a chat of the AI SDK", () => {
   const wordsIn = async ({ chatId }: { chatId: string }) => (await messagesOf(opened.url, "ada", chatId)).map(({ content }) => content);
   const says = (text: string) => opened.model.answer({ tokens: [text] });
 
-  test("gives its newest answer again, and an earlier one, each on a branch of its own", async () => {
+  test("repeats its newest answer or an earlier one, each on a branch of its own", async () => {
     const chat = makeChat();
     says("One.");
     const first = await chat.say("Say a number.");
@@ -148,7 +148,7 @@ describe("a chat of the AI SDK", () => {
     expect(await wordsIn(chat)).toEqual(["Say a number.", "Five."]);
   });
 
-  test("takes a message in place of an earlier one, which the client knows by an id of its own", async () => {
+  test("replaces an earlier message, which the client names by its own id", async () => {
     const chat = makeChat();
     says("One.");
     await chat.say("first");
@@ -161,7 +161,7 @@ describe("a chat of the AI SDK", () => {
     expect(await wordsIn(chat)).toEqual(["anew", "Changed."]);
   });
 
-  test("asks again what got no answer, without a second question", async () => {
+  test("asks an unanswered message again without a second copy of the question", async () => {
     opened.model.answer({ status: 500 });
     const chat = makeChat();
     await expect(chat.say("Hello")).rejects.toThrow(/model_unavailable/);
@@ -170,7 +170,7 @@ describe("a chat of the AI SDK", () => {
     expect(await wordsIn(chat)).toEqual(["Hello", "Here I am."]);
   });
 
-  test("stops when its client leaves, and what was said is kept as incomplete", async () => {
+  test("stops when its client leaves, and keeps the half answer as incomplete", async () => {
     opened.model.answer({ tokens: ["half "], ending: "hang" });
     const chat = makeChat();
     const leaving = new AbortController();
@@ -191,7 +191,7 @@ describe("a chat of the AI SDK", () => {
     expect((await messagesOf(opened.url, "ada", chat.chatId))[1]).toMatchObject({ content: "half ", completed: false });
   });
 
-  test("is resumed from its beginning while it runs, and has nothing to resume behind its end", async () => {
+  test("is resumed from its beginning while its turn runs, and has nothing to resume after the end", async () => {
     opened.model.answer({ tokens: ["half "], ending: "hang" });
     const chat = makeChat({ on_disconnect: "continue" });
     chat.messages.push(said("Hello"));
@@ -220,7 +220,7 @@ describe("a chat of the AI SDK", () => {
 describe("chats of several tenants", () => {
   const service = useTestService({ API_KEYS: "key-of-acme:acme,key-of-globex:globex" });
 
-  test("with the same id are different conversations", async () => {
+  test("are different conversations although they have the same id", async () => {
     for (const tenant of ["acme", "globex"]) {
       const headers = { authorization: `Bearer key-of-${tenant}` };
       const stream = await transportTo(service.url, { user_id: "ada" }, headers).sendMessages({

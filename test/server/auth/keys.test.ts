@@ -19,7 +19,7 @@ describe("wrong keys", () => {
   const expectClosed = (address: string, key = "key") =>
     expect(keys.assertMayTry(address, key)).rejects.toMatchObject({ code: "rate_limited" });
 
-  test("are counted for their address alone", async () => {
+  test("count against their own address only", async () => {
     await fail(MOST_FAILURES - 1, () => "10.0.0.1");
     await expectOpen("10.0.0.1");
     await keys.failed("10.0.0.1");
@@ -27,13 +27,13 @@ describe("wrong keys", () => {
     for (const other of ["10.0.0.2", "10.0.0.10", "::1", ""]) await expectOpen(other);
   });
 
-  test("of one network of IPv6 are of one client, those of another are not", async () => {
+  test("from one IPv6 network count as one client, and from another network as another client", async () => {
     await fail(MOST_FAILURES, (count) => `2001:db8:0:1::${count.toString(16)}`);
     for (const same of ["2001:db8:0:1::ffff", "2001:db8:0:1:a:b:c:d", "2001:db8::1:0:0:0:1"]) await expectClosed(same);
     for (const other of ["2001:db8:0:2::1", "2001:db8::1", "::ffff:10.0.0.1"]) await expectOpen(other);
   });
 
-  test("do not keep out a key that was right before from the same address", async () => {
+  test("do not lock out a key that has worked before from the same address", async () => {
     keys.worked("10.0.0.1", "right");
     await fail(MOST_FAILURES + 10, () => "10.0.0.1");
     await expectOpen("10.0.0.1", "right");
@@ -42,7 +42,7 @@ describe("wrong keys", () => {
     await expectClosed("10.0.0.2", "right");
   });
 });
-test("an address with too many wrong keys is refused, right or wrong, with the time to wait; who was in stays in", async () => {
+test("an address with too many wrong keys is refused with a time to wait, except with a key that has worked there", async () => {
   const service = await openTestService({ API_KEYS: "key-in-use:acme,key-guessed:acme", JWT_SECRET, JWT_TENANT_CLAIM: "tenant" });
   const ask = (headers: Record<string, string>) => callApi(`${service.url}/api/v1/conversations?user_id=ada`, { headers });
   const withKey = (key: string) => ask({ authorization: `Bearer ${key}` });
@@ -69,7 +69,7 @@ const MCP = "/mcp";
 /** Of the whole service: for a key of scope admin. */
 const OPERATOR = ["/api/v1/settings", "/api/v1/models/test"];
 const ID = "00000000-0000-7000-8000-000000000000";
-describe("scopes of keys", () => {
+describe("with keys of different scopes,", () => {
   const service = useTestService({ API_KEYS: "key-that-reads:acme:read,key-that-writes:acme,key-of-admin:acme:admin" }, IN_THIS_PROCESS);
   let routes: AppRoute[];
   beforeAll(async () => {
@@ -85,7 +85,7 @@ describe("scopes of keys", () => {
     return { route: `${method} ${route.path}`, status: response.status, headers: response.headers, text: await response.text() };
   }
 
-  test("without a key every route but those of health and of the page is 401, and so is what is no route", async () => {
+  test("every route except health and the page refuses a request without a key, and so does an unknown route", async () => {
     for (const route of [...routes, { method: "GET", path: "/nothing" }, { method: "POST", path: "/v1/nothing" }]) {
       for (const method of new Set([route.method, "GET", "HEAD", "OPTIONS", "PATCH"])) {
         const { headers, text, ...answer } = await send(route, {}, method);
@@ -96,7 +96,7 @@ describe("scopes of keys", () => {
     }
   });
 
-  test("a key that may only read gets every GET, and 403 from everything else before its body is looked at", async () => {
+  test("a key that may only read gets every GET, and 403 for everything else before its body is read", async () => {
     for (const route of routes.filter(({ path }) => path !== MCP && path !== "/api/v1/settings")) {
       const { route: name, status, text } = await send(route, READ);
       if (route.method === "GET") expect({ name, allowed: ![401, 403].includes(status) }).toEqual({ name, allowed: true });
@@ -106,7 +106,7 @@ describe("scopes of keys", () => {
     for (const method of ["OPTIONS", "PATCH"]) expect((await send({ method, path: "/api/v1/chat" }, READ)).status).toBe(403);
   });
 
-  test("a key that may write is refused nowhere but where the whole service is asked about, which a key of scope admin may", async () => {
+  test("a key that may write can do everything except ask about the whole service, which needs the scope admin", async () => {
     const ofOperator = routes.filter(({ path }) => OPERATOR.includes(path));
     for (const route of ofOperator) {
       expect(await send(route, WRITE)).toMatchObject({ status: 403, text: expect.stringContaining("scope admin") as unknown });
@@ -118,7 +118,7 @@ describe("scopes of keys", () => {
     }
   });
 
-  test("what was refused was not done, what was allowed was", async () => {
+  test("a refused write changes nothing, and an allowed write changes the data", async () => {
     const profile = `${service.url}/api/v1/users/ada/core-memory/profile`;
     const put = (headers: Record<string, string>) => putJson(profile, { content: "a pilot" }, headers);
     const sections = async () =>
@@ -131,7 +131,7 @@ describe("scopes of keys", () => {
     expect(await sections()).toHaveLength(1);
   });
 
-  test("a key of every scope must still say which user", async () => {
+  test("a key of every scope must still name the user", async () => {
     for (const key of ["key-that-writes", "key-of-admin"]) {
       const answer = await postJson(`${service.url}/api/v1/chat`, { session_id: "s", message: "hi" }, bearer(key));
       expectRefusal(answer, { status: 400, code: "invalid_request", field: "user_id" });

@@ -55,7 +55,7 @@ describe("a token that names its user", () => {
     callApi(`${service.url}/api/v1${path}`, { method, headers });
   const nameOf = ({ method, path }: AppRoute): string => `${method} ${path}`;
 
-  test("need not be told who it is, in a body or a query", async () => {
+  test("needs no user id in a body or a query", async () => {
     const stream = await postTurn(service.url, { session_id: "streamed", message: "hello" }, { headers: tokenOf("bob") });
     expect(stream.status).toBe(200);
     const history = { session_id: "imported", messages: [{ role: "user", content: "from elsewhere" }] };
@@ -65,7 +65,7 @@ describe("a token that names its user", () => {
     expect(listed.json.conversations).toHaveLength(2);
   });
 
-  test("may be told who it is, and is 403 when told otherwise, with nothing stored", async () => {
+  test("may come with the same user id, and is refused with 403 for any other, with nothing stored", async () => {
     const body = { user_id: "bob", session_id: "s", message: "hi", messages: [{ role: "user", content: "x" }] };
     const { messages, ...chat } = body;
     expect((await postJson(`${service.url}/api/v1/chat`, { ...chat, user_id: "zoe" }, tokenOf("zoe"))).status).toBe(200);
@@ -80,7 +80,7 @@ describe("a token that names its user", () => {
     expect(await listConversations(service.url, "zoe", KEY)).toHaveLength(1);
   });
 
-  test("is not believed by a user_id that is no text, nor by a second one", async () => {
+  test("is refused when the user_id beside it is no text or is given twice", async () => {
     const invalid = { status: 400, code: "invalid_request" };
     for (const user_id of [7, null, ["ada"], { $ne: "" }])
       expectRefusal(await postJson(`${service.url}/api/v1/chat`, { user_id, session_id: "s", message: "hi" }, EVE), invalid);
@@ -88,7 +88,7 @@ describe("a token that names its user", () => {
     expectRefusal(await api("/conversations?user_id=eve&user_id=ada", EVE), invalid);
   });
 
-  test("of another user shows nothing and does nothing, on any route", async () => {
+  test("shows nothing of another user and changes nothing there, on any route", async () => {
     const ids = {
       id: "ada",
       kb: "hangar",
@@ -137,7 +137,7 @@ describe("a token that names its user", () => {
     expect((await api("/knowledge/hangar", KEY)).status).toBe(200);
   });
 
-  test("does with its own what a key may do", async () => {
+  test("may do with its own user's data what a key may do", async () => {
     expect((await api(`/conversations/${turn.conversation_id}/messages`, ADA)).status).toBe(200);
     expect((await api("/users/ada/memory-operations", ADA)).status).toBe(200);
     const gone = await postJson<TurnResult>(`${service.url}/api/v1/chat`, { session_id: "s", message: "hi" }, tokenOf("gone"));
@@ -145,7 +145,7 @@ describe("a token that names its user", () => {
     expect((await api("/users/gone", tokenOf("gone"), "DELETE")).status).toBe(200);
   });
 
-  test.each(["read", "write", "admin"])("with scope %s may do what the scope says", async (scope) => {
+  test.each(["read", "write", "admin"])("with the scope %s may do exactly what this scope allows", async (scope) => {
     const headers = tokenOf("sam", { scope });
     const chat = await postJson(`${service.url}/api/v1/chat`, { user_id: "sam", session_id: "s", message: "hi" }, headers);
     expect(chat.status).toBe(scope === "read" ? 403 : 200);
@@ -158,7 +158,7 @@ describe("a token that names its user", () => {
     expect((await api("/jobs/retry", headers, "POST")).status).toBe(isAdmin ? 200 : 403);
   });
 
-  test("is refused with what to send when it is neither a key nor a token", async () => {
+  test("is refused with a hint when its text is neither a key nor a token", async () => {
     for (const text of ["key-of-defaul", "a.b", "a.b.c.d", "...", "ey J.x.y"]) {
       const refused = await api("/conversations?user_id=ada", bearer(text));
       expectRefusal(refused, { status: 401, code: "unauthorized", says: /needs a key or a token/ });

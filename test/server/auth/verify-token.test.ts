@@ -61,7 +61,7 @@ describe("published keys", () => {
       expect((refused as AppError).message).not.toContain(secret);
   }
 
-  test("verify a token that names user and tenant; a clock that differs by seconds is forgiven", async () => {
+  test("verify a token that names user and tenant, even when the clocks differ by seconds", async () => {
     for (const times of [{}, { exp: secondsFromNow(-5), nbf: secondsFromNow(5) }]) {
       const caller = await makeVerify(CLAIMS)(await signToken(key, claims(times)));
       expect(caller).toEqual({ tenantId: "acme", userId: "ada", scope: "write", everyTenant: false });
@@ -86,7 +86,7 @@ describe("published keys", () => {
     ["has a scope that cannot be read", { scope: 7 }, /"scope" is neither/],
   ])("refuse a token that %s", async (_name, changed, says) => expectRefused(await signToken(key, claims(changed)), says));
 
-  test("refuse a token that says it needs no signature, has none that fits, or brings its own key", async () => {
+  test("refuse a token that claims to need no signature, has a wrong one or brings its own key", async () => {
     const own = await makeSigningKey("first");
     const ownToken = await signToken(own, claims());
     const [header, payload, signature] = (await signToken(key, claims())).split(".") as [string, string, string];
@@ -103,13 +103,13 @@ describe("published keys", () => {
     for (const token of [...unsigned, ...selfSigned, ...changed, ownToken]) await expectRefused(token);
   });
 
-  test("refuse a token that is signed with the published key as if it were a secret", async () => {
+  test("refuse a token that was signed with the published key as a shared secret", async () => {
     const spki = await exportSPKI(key.publicKey);
     for (const secret of [spki, spki.trimEnd(), JSON.stringify(key.published), key.published.n ?? ""])
       for (const alg of ["HS256", "HS512"]) await expectRefused(secretToken(claims(), { alg, secret, header: { kid: "first" } }));
   });
 
-  test("of every kind verify, and are fetched once, by however many tokens at once", async () => {
+  test("of every kind verify tokens, and are fetched only once for many tokens at the same time", async () => {
     const keys = [key, ...(await Promise.all(["PS256", "ES256", "EdDSA"].map((alg) => makeSigningKey(`of-${alg}`, alg))))];
     issuer.publish(...keys);
     const verify = makeVerify();
@@ -119,7 +119,7 @@ describe("published keys", () => {
     expect(issuer.asked()).toBe(1);
   });
 
-  test("that are known serve on while their server is down; of others the answer is 503", async () => {
+  test("that are known still work while their server is down, and unknown ones give 503", async () => {
     const verify = makeVerify();
     const known = await signToken(key, { sub: "ada" });
     await verify(known);
@@ -131,7 +131,7 @@ describe("published keys", () => {
   });
 
   test.each(["fails", "nonsense", "hangs"] as const)(
-    "of a server that %s are waited for a bounded time, and taken when it is back",
+    "are awaited only for a limited time when their server misbehaves (%s), and work when it is back",
     async (how) => {
       const verify = makeVerify();
       const token = await signToken(key, { sub: "ada" });
@@ -142,7 +142,7 @@ describe("published keys", () => {
     },
   );
 
-  test("that are unknown cost the server no question each", async () => {
+  test("are not fetched again for each unknown key id", async () => {
     const verify = makeVerify();
     await verify(await signToken(key, { sub: "ada" }));
     for (let number = 0; number < 20; number += 1)
@@ -150,7 +150,7 @@ describe("published keys", () => {
     expect(issuer.asked()).toBeLessThan(5);
   });
 
-  test("that are new are found, and those that are withdrawn serve no longer once they were refreshed", async () => {
+  test("are found when they are new, and stop working some time after they are withdrawn", async () => {
     const next = await makeSigningKey("second");
     const keys = makePublishedKeys(new URL(issuer.url), { onError: (error) => failures.push(error), refreshMs: 0 });
     const find = ({ kid, alg }: SigningKey) => keys({ kid, alg }, { payload: "", signature: "" });
@@ -166,7 +166,7 @@ describe("published keys", () => {
     });
   });
 
-  test("over HTTP: a token is a user of its tenant beside the keys; without the published keys it is a 503 that names no address", async () => {
+  test("let a token over HTTP act as its tenant's user beside API keys, and give a 503 without an address while they are missing", async () => {
     const environment = { API_KEYS: "key-of-acme:acme", JWT_JWKS_URL: issuer.url, JWT_TENANT_CLAIM: "org" };
     const service = await openTestService(environment);
     const headers = bearer(await signToken(key, { sub: "ada", org: "acme" }));
@@ -190,12 +190,12 @@ describe("published keys", () => {
 describe("JWT_SECRET", () => {
   const verify = required(makeVerifyToken({ JWT_SECRET, JWT_USER_CLAIM: "sub" }, () => undefined));
 
-  test.each(["HS256", "HS384", "HS512"])("verifies a token of %s, which names its user in sub, of the tenant default", async (alg) => {
+  test.each(["HS256", "HS384", "HS512"])('verifies a token of %s, whose "sub" is its user in the tenant "default"', async (alg) => {
     const caller = { tenantId: "default", userId: "ada", scope: "write", everyTenant: false };
     expect(await verify(secretToken({ sub: "ada" }, { alg }))).toEqual(caller);
   });
 
-  test("verifies no token of another secret or of a key", async () => {
+  test("verifies no token that was signed with another secret or with a private key", async () => {
     const foreign = await signToken(await makeSigningKey("first"), { sub: "ada" });
     for (const token of [secretToken({ sub: "ada" }, { secret: "another secret of more than thirty-two" }), foreign])
       await expect(verify(token)).rejects.toMatchObject({ code: "unauthorized" });
@@ -212,7 +212,7 @@ describe("JWT_SECRET", () => {
     ["admin beside another claim", { scope: "read", scopes: ["admin"] }, "admin"],
     ["a word that only begins like admin", { scope: "administrator admin:none" }, "write"],
     ["ADMIN", { scope: "ADMIN" }, "write"],
-  ])("with %s: of the claims %j, the scope is %s; an admin acts for every user", async (_name, claims, scope) => {
+  ])("gives a token with %s in the claims %j the scope %s, and lets only an admin act for every user", async (_name, claims, scope) => {
     expect(await verify(secretToken({ sub: "sam", ...claims }))).toMatchObject({ scope, userId: scope === "admin" ? null : "sam" });
   });
 });

@@ -34,7 +34,7 @@ describe("erasing a conversation over HTTP", () => {
   }
   const NOTHING = { conversations: 0, messages: 0, summaries: 0, jobs: 0 };
 
-  test("answers how much went, by its id in capitals too; the others stay, and the same session begins anew", async () => {
+  test("reports how much was erased, takes an id in capitals, keeps other conversations and lets the session begin anew", async () => {
     await running.say("ada", "one");
     const { conversation_id: id } = await running.say("ada", "two");
     await running.settle(id);
@@ -52,7 +52,7 @@ describe("erasing a conversation over HTTP", () => {
     expect(after.receipt).toMatchObject({ summary: null, window_messages: 0 });
   });
 
-  test("stops the turn that runs there, which brings nothing back, and lets a new one of the same session run at once", async () => {
+  test("stops the turn that runs there, which stores nothing afterwards, and lets a new turn of the session run at once", async () => {
     running.model.answer(({ messages }) =>
       messages.at(-1)?.content === "old" ? { tokens: Array.from({ length: 400 }, () => "old "), betweenMs: 25 } : { tokens: ["new"] },
     );
@@ -120,7 +120,7 @@ describe("erasing one exchange of several that the memory agent read together", 
   test.each([
     ["Porto", "Lives in Porto", "Has a dog called Rex"],
     ["Rex", "Has a dog called Rex", "Lives in Porto"],
-  ])("takes the fact about %s and leaves the other", async (word, gone, kept) => {
+  ])("removes the fact about %s and keeps the other", async (word, gone, kept) => {
     const id = await teach(["I live in Porto", "My dog is called Rex"], profile("Lives in Porto\nHas a dog called Rex", [[1], [2]]));
     await eraseAndSettle(id, word);
     expect(await contents()).toBe(kept);
@@ -129,9 +129,9 @@ describe("erasing one exchange of several that the memory agent read together", 
   });
 
   test.each([
-    ["that two of them say is decided anew from the one that is left", [[1, 2]]],
-    ["of which the model does not say what it rests on is decided anew from all that is left", undefined],
-  ])("a line %s", async (_name, turns) => {
+    ["that rested on two exchanges", [[1, 2]]],
+    ["whose exchanges the model did not name", undefined],
+  ])("rewrites from what is left a line %s", async (_name, turns) => {
     const id = await teach(["I live in Porto", "My dog is called Rex"], profile("Lives in Porto with a dog called Rex", turns));
     running.remember(callOnce(profile("Has a dog called Rex", [[1]])));
     await eraseAndSettle(id, "Porto");
@@ -142,7 +142,7 @@ describe("erasing one exchange of several that the memory agent read together", 
     expect(section?.lines).toEqual([{ content: "Has a dog called Rex", trigger_message_ids: [expect.any(String)] }]);
   });
 
-  test("takes what was put into other words since, with the exchange that said it first", async () => {
+  test("removes its fact even when later words have replaced the text of the fact", async () => {
     const id = await teach(["I live in Porto"], profile("Lives in Porto", [[1]]));
     running.remember(callOnce(profile("住在波尔图，工程师", [[1]])));
     await running.settle((await running.say(user, "I am an engineer", "later")).conversation_id);
@@ -153,7 +153,7 @@ describe("erasing one exchange of several that the memory agent read together", 
     expect(await everything()).not.toMatch(/Porto|波尔图/);
   });
 
-  test("takes what the agent archived from it, and has it archived anew from what is left", async () => {
+  test("removes what the agent archived from it, and the agent archives anew from the rest", async () => {
     const archiving = { name: "archival_insert", arguments: { content: "Sold the boat Albatross in Porto.", episode_type: "outcome" } };
     const id = await teach(["I sold my boat Albatross", "It was in Porto"], archiving);
     running.remember(callOnce({ ...archiving, arguments: { ...archiving.arguments, content: "Sold the boat Albatross.", turns: [1] } }));
@@ -163,7 +163,7 @@ describe("erasing one exchange of several that the memory agent read together", 
     expect(await everything()).not.toContain("Porto");
   });
 
-  test("goes on when the memory model is down: nothing of it is shown, and what is left is read when the model is back", async () => {
+  test("works while the memory model is down, and the rest is read when the model is back", async () => {
     const id = await teach(["I live in Porto", "My dog is called Rex"], profile("Lives in Porto with a dog called Rex"));
     running.remember(() => ({ status: 503 }));
     await erase("Porto");
@@ -184,7 +184,7 @@ describe("forgetting one exchange", () => {
     HISTORY_WINDOW: "2",
   };
   const running = useServiceWithEpisodes(SETTINGS);
-  test("an exchange that is forgotten is gone from every layer, the summary is made anew, and the rest stays", async () => {
+  test("removes it from every layer, makes the summary anew and keeps the rest", async () => {
     const user = `${running.url}/api/v1/users/ada`;
     const forget = (episode = "") => callApi(`${user}/episodes/${episode}`, { method: "DELETE" });
     let conversation = "";

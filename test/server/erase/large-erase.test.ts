@@ -54,7 +54,7 @@ select gen_random_uuid(), 'default', $2, $1, id, now(), now(), now() from asked`
   const start = (settings: Record<string, string> = {}): Promise<ServiceProcess> =>
     startServiceProcess({ DATABASE_URL: place.url, ...settings });
   test(
-    "an erase of a user of 150,000 messages is answered at once, and goes on after a kill -9 in another process until nothing is left",
+    "of a user with 150,000 messages is answered at once, and goes on in another process after a kill -9 until all is gone",
     async () => {
       const [id, userId] = [uuidv7(), "ada"];
       await storeMessages(id, userId);
@@ -94,7 +94,7 @@ select gen_random_uuid(), 'default', $2, $1, id, now(), now(), now() from asked`
     ALL_GONE_MS * 2,
   );
   test(
-    "a large erase is followed by its id to its end and after it, by its own tenant and user alone, and what the user says meanwhile stays",
+    "is followed by its id to its end and after it, only by its own tenant and user, and leaves what the user says meanwhile",
     async () => {
       const [conversationId, userId, key] = [uuidv7(), "ada", bearer(keyOf("default"))];
       await storeMessages(conversationId, userId);
@@ -149,7 +149,7 @@ async function filesHolding(folder: string, text: string): Promise<string[]> {
   });
   return stdout.split("\n").filter(Boolean);
 }
-describe("an embedded service that was told something and then to erase it", () => {
+describe("an embedded service after an erase", () => {
   // No model is asked: the offline one answers.
   const running = useOpened(() => openServiceWithEpisodes({ OPENAI_BASE_URL: "", ENABLE_CORE_MEMORY: "true" }), 120_000);
   const say = async (userId: string, message: string): Promise<string> => {
@@ -163,7 +163,7 @@ describe("an embedded service that was told something and then to erase it", () 
   const untilGone = (text: string): Promise<unknown> =>
     waitUntil(`${text} is in no file`, async () => (await filesHolding(running.folder, text)).length === 0, IDLE_MS);
 
-  test("keeps nothing of an erased user in any file, and all of the others, who are found as before", async () => {
+  test("keeps nothing of the erased user in any file, and still finds what other users said", async () => {
     await say("kept", "I live in Zwiebelkeptstadt and my cat is called Minka.");
     for (const town of ["Zwiebelgonestadt", "Zwiebelgonedorf", "Zwiebelgoneheim"]) await say("gone zwiebeluser", `I live in ${town}.`);
     expect(await filesHolding(running.folder, "Zwiebelgone")).not.toEqual([]);
@@ -175,7 +175,7 @@ describe("an embedded service that was told something and then to erase it", () 
     expect({ found: json.episodes.length, degraded: json.degraded }).toEqual({ found: 1, degraded: [] });
   });
 
-  test("keeps nothing of an erased exchange in any file, and the others of its conversation", async () => {
+  test("keeps nothing of the erased exchange in any file, and keeps the other exchanges of its conversation", async () => {
     await say("ada", "I live in Zwiebelkeptstadt.");
     const id = await say("ada", "My sister Zwiebelgonela plays the Zwiebelgoneflute.");
     const asked = (await listMessages(running.url, id)).find(({ content }) => content.includes("Zwiebelgonela"));

@@ -39,7 +39,7 @@ describe("the id of a request", () => {
   const turn = (message = "hello"): object => ({ user_id: "ada", session_id: "s", message });
   const linesOf = (id: string): unknown[] => lines.filter(({ request_id }) => request_id === id).map(({ msg }) => msg);
 
-  test("is sent back with every answer, an error's and a stream's too, and made when the client gives none", async () => {
+  test("is sent back with every answer, error and stream, and is made by the service when the client sends none", async () => {
     const idOf = async (answer: Promise<{ headers: Headers }>) => (await answer).headers.get("x-request-id");
     const headers = { "x-request-id": "client-1" };
     for (const answer of [
@@ -54,7 +54,7 @@ describe("the id of a request", () => {
     expect(await idOf(callApi(`${service.url}/nowhere`, { headers: { "x-request-id": "two words" } }))).toMatch(UUID);
   });
 
-  test("stands in the lines of its turn, done or failed, beside the turn's own, and nothing that was said does", async () => {
+  test("stands in its turn's log lines beside the turn's id, and no log line has what was said", async () => {
     const done = await postTurn(service.url, turn("my Zwiebelkuchen"), { headers: { "x-request-id": "good" } });
     model.answer({ status: 401 });
     const failed = await postTurn(service.url, turn("your Zwiebelkuchen"), { headers: { "x-request-id": "bad" } });
@@ -66,7 +66,7 @@ describe("the id of a request", () => {
     expect(JSON.stringify(lines)).not.toContain("Zwiebelkuchen");
   });
 
-  test("is in no line of a job, which belongs to no request", async () => {
+  test("stands in no log line of a job, which belongs to no request", async () => {
     model.answer({ tokens: ["well"] });
     await postTurn(service.url, turn(), { headers: { "x-request-id": "with-a-job" } });
     await waitUntil("a job", () => lines.some(({ msg }) => msg === "job ran"));
@@ -74,7 +74,7 @@ describe("the id of a request", () => {
     expect(jobs.filter((line) => "request_id" in line)).toEqual([]);
   });
 
-  test("keeps apart what runs side by side", async () => {
+  test("keeps apart the log lines of requests that run at the same time", async () => {
     const ids = Array.from({ length: 8 }, (_, index) => `side-${index}`);
     await Promise.all(ids.map((id) => postTurn(service.url, { ...turn(), user_id: id }, { headers: { "x-request-id": id } })));
     await waitUntil("all lines", () => ids.every((id) => linesOf(id).length === 2));
@@ -107,7 +107,7 @@ describe("text of any script", () => {
     return { status, events, stored: await messagesOf(running.url, userId, sessionId) };
   }
 
-  test.each(TEXTS)("is kept byte for byte: %s", async (_name, text) => {
+  test.each(TEXTS)("is stored byte for byte: %s", async (_name, text) => {
     const { events, stored } = await exchange(text, `${text}-session`, text, [text, text]);
     const done = contentOf(events, "done");
     expect([tokenText(events), done.answer]).toEqual([text + text, text + text]);
@@ -117,12 +117,12 @@ describe("text of any script", () => {
     expect(listed).toEqual([expect.objectContaining({ id: done.conversation_id, session_id: `${text}-session` })]);
   });
 
-  test("counts an emoji as one character of an id: 200 of them are taken", async () => {
+  test("may be an id of up to 200 characters, and an emoji counts as one", async () => {
     const { status, stored } = await exchange(FACE.repeat(200), FACE.repeat(200), "x", ["fine"]);
     expect([status, stored.length]).toEqual([200, 2]);
   });
 
-  test("may be as long as the limit, however it is escaped", async () => {
+  test("may be as long as the limit, even when every character is escaped", async () => {
     running.model.answer({ tokens: ["fine"] });
     const escaped = "\\ud83d\\ude00".repeat(32_000);
     const { status, events } = await postTurn(running.url, `{"user_id":"limit","session_id":"s","message":"${escaped}"}`);
@@ -131,7 +131,7 @@ describe("text of any script", () => {
     expect(question?.content === FACE.repeat(32_000)).toBe(true);
   });
 
-  test("may come compressed", async () => {
+  test("is read from a compressed body", async () => {
     running.model.answer({ tokens: ["fine"] });
     const body = new Uint8Array(gzipSync(JSON.stringify({ user_id: "gzip", session_id: "s", message: "你好" })));
     const headers = { "content-type": "application/json; charset=utf-8", "content-encoding": "gzip" };
@@ -139,7 +139,7 @@ describe("text of any script", () => {
     expect((await messagesOf(running.url, "gzip", "s"))[0]?.content).toBe("你好");
   });
 
-  test("in ids is compared byte by byte: composed and decomposed, small and capital letters are different ids", async () => {
+  test("makes different ids when a single byte differs, as in composed, decomposed, small and capital letters", async () => {
     const ids = ["\u00e9", "e\u0301", "E", "e", "e "];
     for (const id of ids) expect((await exchange("bytes", id, id, ["fine"])).stored.map(({ content }) => content)).toEqual([id, "fine"]);
     await exchange("\u00e9", "own", "x", ["fine"]);
@@ -148,7 +148,7 @@ describe("text of any script", () => {
 });
 
 const INTERNAL = { status: 500, code: "internal_error", says: /^Something failed inside the service\. The log has the details/ };
-describe("a failure that nobody foresaw", () => {
+describe("an unexpected failure", () => {
   const postgres = useTestPostgres();
   const running = useOpened(() => openServiceWithModel({ DATABASE_URL: postgres.url, TURN_LEASE_MS: "1000" }));
   beforeAll(() => running.model.answer({ tokens: ["one ", "two "], betweenMs: 300 }));
@@ -157,7 +157,7 @@ describe("a failure that nobody foresaw", () => {
   const hideMessages = () => postgres.query({ text: "alter table messages rename to hidden" });
   const showMessages = () => postgres.query({ text: "alter table hidden rename to messages" });
 
-  test("is a 500 without a word of its cause, and the service goes on", async () => {
+  test("gives a 500 without a word about its cause, and the service goes on", async () => {
     await postTurn(running.url, ask("before"));
     const [conversation] = await listConversations(running.url, "ada");
     await hideMessages();
@@ -174,7 +174,7 @@ describe("a failure that nobody foresaw", () => {
     expect(await messagesOf(running.url, "ada", "failed")).toHaveLength(2);
   });
 
-  test("in mid-turn ends the stream with one error of that kind, and the conversation goes on after its lease", async () => {
+  test("in the middle of a turn ends the stream with one such error, and the conversation goes on after the lease", async () => {
     let hidden: Promise<unknown> | undefined;
     const onEvent = ({ data }: { data: { status: string } }) => void (data.status === "token" && (hidden ??= hideMessages()));
     const { events } = await postTurn(running.url, ask("mid-turn"), { onEvent });

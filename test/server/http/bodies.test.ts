@@ -16,7 +16,7 @@ import { addressOf, type AppRoute, routesOfService } from "../../support/clients
 
 const ORDINARY = 1_000;
 const LIMIT = 10_000;
-describe("JSON that may hold files, in a room for two of the largest bodies", () => {
+describe("a reader of large JSON bodies with room for two", () => {
   const held: (() => void)[] = [];
   const errors: ErrorRequestHandler = (error: unknown, _request, response, next) => {
     if (response.headersSent) next(error);
@@ -51,26 +51,29 @@ describe("JSON that may hold files, in a room for two of the largest bodies", ()
     return { answers, release: () => held.splice(before).forEach((answer) => answer()) };
   }
 
-  test.each<Way>(["told", "chunked", "packed"])("takes ordinary ones that are %s, however many", async (way) => {
+  test.each<Way>(["told", "chunked", "packed"])("takes any number of ordinary bodies (%s)", async (way) => {
     const { answers, release } = await hold(20, ORDINARY, way);
     release();
     expect(new Set(await answers)).toEqual(new Set([ORDINARY - 11]));
   });
 
-  test.each<Way>(["told", "chunked"])("refuses a large one that is %s when two are answered, and takes it afterwards", async (way) => {
-    const { answers, release } = await hold(2, LIMIT, way);
-    expect(await post(LIMIT, way)).toBe("overloaded");
-    expect(await post(ORDINARY, way)).toBe(ORDINARY - 11);
-    release();
-    await answers;
-    await waitUntil("room", async () => (await post(LIMIT, way)) === LIMIT - 11);
-  });
+  test.each<Way>(["told", "chunked"])(
+    "refuses a third large body while two are being answered, and takes it afterwards (%s)",
+    async (way) => {
+      const { answers, release } = await hold(2, LIMIT, way);
+      expect(await post(LIMIT, way)).toBe("overloaded");
+      expect(await post(ORDINARY, way)).toBe(ORDINARY - 11);
+      release();
+      await answers;
+      await waitUntil("room", async () => (await post(LIMIT, way)) === LIMIT - 11);
+    },
+  );
 
-  test.each<Way>(["told", "chunked"])("refuses one over the limit that is %s", async (way) => {
+  test.each<Way>(["told", "chunked"])("refuses a body over the limit (%s)", async (way) => {
     expect(await post(LIMIT + 1, way)).toBe("body_too_large");
   });
 
-  test("reads no more of a packed one than of an ordinary one", async () => {
+  test("reads no more of a compressed body than of an ordinary one", async () => {
     expect(await post(ORDINARY + 1, "packed")).toMatch(/too large/);
   });
 });
@@ -109,7 +112,7 @@ describe("a body that is too large", () => {
     ["PUT /api/v1/knowledge/travel", "application/json"],
     ["POST /api/v1/knowledge/travel/documents", "application/json"],
     ["POST /api/v1/knowledge/travel/documents?title=x", "application/pdf"],
-  ])("of %s, %s, is refused by its Content-Length before it is sent, or as soon as it passes the limit", async (route, type) => {
+  ])("for %s with %s is refused by its Content-Length before it is sent, or as soon as it passes the limit", async (route, type) => {
     const announced = await begin(route, type, `content-length: ${100 * MEGABYTE}`);
     await announced.until("}}");
     expectRefused(announced);
@@ -121,7 +124,7 @@ describe("a body that is too large", () => {
     expect(sent).toBeLessThan(100); // it has not been read to its end
   });
 
-  test("that is sent on after its refusal is not kept, and its client gets the answer", async () => {
+  test("is not kept in memory when it is sent on after the refusal, and its client gets the answer", async () => {
     const connection = await begin("POST /api/v1/chat", "application/json", `content-length: ${300 * MEGABYTE}`);
     const before = process.memoryUsage.rss();
     let most = 0;
@@ -135,7 +138,7 @@ describe("a body that is too large", () => {
     expect(most - before).toBeLessThan(150 * MEGABYTE);
   });
 
-  test("leaves the service as it was: a body within the limit is taken, chunked or not", async () => {
+  test("does no harm to the service, which then takes a body within the limit, chunked or not", async () => {
     const json = JSON.stringify({ user_id: "ada", session_id: "s", message: "hello", on_busy: "enqueue" });
     const whole = await begin("POST /api/v1/chat", "application/json", `content-length: ${json.length}`);
     whole.socket.write(json);
@@ -161,7 +164,7 @@ describe("half of a surrogate pair", () => {
   let routes: AppRoute[];
   beforeAll(async () => void (routes = (await routesOfService(service.url)).filter(({ method }) => TAKES_BODY.has(method))));
 
-  test.each(BODIES)("in %s of a body is refused by every route that reads JSON, and the field is named", async (_where, body, field) => {
+  test.each(BODIES)("in %s of a body is refused by every route that reads JSON, with the field's name", async (_where, body, field) => {
     const refused: string[] = [];
     for (const route of routes) {
       const { status, text } = await postJson(service.url + addressOf(route, { user_id: "ada" }, UUID), body, {}, route.method);
@@ -176,9 +179,9 @@ describe("half of a surrogate pair", () => {
   });
 
   test.each([
-    ["a pair", String.raw`"\ud83d\ude00"`],
-    ["what only looks like an escape", String.raw`"\\ud800"`],
-  ])("is not found in %s", async (_what, spelt) => {
+    ["a whole pair", String.raw`"\ud83d\ude00"`],
+    ["a text that only looks like an escape", String.raw`"\\ud800"`],
+  ])("is not confused with %s", async (_what, spelt) => {
     const { status, json } = await postJson(`${service.url}/langgraph/threads`, `{"metadata":{"a":${spelt}}}`);
     expect({ status, json }).toMatchObject({ status: 200, json: { metadata: { a: JSON.parse(spelt) as string } } });
   });

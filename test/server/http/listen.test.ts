@@ -8,8 +8,8 @@ import { connectTo } from "../../support/clients/raw-connection.ts";
 const run = promisify(execFile);
 
 test.each([
-  ["lets the answer that is being sent end, and does not wait for the next request on its connection", 120_000, true],
-  ["cuts what has not ended when its grace is over", 50, false],
+  ["lets the answer that it is sending end, and does not wait for the next request on its connection", 120_000, true],
+  ["cuts off an answer that has not ended when its grace period is over", 50, false],
 ])("a server that closes %s", async (_what, graceMs, hasEnd) => {
   const closing = Promise.withResolvers<void>();
   const server = await listen(

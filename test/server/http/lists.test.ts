@@ -10,7 +10,7 @@ import { askingClient, callOf } from "../../support/services/asking-agent.ts";
 import { useServiceWithModel } from "../../support/services/service-with-model.ts";
 import { human, langGraphClient, refusalOf, type StateValues } from "../langgraph/langgraph-client.ts";
 
-describe("lists read to their end", () => {
+describe("over HTTP,", () => {
   const opened = useServiceWithEpisodes({ MAX_MESSAGE_CHARS: "200000" });
   const api = (path: string): string => `${opened.url}/api/v1${path}`;
   /** Room for what stands around the items. */
@@ -28,11 +28,11 @@ describe("lists read to their end", () => {
     }
     return pages;
   }
-  describe("a list that has no limit", () => {
+  describe("an unlimited list", () => {
     test.each([
       ["agents", "name", { description: "Answers.", instructions: "水".repeat(19_000) }],
       ["knowledge", "kb_prefix", { description: "Papers.", instructions: "水".repeat(19_000) }],
-    ])("of %s ends a page at 4 MiB, by name, and the next one goes on", async (list, name, body) => {
+    ])("of %s ends a page at 4 MiB, ordered by name, and the next page goes on", async (list, name, body) => {
       const names = Array.from({ length: 90 }, (_, index) => `large-${String(index).padStart(2, "0")}`);
       for (const one of names.toReversed()) expect((await putJson(api(`/${list}/${one}`), body)).status).toBe(201);
       const pages = await readPages<Record<string, string>>(`/${list}`, list);
@@ -42,7 +42,7 @@ describe("lists read to their end", () => {
       expect(new Set(found).size).toBe(found.length);
     });
 
-    test("of skills, of branches and of snapshots goes on behind what `after` names", async () => {
+    test("of skills, branches or snapshots goes on after the entry that `after` names", async () => {
       for (const name of ["beta", "alpha"]) {
         const files = { "SKILL.md": `---\nname: ${name}\ndescription: Helps.\n---\nDo it.` };
         expect((await putJson(api(`/skills/${name}`), { files })).status).toBe(201);
@@ -69,7 +69,7 @@ describe("lists read to their end", () => {
       }
     });
   });
-  describe("a search whose finds are long", () => {
+  describe("a search with long results", () => {
     const userId = `reader ${uuidv7()}`;
     const bring = async (): Promise<void> => {
       const long = "水".repeat(60_000);
@@ -84,7 +84,7 @@ describe("lists read to their end", () => {
       }
     };
 
-    test("has each episode and each message once, on pages of at most 4 MiB", async () => {
+    test("shows each episode and each message once, on pages of at most 4 MiB", async () => {
       await bring();
       const path = `/users/${encodeURIComponent(userId)}`;
       const episodes = await readPages<ShownEpisode>(`${path}/episodes?query=punctual+ferries`, "episodes");
@@ -100,7 +100,7 @@ describe("lists read to their end", () => {
   });
 });
 
-describe("the bytes of a list", () => {
+describe("counted in bytes,", () => {
   const LONG_LINES = Array.from({ length: 50 }, () => "x".repeat(980)).join("\n");
   const readLong = tool(() => LONG_LINES, { name: "read_long", description: "Reads much.", schema: z.looseObject({ item: z.string() }) });
   const opened = useServiceWithModel({}, { extras: { tools: [fromLangChainTool(readLong, { onlyReads: true })] } });
@@ -140,8 +140,8 @@ describe("the bytes of a list", () => {
     for (const words of ["one", "two"]) await client().runs.wait(threadId, "assistant", { input: human(words) });
     return threadId;
   }
-  describe("a list of more bytes than one answer may have", () => {
-    test("of messages, of states and of threads goes on with the next page, and has each once", async () => {
+  describe("a very long list", () => {
+    test("of messages, states or threads goes on with the next page, and shows each once", async () => {
       const threadId = await longThread();
       const seen: string[] = [];
       let after = "";
@@ -186,7 +186,7 @@ describe("the bytes of a list", () => {
       expect([...(first?.json ?? []), ...rest.json].map(({ thread_id }) => thread_id).toSorted()).toEqual([threadId, copy].toSorted());
     });
 
-    test("of steps goes on, in the list of messages and in that of the turn", async () => {
+    test("of steps goes on in the list of messages and in the turn's own list", async () => {
       const asking = askingClient(opened);
       await asking.makeAgent("reads", { limits: { max_tool_calls: 100, max_steps: 100 }, permissions: [{ tool: "*", action: "allow" }] });
       const rounds = Array.from({ length: 6 }, (_, round) =>
@@ -222,7 +222,7 @@ describe("the bytes of a list", () => {
       }
     });
   });
-  test("metadata that grow by one PATCH after the other are refused beyond a size, and can be made smaller", async () => {
+  test("metadata that grow with every PATCH are refused above a size, and can be made smaller", async () => {
     const { thread_id: threadId } = await client().threads.create({ metadata: { user_id: "ada" } });
     const add = (name: string, value: string | null) => client().threads.update(threadId, { metadata: { [name]: value } });
     for (const name of ["a", "b", "c", "d"]) await add(name, "x".repeat(15_000));

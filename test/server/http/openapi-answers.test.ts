@@ -21,7 +21,7 @@ const imported = (externalId: string) => [
 const completion = { model: "conversation-graph", messages: [{ role: "user", content: "Hello" }] };
 
 /** Every operation called at a real service with every layer of memory: what it answers, it answers as described. */
-describe("answers are what the description says", () => {
+describe("the description of the API", () => {
   const asking = useServiceWithModel({}, { extras: { tools: ORDER_TOOLS } });
   let service: TestService;
   let client: DescribedClient;
@@ -52,7 +52,7 @@ describe("answers are what the description says", () => {
   });
   afterAll(() => service.close().finally(remove));
 
-  test("about knowledge bases", async () => {
+  test("is true for answers about knowledge bases", async () => {
     const base = { params: { kb: "travel" } };
     const body = { description: "Journeys of Ada", keywords: ["journey"], worker: "hybrid_agent" };
     await ask("putKnowledgeBase", { ...base, body }, 201);
@@ -67,7 +67,7 @@ describe("answers are what the description says", () => {
     });
   });
 
-  test("about turns", async () => {
+  test("is true for answers about turns", async () => {
     const told = await client.call("streamTurn", { body: { ...turn("What climbs the hills?"), kb_prefix: "travel", debug: true } });
     expect(told.values.map(({ status }) => status)).toEqual(expect.arrayContaining(["route_decision", "token", "execution_log", "done"]));
     for (const message of ["My name is Ada and I live in Lisbon.", "I like the juniper best.", "Where do I live?"])
@@ -80,7 +80,7 @@ describe("answers are what the description says", () => {
     await askForPicture(client, turn(""));
   });
 
-  test("about agents", async () => {
+  test("is true for answers about agents", async () => {
     const helper = { params: { name: "helper" } };
     await ask("putAgent", { ...helper, body: { description: "Helps", tools: ["calculate"] } }, 201);
     await ask("putAgent", { ...helper, body: { description: "Helps well", tools: ["calculate"], limits: { max_steps: 2 } } });
@@ -101,7 +101,7 @@ describe("answers are what the description says", () => {
     await ask("deleteSkill", helper);
   });
 
-  test("about questions", async () => {
+  test("is true for answers about questions", async () => {
     const described = makeDescribedClient(asking.url);
     await described.call("putAgent", { params: { name: "helper" }, body: { description: "Orders", tools: ["order"] } });
     const people = askingClient(asking);
@@ -119,7 +119,7 @@ describe("answers are what the description says", () => {
     for (const id of described.answered) client.answered.add(id);
   });
 
-  test("about conversations", async () => {
+  test("is true for answers about conversations", async () => {
     await ask("importMessages", { body: { user_id: "ada", session_id: "old", messages: imported("1") } });
     const progress = { accept: "text/event-stream" };
     await ask("importMessages", { body: { user_id: "ada", session_id: "old", messages: imported("2") }, headers: progress });
@@ -145,7 +145,7 @@ describe("answers are what the description says", () => {
     await ask("getConversation", { params: conversation });
   });
 
-  test("about memory", async () => {
+  test("is true for answers about memory", async () => {
     const { episodes } = await ask<{ episodes: { id: string }[] }>("findEpisodes", { params: user, query: { query: "juniper" } });
     await ask("forgetEpisode", { params: { ...user, episode: episodes[0]?.id ?? "none" } });
     const goals = { params: { ...user, section: "goals" } };
@@ -162,7 +162,7 @@ describe("answers are what the description says", () => {
     await ask("auditUser", { params: user });
   });
 
-  test("in OpenAI's protocol", async () => {
+  test("is true for answers in OpenAI's protocol", async () => {
     await ask("createCompletion", { body: completion });
     await ask("createCompletion", { body: { ...completion, stream: true, stream_options: { include_usage: true } } });
     await ask("createCompletion", { body: { ...completion, model: "none" } }, 404);
@@ -189,22 +189,22 @@ describe("answers are what the description says", () => {
     await ask("deleteOpenAIConversation", { params: made });
   });
 
-  test("in LangGraph's protocol, and for the AI SDK", () => askLangGraph(ask).then(() => askAiSdk(ask)));
+  test("is true for answers in LangGraph's protocol and to the AI SDK", () => askLangGraph(ask).then(() => askAiSdk(ask)));
 
-  test("about MCP servers", async () => {
+  test("is true for answers about MCP servers", async () => {
     const docs = { params: { name: "docs" } };
     await ask("putMcpServer", { ...docs, body: { url: "https://docs.example.org/mcp", headers: { "X-Key": "sesame" } } }, 201);
     await ask("putMcpServer", { ...docs, body: { url: "https://docs.example.org/mcp" } });
     for (const id of ["getMcpServer", "listMcpServers", "deleteMcpServer"]) await ask(id, docs);
   });
 
-  test("over MCP", async () => {
+  test("is true for answers over MCP", async () => {
     await client.call("finishSignIn", { query: { state: "x", code: "y" } });
     await ask("callMcp", { body: { jsonrpc: "2.0", id: 1, method: "tools/list" } });
     await ask("callMcp", { body: { jsonrpc: "2.0", id: "x", method: "no/such/method" } });
   });
 
-  test("about the service, and of what is deleted", async () => {
+  test("is true for answers about the service, and for deletions", async () => {
     const health = ["getHealth", "getReadiness", "getServiceHealth", "getStatus", "listSettings", "listLimits", "getApiDescription"];
     for (const id of [...health, "describeModels", "testModel", "listJobs", "listUsage"]) await ask(id);
     await ask("retryJobs", { body: {} });
@@ -227,13 +227,13 @@ describe("answers are what the description says", () => {
     await ask("getErasure", { params: { id: erasure } });
   });
 
-  test("of every operation", () => {
+  test("has been compared with answers of every operation", () => {
     const inBrowsers = "finishSignIn"; // sign-in-at-mcp-servers.test.ts
     expect([...client.answered, inBrowsers].toSorted()).toEqual(OPERATIONS.map(({ id }) => id).toSorted());
   });
 
   const REFUSED = OPERATIONS.filter(({ isOpen }) => !isOpen);
-  test.each(REFUSED)("refusals of $id are described", async ({ id, body }) => {
+  test.each(REFUSED)("is true for refusals of $id", async ({ id, body }) => {
     const ids = { id: uuidv7(), kb: "none", section: "profile", episode: uuidv7(), document: uuidv7(), file: "none" };
     const unknown = { ...(body ? { body: { unknown: 1 } } : {}) };
     const refusals = [

@@ -91,7 +91,7 @@ describe("a client generated from the description", () => {
     await rm(folder, { recursive: true, force: true });
   });
 
-  test("type-checks, and tells each mistake", async () => {
+  test("type-checks correct calls, and shows an error for every wrong one", async () => {
     const compiler = path.resolve("node_modules/typescript/bin/tsc");
     const compile = run(process.execPath, [compiler, "--pretty", "false", "-p", folder], { cwd: folder });
     const { stdout } = await compile.catch((failed: { stdout: string }) => failed);
@@ -99,7 +99,7 @@ describe("a client generated from the description", () => {
     expect([...new Set(places)]).toEqual(MISTAKES.map((_mistake, index) => `wrong.ts:${LINES_BEFORE + index}`));
   });
 
-  test("has a turn, reads a list and understands a refusal", async () => {
+  test("runs a turn, reads a list and understands a refusal", async () => {
     const { stdout } = await run(process.execPath, [path.join(folder, "program.ts"), running.url], { cwd: folder });
     const said = { answer: "Hello to you", tokens: expect.any(Number) as unknown, window: 0 };
     expect(JSON.parse(stdout)).toEqual({ ...said, sessions: ["typed"], code: "invalid_request", words: "word" });

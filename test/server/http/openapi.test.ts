@@ -32,7 +32,7 @@ describe("the description of the API", () => {
   });
   afterAll(() => service.close());
 
-  test("describes every route there is, and none that is not", async () => {
+  test("lists exactly the routes that exist", async () => {
     const routes = (await routesOfService(service.url)).map(({ method, path: at }) => `${method} ${describedPath(at)}`);
     const described = Object.entries(description.paths).flatMap(([at, operations]) =>
       Object.keys(operations).map((method) => `${method.toUpperCase()} ${at}`),
@@ -41,18 +41,18 @@ describe("the description of the API", () => {
     expect(described.length).toBeGreaterThan(30);
   });
 
-  test("gives every operation a name of its own", () => {
+  test("gives every operation its own name", () => {
     const ids = OPERATIONS.map(({ id }) => id);
     expect(new Set(ids).size).toBe(ids.length);
   });
 
-  test("says what is configured", () => {
+  test("shows the configured longest message", () => {
     expect(description.components.schemas["ChatRequest"]?.properties["message"]).toMatchObject({
       anyOf: [{ minLength: 1, maxLength: 1234 }, { type: "array" }],
     });
   });
 
-  test("needs a key like everything else, as the page does; only what it describes as open needs none", async () => {
+  test("needs a key, and names exactly the operations that need none", async () => {
     const known = OPERATIONS.filter(({ id }) => id !== "getPageAsset"); // a file that is not there goes on to what needs a key
     for (const { path: at, method, isOpen } of known) {
       const { status } = await fetch(service.url + at, { method: method.toUpperCase() });
@@ -60,7 +60,7 @@ describe("the description of the API", () => {
     }
   });
 
-  test("has a page that loads from this service only and runs no script of its own text", async () => {
+  test("has a page that loads files from this service only and has no inline script", async () => {
     const page = await fetch(`${service.url}/docs`);
     expect(page.status).toBe(200);
     expect(page.headers.get("content-security-policy")).toMatch(/^default-src 'none'; script-src 'self'; style-src 'self';/);
@@ -80,7 +80,7 @@ describe("the description of the API", () => {
     expect((await callApi(`${service.url}/docs/..%2F..%2F..%2Fpackage.json`)).status).toBe(404);
   });
 });
-test("a page that was never built says how to build it, and the description is there all the same", async () => {
+test("a page of the description that was never built says how to build it, while the description itself is served", async () => {
   const routes = openApiRoutes(() => buildDescription({ maxMessageChars: 10, sections: ["profile"] }), "/nowhere");
   const server = await listen(express().use(routes, errorResponse(pino({ level: "silent" }), 1)), 0, "127.0.0.1");
   const url = `http://127.0.0.1:${portOf(server)}`;
@@ -111,20 +111,20 @@ function edgesOf({ minLength, maxLength, minimum, maximum, enum: values }: z.cor
     ...(values === undefined ? [] : [...values.map((value) => [value, true] as const), ["none of them", false] as const]),
   ].map(([value, isTaken]) => [value, isTaken]);
 }
-describe("limits are described as they are validated", () => {
-  test.each(REQUESTS)("$id", ({ schema }) => {
+describe("the described limits", () => {
+  test.each(REQUESTS)("of $id are the limits that its requests are checked against", ({ schema }) => {
     for (const { name, schema: described } of writer.writeProperties(schema)) {
       for (const [value, isTaken] of edgesOf(described))
         expect({ name, value, isTaken: takes(schema.shape[name] as z.ZodType, value) }).toEqual({ name, value, isTaken });
     }
   });
 
-  test("there are many", () => {
+  test("are more than 80 in number", () => {
     const edges = REQUESTS.flatMap(({ schema }) => writer.writeProperties(schema).flatMap((field) => edgesOf(field.schema)));
     expect(edges.length).toBeGreaterThan(80);
   });
 
-  test("the longest message is the configured one", () => {
+  test("have the configured longest message", () => {
     const { schemas } = buildDescription({ maxMessageChars: MAX_MESSAGE_CHARS, sections: ["profile"] }).components;
     const longest = "语".repeat(MAX_MESSAGE_CHARS);
     const chat = { user_id: "u", session_id: "s", message: longest };
@@ -139,6 +139,6 @@ describe("limits are described as they are validated", () => {
     expect(() => parseImportRequest(longer, MAX_MESSAGE_CHARS)).toThrow(AppError);
   });
 });
-test("an object in a body needs a name, which clients are generated with", () => {
+test("an object in a body must have a name, because clients are generated with it", () => {
   expect(() => writer.write(z.object({ a: z.string() }))).toThrow("has no name");
 });

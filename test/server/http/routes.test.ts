@@ -7,7 +7,7 @@ import { useTestService } from "../../support/services/service.ts";
 
 const UNKNOWN_ID = "00000000-0000-7000-8000-000000000000";
 
-describe("an address that is refused", () => {
+describe("the service refuses", () => {
   const service = useTestService({ ENABLE_CORE_MEMORY: "true" });
   beforeAll(() => postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "s", message: "hello" }));
 
@@ -16,7 +16,7 @@ describe("an address that is refused", () => {
     ["GET", "/api/v1/nothing-here"],
     ["GET", "/%zz"],
     ["GET", "/..%2f..%2fpackage.json"],
-  ])("as unknown: %s %s", async (method, path) => {
+  ])("the unknown address %s %s", async (method, path) => {
     const refused = await callApi(service.url + path, { method });
     expectRefusal(refused, { status: 404, code: "not_found", says: /There is no/ });
     expect(refused.json.error.message).toContain(`There is no ${method} ${path}. /docs`);
@@ -31,7 +31,7 @@ describe("an address that is refused", () => {
     ["PUT", `/api/v1/conversations/${UNKNOWN_ID}`, "GET, PATCH, DELETE, HEAD"],
     ["DELETE", "/api/v1/knowledge", "GET, HEAD"],
     ["GET", "/v1/chat/completions", "POST"],
-  ])("for its method: %s %s, where %s is allowed", async (method, path, allow) => {
+  ])("the wrong method in %s %s, where %s is allowed", async (method, path, allow) => {
     const refused = await callApi(service.url + path, { method });
     expect({ status: refused.status, allow: refused.headers.get("allow") }).toEqual({ status: 405, allow });
     expect(refused.json.error.message).toContain(`${path} takes no ${method}. Send ${allow.split(", ").join(" or ")}`);
@@ -41,7 +41,7 @@ describe("an address that is refused", () => {
     ["GET", "/api/v1/conversations/%zz/messages"],
     ["GET", "/api/v1/conversations/%c3%28/messages"],
     ["DELETE", "/api/v1/conversations/%"],
-  ])("for malformed percent-encoding: %s %s", async (method, path) => {
+  ])("malformed percent-encoding in %s %s", async (method, path) => {
     const refused = await callApi(service.url + path, { method });
     expectRefusal(refused, { status: 400, code: "invalid_request", says: /Check the percent-encoding of its address/ });
   });
@@ -54,14 +54,14 @@ describe("an address that is refused", () => {
     ].map(([method = "", path = ""]) => callApi(service.url + path, { method }));
 
   test.each(["not-a-uuid", "1", `${UNKNOWN_ID}0`, `{${UNKNOWN_ID}}`, "%00", "😀", "' or 1=1", "*"])(
-    "for an id that is no UUID: %s",
+    "an id that is no UUID: %s",
     async (id) => {
       for (const refused of await Promise.all(callBoth(id)))
         expectRefusal(refused, { status: 400, code: "invalid_request", field: "conversation id", says: /is not a UUID/ });
     },
   );
 
-  test("for an id that nothing has", async () => {
+  test("an id that does not exist", async () => {
     for (const refused of await Promise.all(callBoth(UNKNOWN_ID)))
       expectRefusal(refused, { status: 404, code: "not_found", says: new RegExp(`There is no conversation ${UNKNOWN_ID}`) });
   });
@@ -78,7 +78,7 @@ describe("an address that is refused", () => {
       (after) => [`after=${after}`, /after: .* is not a cursor/] as const,
     ),
     [`after=${someCursor}&after=${someCursor}`, /after: must be given once/],
-  ])("for paging by %s", async (query, says) => {
+  ])("the paging query %s", async (query, says) => {
     const field = query.split("=")[0] ?? "";
     for (const path of [`/api/v1/conversations?user_id=ada&${query}`, `/api/v1/conversations/${UNKNOWN_ID}/messages?${query}`])
       expectRefusal(await callApi(service.url + path), { status: 400, code: "invalid_request", field, says });
@@ -91,12 +91,12 @@ describe("an address that is refused", () => {
     ["?user_id[x]=a", /user_id: is missing; send a string/],
     ["?user_id=%00", /user_id: holds a NUL character/],
     [`?user_id=${"a".repeat(201)}`, /user_id: must have 1 to 200 characters/],
-  ])("for a list of nobody's conversations: %s", async (query, says) => {
+  ])('a list of conversations without one valid user id, as in the query "%s"', async (query, says) => {
     const refused = await callApi(`${service.url}/api/v1/conversations${query}`);
     expectRefusal(refused, { status: 400, code: "invalid_request", field: "user_id", says });
   });
 
-  test("without a word of HTML, and the service says nothing of what it is made of", async () => {
+  test("an unknown address without a header that names its software", async () => {
     const { headers } = await callApi(`${service.url}/api/v1/nothing-here`);
     expect(headers.get("x-powered-by")).toBeNull();
     expect(headers.get("server")).toBeNull();
@@ -105,11 +105,11 @@ describe("an address that is refused", () => {
   const LONG = `/readyz?${"a".repeat(20_000)}`;
   test.each([
     ["a head of more than 16 KiB", `GET ${LONG} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
-    ["HEAD with such a head", `HEAD ${LONG} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
-    ["a first line that is none", "hello\r\n\r\n", 400],
+    ["HEAD with a head of more than 16 KiB", `HEAD ${LONG} HTTP/1.1\r\nHost: x\r\n\r\n`, 431],
+    ["a first line that is not HTTP", "hello\r\n\r\n", 400],
     ["no Host", "GET /readyz HTTP/1.1\r\nConnection: close\r\n\r\n", 400],
     ["CONNECT", "CONNECT x:443 HTTP/1.1\r\nHost: x\r\n\r\n", 400],
-  ])("when it is no HTTP that could reach a route, as JSON, and the service goes on: %s", async (_name, bytes, status) => {
+  ])("HTTP that can reach no route with a JSON error, and keeps running: %s", async (_name, bytes, status) => {
     const connection = await connectTo(service.url);
     connection.socket.write(bytes, "latin1");
     await connection.closed;
@@ -123,7 +123,7 @@ describe("an address that is refused", () => {
   const messages = [{ role: "user", content: "hello" }];
   const DOTS = [".", ".."];
 
-  test.each(DOTS)("for the ids . and .., which no address can hold, in bodies and queries: %s", async (dots) => {
+  test.each(DOTS)('the ids "." and "..", which no address can hold, in bodies and queries: %s', async (dots) => {
     const wrong = { user_id: { user_id: dots, session_id: "s" }, session_id: { user_id: "ada", session_id: dots } };
     const says = /cannot be "\." or "\.\."/;
     for (const [field, ids] of Object.entries(wrong)) {
@@ -145,7 +145,7 @@ describe("an address that is refused", () => {
   });
 
   test.each(DOTS.flatMap((dots) => [`users/${dots}/core-memory`, `users/ada/core-memory/${dots}/history`, `knowledge/${dots}/documents`]))(
-    "for dots as a name in a path that was not resolved on its way: %s",
+    "dots as a name in a path that was not normalised on its way: %s",
     async (path) => {
       const connection = await connectTo(service.url);
       connection.socket.write(`GET /api/v1/${path} HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n`);

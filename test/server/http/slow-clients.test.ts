@@ -17,7 +17,7 @@ describe("a client that takes its time", () => {
     ["over the body of its request is dropped with 408", POST, "{", /^HTTP\/1\.1 408 /],
     ["and sends nothing at all is dropped", "", "", /^/],
     [
-      "between two requests is told how long, and loses the connection",
+      "between two requests is told the limit, and loses its connection",
       `${HEAD}\r\n`,
       "",
       /^HTTP\/1\.1 200 [^]*keep-alive: timeout=1\r\n/i,
@@ -31,7 +31,7 @@ describe("a client that takes its time", () => {
     expect(connection.received()).toMatch(answer);
   });
 
-  test("is not one that waits for a slow turn: neither a quiet stream nor a waiting answer is cut", async () => {
+  test("is not cut off when it waits for a slow turn, on a quiet stream or for a whole answer", async () => {
     running.model.answer({ tokens: ["late"], firstTokenMs: 5_000 });
     const paths = ["/api/v1/chat/stream", "/api/v1/chat"];
     await Promise.all(
@@ -45,7 +45,7 @@ describe("a client that takes its time", () => {
   });
 });
 
-describe("background work lets requests go first", () => {
+describe("background work", () => {
   let idle: IdleDetector;
   beforeEach(() => {
     idle = makeIdleDetector();
@@ -58,12 +58,12 @@ describe("background work lets requests go first", () => {
     return () => void response.emit("close");
   }
 
-  test.each([undefined, "/api/v1/conversations/id/settle"])("at once when no other is open than %s", async (path) => {
+  test.each([undefined, "/api/v1/conversations/id/settle"])("begins at once when no other request is open than %s", async (path) => {
     if (path) open(path);
     expect(await Promise.race([idle.whenIdle().then(() => "idle"), sleep(1, "a millisecond")])).toBe("idle");
   });
 
-  test("while one is open, and for a pause after its end", async () => {
+  test("waits while a request is open, and for a pause after its end", async () => {
     const happened: string[] = [];
     const close = open();
     const closed = sleep(10).then(() => {
@@ -73,7 +73,7 @@ describe("background work lets requests go first", () => {
     expect(await Promise.all([idle.whenIdle().then(() => [...happened]), closed])).toEqual([["closed"], undefined]);
   });
 
-  test("but not for ever: one that stays open, or one after the other, holds it up for two seconds", async () => {
+  test("waits two seconds at most when a request stays open or one follows the other", async () => {
     open();
     await idle.whenIdle();
     const requests = setInterval(() => open()(), 2);
@@ -81,7 +81,7 @@ describe("background work lets requests go first", () => {
     clearInterval(requests);
   });
 
-  test("and not at all while a request waits for background work", async () => {
+  test("does not wait while a request is waiting for background work", async () => {
     open();
     const happened: string[] = [];
     const waiting = idle.whenIdle().then(() => happened.push("work"));

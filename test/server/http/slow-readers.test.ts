@@ -47,7 +47,7 @@ describe("a client that stops reading", () => {
     return { connection, watched };
   }
 
-  test("holds up neither the turn nor others, and reads everything when it goes on", async () => {
+  test("delays neither its turn nor other clients, and gets everything when it reads again", async () => {
     running.model.answer({ tokens: TOKENS });
     const { connection, watched } = await startUnread("patient");
     const { completed, content } = await stored("patient");
@@ -64,7 +64,7 @@ describe("a client that stops reading", () => {
     expect(events.at(-1)?.content).toMatchObject({ answer: TOKENS.join("") });
   });
 
-  test("gets what has piled up piece by piece when it goes on, and ends the turn when it leaves after all", async () => {
+  test("gets the waiting events piece by piece when it reads again, and ends its turn when it leaves", async () => {
     running.model.answer({ tokens: TOKENS, ending: "hang" });
     const { connection, watched } = await startUnread("behind");
     await sleep(1_000);
@@ -106,7 +106,7 @@ describe("a client that reads too slowly", () => {
   test.each([
     ["nothing", 0],
     ["one byte at a time", 1],
-  ])("%s, many at once on long answers, costs no memory and is dropped; with `continue` its turn is finished", async (_what, bytes) => {
+  ])("and takes %s of a long answer costs no memory and is dropped, and with `continue` its turn is finished", async (_what, bytes) => {
     running.model.answer({ tokens: TOKENS });
     watch.responses.length = 0;
     const sessions = Array.from({ length: READERS }, (_, index) => `${bytes} bytes, ${index}`);
@@ -121,14 +121,14 @@ describe("a client that reads too slowly", () => {
     for (const { socket } of connections) socket.destroy();
   });
 
-  test("ends its turn by being dropped, as by leaving, when nothing else was asked for", async () => {
+  test("ends its turn when it is dropped, unless it asked for something else", async () => {
     running.model.answer({ tokens: TOKENS, ending: "hang" });
     const { socket } = await readSlowly(turn("cancelled"), 0);
     expect((await stored("cancelled")).completed).toBe(false);
     socket.destroy();
   });
 
-  test("is dropped from answers that are no streams, too", async () => {
+  test("is dropped from answers that are not streams, too", async () => {
     const messages = Array.from({ length: 200 }, (_, at) => ({ role: at % 2 ? "assistant" : "user", content: LONG_ANSWER }));
     await postJson(`${running.url}/api/v1/conversations/import`, { user_id: "lists", session_id: "s", messages });
     const [conversation] = await listConversations(running.url, "lists");
@@ -141,7 +141,7 @@ describe("a client that reads too slowly", () => {
     socket.destroy();
   });
 
-  test("is not one that is ahead of a slow model, or reads at a fair pace", async () => {
+  test("is not confused with one that waits for a slow model or reads at a fair pace", async () => {
     running.model.answer({ tokens: Array.from({ length: 20 }, () => "word "), betweenMs: 250 });
     const patient = await connectTo(running.url);
     patient.socket.write(turn("patient"));

@@ -81,7 +81,7 @@ describe("security headers", () => {
     });
   });
 
-  test("ask for https only of who came over it, as a trusted proxy tells", async () => {
+  test("ask for https only when the client came over https, which a trusted proxy reports", async () => {
     const elsewhere = await openTestService({ TRUST_PROXY: "10.0.0.0/8" });
     const asked = async (service: TestService, headers = {}) =>
       (await service.get("/healthz", headers)).headers.get("strict-transport-security");
@@ -103,7 +103,7 @@ describe("pages of other origins", () => {
   }
 
   test.each(["/api/v1/chat", "/api/v1/users/ada", "/v1/chat/completions"])(
-    "are answered a preflight for %s without a key",
+    "get an answer to a preflight for %s without a key",
     async (path) => {
       const answer = await preflight(keyedForPages, PAGE, path);
       expect({ status: answer.status, body: await answer.text() }).toEqual({ status: 204, body: "" });
@@ -114,7 +114,7 @@ describe("pages of other origins", () => {
     },
   );
 
-  test("on the internet may ask whether they may speak to this machine, as Studio does", async () => {
+  test("on the internet may ask for access to this private network, as Studio does", async () => {
     const asked = { origin: PAGE, "access-control-request-method": "GET", "access-control-request-private-network": "true" };
     const answer = await fetch(`${keyedForPages.url}/langgraph/ok`, { method: "OPTIONS", headers: asked });
     expect([answer.headers.get("access-control-allow-private-network"), allowed(answer)]).toEqual(["true", PAGE]);
@@ -123,7 +123,7 @@ describe("pages of other origins", () => {
   test.each([
     [KEY, 200],
     [{}, 401],
-  ])("may read answers and refusals when CORS_ORIGINS has them, and the headers they need: %j", async (headers, status) => {
+  ])("in CORS_ORIGINS may read answers, refusals and their headers, with the request headers %j", async (headers, status) => {
     const answer = await keyedForPages.get(LIST, { ...headers, origin: OTHER_PAGE });
     expect([answer.status, allowed(answer)]).toEqual([status, OTHER_PAGE]);
     expect(answer.headers.get("vary")).toContain("Origin");
@@ -140,17 +140,17 @@ describe("pages of other origins", () => {
     "https://CHAT.example.org",
     "null",
     "*",
-  ])("may do nothing when CORS_ORIGINS has only others: %s", async (origin) => {
+  ])("may do nothing when CORS_ORIGINS has only others, as for %s", async (origin) => {
     expect(allowed(await preflight(keyedForPages, origin))).toBeNull();
     expect(allowed(await keyedForPages.get("/healthz", { origin }))).toBeNull();
     expect(await write(keyedForPages, { ...KEY, origin, "sec-fetch-site": "cross-site" })).toBe(403);
   });
 
-  test("may write when CORS_ORIGINS has them", async () => {
+  test("in CORS_ORIGINS may write", async () => {
     expect(await write(keyedForPages, { ...KEY, origin: PAGE, "sec-fetch-site": "cross-site" })).toBe(200);
   });
 
-  test("may all call with CORS_ORIGINS=*, with a key", async () => {
+  test("may all call with a key when CORS_ORIGINS is *", async () => {
     const service = await openTestService({ ...KEYS, CORS_ORIGINS: "*" });
     expect(allowed(await preflight(service, "https://any.example"))).toBe("*");
     expect((await service.get(LIST, { origin: "https://any.example" })).status).toBe(401);
@@ -158,7 +158,7 @@ describe("pages of other origins", () => {
     await service.close();
   });
 
-  test("may not call without CORS_ORIGINS, and a preflight needs a key like anything else", async () => {
+  test("may not call without CORS_ORIGINS, and a preflight then needs a key, too", async () => {
     const answer = await preflight(keyed, PAGE);
     expect(answer.status).toBe(401);
     const read = await keyed.get(LIST, { ...KEY, origin: PAGE });
@@ -168,14 +168,14 @@ describe("pages of other origins", () => {
 
 describe("a service without keys", () => {
   const OWN_NAMES = ["localhost", "LOCALHOST:8000", "127.0.0.1:1", "127.9.8.7", "[::1]:8000", "[::1]"];
-  test.each([...OWN_NAMES, "chat.home.arpa", "Chat.Home.Arpa:443", "192.0.2.7:80"])("answers as %s", async (host) => {
+  test.each([...OWN_NAMES, "chat.home.arpa", "Chat.Home.Arpa:443", "192.0.2.7:80"])("answers under its own name %s", async (host) => {
     expect((await askAs(open, host, LIST)).status).toBe(200);
   });
 
   test.each([
     ...["evil.example", "evil.example:8000", "127.0.0.1.evil.example", "localhost.evil.example", "evil.example:localhost"],
     ...["[evil.example]:8000", "127.evil", "sub.chat.home.arpa", "192.0.2.8", "[::2]", "localhost@evil.example", "localhost:8000:8000"],
-  ])("refuses what is meant for the host %j, whatever a forwarded name says", async (host) => {
+  ])("refuses the host %j, whatever a forwarded name says", async (host) => {
     for (const path of [LIST, "/", "/assets/main.js", "/openapi.json", "/v1/models", "/nothing"]) {
       const { status, text } = await askAs(open, host, path, { "x-forwarded-host": "localhost", "sec-fetch-site": "same-origin" });
       expect({ path, status, text }).toMatchObject({ path, status: 421 });
@@ -186,14 +186,14 @@ describe("a service without keys", () => {
   });
 
   test.each(["/healthz", "/readyz", "/api/v1/health"])(
-    "answers %s to a probe by the address of a pod, and to no other name",
+    "answers %s to a probe that uses a pod's address, and under no other name",
     async (path) => {
       const hosts = ["10.1.2.3:8000", "[fd00::7]:8000", "evil.example:8000"];
       expect(await Promise.all(hosts.map(async (host) => (await askAs(open, host, path)).status))).toEqual([200, 200, 421]);
     },
   );
 
-  test("changes nothing for a page of another site, on any route; who follows a link may read", async () => {
+  test("changes nothing for a page of another site on any route, and lets a followed link read", async () => {
     const headers = { "sec-fetch-site": "cross-site", origin: EVIL, "content-type": "text/plain" };
     for (const route of await routesOfService(open.url)) {
       if (route.method === "GET") continue;
@@ -205,7 +205,7 @@ describe("a service without keys", () => {
     expect((await callApi(`${open.url}/api/v1/jobs`, { headers })).status).toBe(200);
   });
 
-  test("changes what its own page asks for, also through a proxy that ends TLS, and nothing for other origins and ports", async () => {
+  test("changes what its own page asks for, even behind a proxy that ends TLS, and nothing for other origins and ports", async () => {
     const { host, port } = new URL(open.url);
     const own = ["same-origin", "none", undefined].map((site): [Headers, number] => [{ "sec-fetch-site": site }, 200]);
     const others = [EVIL, "http://127.0.0.1:9", "http://127.0.0.1", `http://localhost:${port}`, "null", "nonsense", ""];
@@ -233,7 +233,7 @@ describe("a service with keys", () => {
     [undefined, 200],
     ["same-site", 403],
     ["cross-site", 403],
-  ])("behind a proxy that hides its public name, answers a page that is %s with %i", async (site, status) => {
+  ])("behind a proxy that hides its public name answers a page whose sec-fetch-site is %s with %i", async (site, status) => {
     expect(await write(keyed, { ...KEY, origin: PAGE, "sec-fetch-site": site })).toBe(status);
   });
 });

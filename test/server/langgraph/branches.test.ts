@@ -10,7 +10,7 @@ import { v7 as uuidv7 } from "uuid";
 const opened = useServiceWithModel({}, { extras: { tools: ORDER_TOOLS } });
 const client = () => langGraphClient(opened.url);
 
-describe("branches in LangGraph's protocol", () => {
+describe("in LangGraph's protocol,", () => {
   let threadId: string;
   beforeEach(async () => {
     threadId = (await client().threads.create({ metadata: { user_id: "ada" } })).thread_id;
@@ -34,8 +34,8 @@ describe("branches in LangGraph's protocol", () => {
   }
   const words = (messages: readonly { content: string }[]): string[] => messages.map(({ content }) => content);
   const options = (messages: readonly { options: string[] }[]): number[] => messages.map(({ options: all }) => all.length);
-  describe("branches of a thread, as useStream reads its history", () => {
-    test("show the newest answer first, and the earlier one when its branch is chosen", async () => {
+  describe("a thread's history, as useStream reads it,", () => {
+    test("shows the newest answer first, and the earlier answer when its branch is chosen", async () => {
       await say("one", "ONE");
       await say("two", "TWO");
       await say(null, "other", (await shown()).at(-1)?.parent);
@@ -53,7 +53,7 @@ describe("branches in LangGraph's protocol", () => {
       expect([words(await shown()).at(-1), options(await shown()).at(-1)]).toEqual(["third", 3]);
     });
 
-    test("show an edited question first, and the earlier one with all behind it when its branch is chosen", async () => {
+    test("shows the edited question first, and the earlier question with all after it when its branch is chosen", async () => {
       await say("one", "ONE");
       await say("two", "TWO");
       await say("three", "THREE");
@@ -74,7 +74,7 @@ describe("branches in LangGraph's protocol", () => {
       ]);
     });
 
-    test("are read page by page, each state once, when nothing but the newest path has branches", async () => {
+    test("has each state once, page by page, when only the newest path has branches", async () => {
       await say("one", "ONE");
       await say("two", "TWO");
       await say(null, "other", (await shown()).at(-1)?.parent);
@@ -87,8 +87,8 @@ describe("branches in LangGraph's protocol", () => {
       expect(rest.map(({ checkpoint }) => checkpoint.checkpoint_id)).toEqual(ids.slice(1));
     });
   });
-  describe("what an agent did, in the messages of a thread", () => {
-    test("is calls and outputs, in the stream, in the mode tools and in the state", async () => {
+  describe("what an agent did", () => {
+    test('is shown as calls and outputs in the stream, in the mode "tools" and in the state', async () => {
       const asking = askingClient(opened);
       await asking.makeAgent("looks", { permissions: [{ tool: "look_up", action: "allow" }] });
       asking.follow([callOf("look_up", { item: "tea" }, "call-1")], "Twelve.");
@@ -117,7 +117,7 @@ describe("branches in LangGraph's protocol", () => {
   });
 });
 
-describe("stepping in LangGraph's protocol", () => {
+describe("in LangGraph's protocol,", () => {
   const ofAda = () => client().threads.create({ metadata: { user_id: "ada" } });
   const tea = callOf("order", { item: "tea" }, "t");
   const milk = callOf("order", { item: "milk" }, "m");
@@ -151,12 +151,12 @@ describe("stepping in LangGraph's protocol", () => {
       seen.push(next);
     }
   }
-  describe("interrupt_before and interrupt_after, by LangGraph's client", () => {
+  describe("with interrupt_before and interrupt_after,", () => {
     test.each<[string, Stops, string[]]>([
       ["before every node", { interruptBefore: "*" }, ["model", "tea", "milk", "model"]],
       ["after every node", { interruptAfter: "*" }, ["model", "tea", "milk", "model"]],
       ["before the answer", { interruptBefore: ["generate_agent"] }, ["model"]],
-      ["after what is retrieved", { interruptAfter: ["retrieve"] }, ["model"]],
+      ['after "retrieve"', { interruptAfter: ["retrieve"] }, ["model"]],
       ["before the model", { interruptBefore: ["model"] }, ["model", "model"]],
       ["after the model, with its full name", { interruptAfter: ["generate_agent:model"] }, ["tea", "milk"]],
       ["before the tools", { interruptBefore: ["tools"] }, ["tea", "milk"]],
@@ -170,12 +170,12 @@ describe("stepping in LangGraph's protocol", () => {
       expect(statusesOf(await client().runs.list(thread_id))).toEqual(["success"]);
     });
 
-    test("the assistant, which has no tools, is stepped through, too", async () => {
+    test("the assistant, which has no tools, stops before its model, too", async () => {
       askingClient(opened).follow("Hello.");
       expect(await stepThrough((await ofAda()).thread_id, { interruptBefore: "*" }, "assistant")).toEqual(["model", "Hello."]);
     });
 
-    test("a run that has stopped shows where it stands, and takes a command", async () => {
+    test("a stopped run shows where it is, and goes on with a command", async () => {
       const { thread_id } = await ofAda();
       const { runs, threads } = client();
       await runs.wait(thread_id, "steps", { input: human("Order."), interruptBefore: ["tools"] });
@@ -197,7 +197,7 @@ describe("stepping in LangGraph's protocol", () => {
       expect(messages.at(-1)?.content).toBe("Ordered.");
     });
 
-    test("a question of the agent is not answered by going on", async () => {
+    test("going on without input does not answer a question of the agent", async () => {
       await askingClient(opened).makeAgent("asks");
       const { thread_id } = await ofAda();
       await client().runs.wait(thread_id, "asks", { input: human("Order.") });
@@ -209,12 +209,12 @@ describe("stepping in LangGraph's protocol", () => {
     });
 
     test.each<[string, object, number, string]>([
-      ["a node that only reads", { interruptBefore: ["route"] }, 422, "interrupt_before"],
-      ["the node that stores", { interruptAfter: ["persist"] }, 422, "retrieve, model, tools"],
-      ["a node that there is not", { interruptBefore: ["agent"] }, 422, "interrupt_before: no turn can wait before"],
-      ["nobody who can be asked", { interruptBefore: "*", context: { interactive: false } }, 400, "interactive"],
-      ["a thread that waits for nothing", { input: null }, 400, "input"],
-    ])("%s is refused, and says where a turn can wait", async (_what, asked, status, says) => {
+      ["a stop at a node that only reads", { interruptBefore: ["route"] }, 422, "interrupt_before"],
+      ["a stop at the node that stores", { interruptAfter: ["persist"] }, 422, "retrieve, model, tools"],
+      ["a stop at a node that does not exist", { interruptBefore: ["agent"] }, 422, "interrupt_before: no turn can wait before"],
+      ["stops although nobody can be asked", { interruptBefore: "*", context: { interactive: false } }, 400, "interactive"],
+      ["no input on a thread that waits for nothing", { input: null }, 400, "input"],
+    ])("a run with %s is refused", async (_what, asked, status, says) => {
       const { thread_id } = await ofAda();
       const refused = await refusalOf(client().runs.wait(thread_id, "steps", { input: human("Order."), ...asked }));
       expect(refused).toMatchObject({ status, message: expect.stringContaining(says) as unknown });

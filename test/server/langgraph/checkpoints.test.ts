@@ -9,7 +9,7 @@ import { pngUrl } from "../../support/samples/sample-pictures.ts";
 const opened = useServiceWithModel();
 const client = () => langGraphClient(opened.url);
 
-describe("checkpoints in LangGraph's protocol", () => {
+describe("in LangGraph's protocol,", () => {
   beforeEach(() => opened.model.answer({ tokens: ["Hi."] }));
   const texts = ({ messages }: Pick<StateValues, "messages">): string[] => messages.map(({ content }) => content);
   const stateOf = async (threadId: string): Promise<string[]> => texts((await client().threads.getState<StateValues>(threadId)).values);
@@ -28,8 +28,8 @@ describe("checkpoints in LangGraph's protocol", () => {
   /** The newest first. */
   const checkpointsOf = async (threadId: string): Promise<string[]> =>
     (await client().threads.getHistory(threadId, { limit: 50 })).map(({ checkpoint }) => checkpoint.checkpoint_id ?? "");
-  describe("a checkpoint, by LangGraph's client", () => {
-    test("is where a run goes on: what came behind it is off the path, and its own states are still there", async () => {
+  describe("a checkpoint", () => {
+    test("lets a run go on from there, and later messages leave the path but keep their states", async () => {
       const threadId = await talk("one", "two", "three");
       const [third = "", , first = ""] = await checkpointsOf(threadId);
       const frames = await framesOf(
@@ -45,7 +45,7 @@ describe("checkpoints in LangGraph's protocol", () => {
       expect(statusesOf(await client().runs.list(threadId))).toEqual(Array(5).fill("success"));
     });
 
-    test("is where a question is answered again when there is no input, and where the first question is edited when it is the beginning", async () => {
+    test("lets its question be answered again without input, and the first checkpoint lets the first question be edited", async () => {
       const threadId = await talk("one", "two");
       const [, first = ""] = await checkpointsOf(threadId);
       expect(await say(threadId, null, "other", { checkpointId: first })).toEqual([...pairs("one"), "two", "other"]);
@@ -62,7 +62,7 @@ describe("checkpoints in LangGraph's protocol", () => {
       expect(await refusalOf(nothing)).toMatchObject({ status: 400, message: expect.stringContaining("input") });
     });
 
-    test("of the newest state changes nothing of how a run goes on", async () => {
+    test("of the newest state changes nothing about how a run goes on", async () => {
       const threadId = await talk("one");
       const [newest = ""] = await checkpointsOf(threadId);
       expect(await say(threadId, "two", "TWO", { checkpoint: { checkpoint_id: newest, checkpoint_ns: "" } })).toEqual(pairs("one", "two"));
@@ -70,7 +70,7 @@ describe("checkpoints in LangGraph's protocol", () => {
       expect(json.branches).toHaveLength(1);
     });
 
-    test("is gone back to without a run, and nothing else of a state is written", async () => {
+    test("can be gone back to without a run, but no other part of a state can be written", async () => {
       const threadId = await talk("one", "two");
       const [second = "", first = ""] = await checkpointsOf(threadId);
       const { checkpoint } = (await client().threads.updateState(threadId, { values: null, checkpointId: first })) as unknown as {
@@ -85,17 +85,17 @@ describe("checkpoints in LangGraph's protocol", () => {
     });
 
     test.each([
-      ["nobody has", async () => uuidv7()],
-      ["another thread has", async () => (await checkpointsOf(await talk("other")))[0] ?? ""],
-    ])("that %s is 404", async (_whose, checkpoint) => {
+      ["does not exist", async () => uuidv7()],
+      ["belongs to another thread", async () => (await checkpointsOf(await talk("other")))[0] ?? ""],
+    ])("that %s is refused with 404", async (_whose, checkpoint) => {
       const threadId = await talk("one");
       const asked = client().runs.wait(threadId, "assistant", { input: human("two"), checkpointId: await checkpoint() });
       expect(await refusalOf(asked)).toMatchObject({ status: 404, message: expect.stringContaining("checkpoint") });
       expect(await stateOf(threadId)).toEqual(pairs("one"));
     });
   });
-  describe("a copy of a thread, by LangGraph's client", () => {
-    test("has its messages, its metadata, its states and a life of its own, and loses what is deleted of the thread", async () => {
+  describe("a copy of a thread", () => {
+    test("has the thread's messages, metadata and states, goes on by itself, and loses what is deleted in the thread", async () => {
       const threadId = await talk("one", "two");
       const { thread_id: copy, metadata } = (await client().threads.copy(threadId)) as unknown as { thread_id: string; metadata: object };
       expect(metadata).toMatchObject({ topic: "boats" });
@@ -109,13 +109,13 @@ describe("checkpoints in LangGraph's protocol", () => {
       expect(await stateOf(copy)).toEqual(pairs("three"));
     });
 
-    test("of an empty thread is empty", async () => {
+    test("is empty for an empty thread", async () => {
       const { thread_id: copy } = (await client().threads.copy(await talk())) as unknown as { thread_id: string };
       expect(await stateOf(copy)).toEqual([]);
       expect(await refusalOf(client().threads.copy(uuidv7()))).toMatchObject({ status: 404 });
     });
   });
-  describe("a run that is rolled back, by LangGraph's client", () => {
+  describe("a run that is rolled back", () => {
     async function begin(threadId: string): Promise<string> {
       opened.model.answer({ tokens: ["half "], ending: "hang" });
       const { run_id: runId } = await client().runs.create(threadId, "assistant", { input: human("taken back") });
@@ -123,7 +123,7 @@ describe("checkpoints in LangGraph's protocol", () => {
       return runId;
     }
 
-    test("by another one leaves the path with its question, and is kept as interrupted", async () => {
+    test("by another run leaves the path with its question, and is stored as interrupted", async () => {
       const threadId = await talk("one");
       const runId = await begin(threadId);
       expect(await say(threadId, "two", "TWO", { multitaskStrategy: "rollback" })).toEqual(pairs("one", "two"));
@@ -141,7 +141,7 @@ describe("checkpoints in LangGraph's protocol", () => {
   });
 });
 
-describe("pictures in LangGraph's protocol", () => {
+describe("in LangGraph's protocol,", () => {
   let threadId: string;
   beforeEach(async () => {
     opened.model.answer({ tokens: ["A cat."] });
@@ -153,13 +153,13 @@ describe("pictures in LangGraph's protocol", () => {
   const seen = () => JSON.stringify(opened.model.seen.at(-1)?.body.messages.at(-1)?.content);
   const stored = async () => (await client().threads.getState<StateValues>(threadId)).values.messages[0];
   const kept = (id: string | undefined) => image(`/api/v1/messages/${id}/attachments/0`);
-  describe("pictures in the input of a run, by LangGraph's client", () => {
+  describe("pictures in the input of a run", () => {
     test.each<[string, (data: string) => object]>([
       ["image_url", (data) => image(`data:image/png;base64,${data}`)],
       ["image with a base64 text", (data) => ({ type: "image", source_type: "base64", mime_type: "image/png", data })],
       ["image with data", (data) => ({ type: "image", mimeType: "image/png", data })],
       ["image with an address", (data) => ({ type: "image", url: `data:image/png;base64,${data}` })],
-    ])("reach the model as parts of type %s, and stand in the stream and the state under an address", async (_type, part) => {
+    ])("reach the model from parts of type %s, and have an address in the stream and the state", async (_type, part) => {
       const url = pngUrl(4, 3);
       const given = input(text("What is this?"), part(url.slice(url.indexOf(",") + 1)));
       const frames = await framesOf(client().runs.stream(threadId, "assistant", { input: given, streamMode: ["values"] }));
@@ -170,7 +170,7 @@ describe("pictures in LangGraph's protocol", () => {
       expect(JSON.stringify(frames)).not.toContain("base64");
     });
 
-    test("need no words, and are shown again to the model that answers once more", async () => {
+    test("need no words, and are shown to the model again when it repeats the answer", async () => {
       await client().runs.wait(threadId, "assistant", { input: input(image(pngUrl(5, 3))) });
       const asked = await stored();
       expect(asked?.content).toEqual([kept(asked?.id)]);
@@ -179,7 +179,7 @@ describe("pictures in LangGraph's protocol", () => {
       expect(seen()).toContain(pngUrl(5, 3));
     });
 
-    test("are shown again when their question got no answer and is asked once more", async () => {
+    test("are shown again when their question failed and is asked again", async () => {
       opened.model.answer({ status: 400 });
       await client().runs.wait(threadId, "assistant", { input: input(text("Who is it?"), image(pngUrl(6, 3))), raiseError: false });
       opened.model.answer({ tokens: ["A dog."] });
@@ -190,10 +190,10 @@ describe("pictures in LangGraph's protocol", () => {
     });
 
     test.each<[string, object]>([
-      ["that holds no picture", image("data:image/png;base64,AAAA")],
-      ["without an address", { type: "image" }],
-      ["of another type", { type: "audio", data: "AAAA" }],
-    ])("a part %s is 400, and nothing is stored", async (_what, part) => {
+      ["holds no picture", image("data:image/png;base64,AAAA")],
+      ["has no address", { type: "image" }],
+      ["has another type", { type: "audio", data: "AAAA" }],
+    ])("are refused when a part %s, and nothing is stored", async (_what, part) => {
       expect(await refusalOf(client().runs.wait(threadId, "assistant", { input: input(text("x"), part) }))).toMatchObject({
         status: 400,
         message: expect.stringContaining("messages") as unknown,

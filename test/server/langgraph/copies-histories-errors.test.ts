@@ -18,7 +18,7 @@ const begin = (text: string) => client().runs.create(threadId, "assistant", { in
 const lengths = (history: readonly { values: StateValues }[]): number[] => history.map(({ values }) => values.messages.length);
 
 describe("a copy of a thread", () => {
-  test("has the state and the history of the thread, under its own id", async () => {
+  test("has the thread's state and history under its own id", async () => {
     await say("one");
     await say("two");
     const { thread_id: copy } = (await client().threads.copy(threadId)) as unknown as { thread_id: string };
@@ -30,7 +30,7 @@ describe("a copy of a thread", () => {
 });
 
 describe("the history of a thread", () => {
-  test("is empty before the first run, and is found by what its runs were given", async () => {
+  test("is empty before the first run, and is filtered by the metadata of its runs", async () => {
     const { threads } = client();
     expect(await threads.getHistory(threadId)).toEqual([]);
     await say("one");
@@ -47,7 +47,7 @@ describe("a run that fails", () => {
   const ERROR = { error: "model_unavailable", message: expect.any(String) as unknown };
   beforeEach(() => opened.model.answer({ status: 500 }));
 
-  test("in the background is joined without an error of the call, and leaves a thread that says how it failed", async () => {
+  test("in the background is joined without an error of the call, and its thread shows the failure", async () => {
     const { run_id: runId } = await begin("one");
     expect(await client().runs.join(threadId, runId)).toEqual({ __error__: ERROR });
     expect(await client().runs.get(threadId, runId)).toMatchObject({ status: "error" });
@@ -61,14 +61,14 @@ describe("a run that fails", () => {
     expect(await threads.search(failed)).toEqual([]);
   });
 
-  test("tells so at the end of its stream, also to those who join it later", async () => {
+  test("shows its error at the end of its stream, and again to a client that joins later", async () => {
     const { run_id: runId } = await begin("one");
     const frames = await framesOf(client().runs.joinStream(threadId, runId));
     expect(frames.at(-1)).toMatchObject({ event: "error", data: ERROR });
     expect((await framesOf(client().runs.joinStream(threadId, runId))).at(-1)).toEqual(frames.at(-1));
   });
 
-  test("is what wait throws, or returns when it is told not to throw", async () => {
+  test("makes `wait` throw its error, or return it when it is told not to throw", async () => {
     expect(await refusalOf(say("one"))).toMatchObject({ message: expect.stringMatching(/^model_unavailable: /) as unknown });
     expect(await say("two", { raiseError: false })).toEqual({ __error__: ERROR });
   });
@@ -77,14 +77,14 @@ describe("a run that fails", () => {
     ["wait", () => client().runs.wait(threadId, "nobody", { input: human("x") })],
     ["create", () => client().runs.create(threadId, "nobody", { input: human("x") })],
     ["stream", () => framesOf(client().runs.stream(threadId, "nobody", { input: human("x") }))],
-  ])("%s of an assistant that there is not is 404, and names it", async (_method, call) => {
+  ])("is refused with 404 and the assistant's name when `%s` names an unknown assistant", async (_method, call) => {
     expect(await refusalOf(call())).toMatchObject({ status: 404, message: expect.stringContaining('assistant \\"nobody\\"') as unknown });
     expect(await client().runs.list(threadId)).toEqual([]);
   });
 });
 
-describe("a stream", () => {
-  test("is read a second time while it goes on, from its first event, and is the same", async () => {
+describe("a run's stream", () => {
+  test("is the same for a second reader who begins at its first event while it goes on", async () => {
     const gate = Promise.withResolvers<void>();
     opened.model.answer({ tokens: ["Hi ", "there."], until: gate.promise });
     const created = Promise.withResolvers<{ run_id: string }>();
@@ -102,15 +102,15 @@ describe("a stream", () => {
     expect(await again).toEqual(await source);
   });
 
-  test("is not changed by what there is nothing of here", async () => {
+  test("is not changed by options that this service ignores", async () => {
     const nothing = { feedbackKeys: ["thumbs"], durability: "sync" as const, checkpointDuring: true };
     const frames = await framesOf(client().runs.stream(threadId, "assistant", { input: human("one"), streamMode: "values", ...nothing }));
     expect(new Set(frames.map(({ event }) => event))).toEqual(new Set(["metadata", "values"]));
   });
 });
 
-describe("waiting for a run that is quiet for long", () => {
-  test("sends spaces, which JSON allows, and then the values", async () => {
+describe("an answer to `wait` for a slow run", () => {
+  test("begins with spaces, which JSON allows, and then has the values", async () => {
     const release = opened.model.hold(["Hi."]);
     const connection = await connectTo(opened.url);
     const body = { assistant_id: "assistant", input: human("one") };
@@ -126,7 +126,7 @@ describe("waiting for a run that is quiet for long", () => {
     expect(messages.map(({ content }) => content)).toEqual(["one", "Hi."]);
   });
 
-  test("has an error that comes after them in its body", async () => {
+  test("has a late error in its body", async () => {
     const gate = Promise.withResolvers<void>();
     opened.model.answer({ tokens: [], until: gate.promise, ending: "cut" });
     const waiting = fetch(`${opened.url}/langgraph/threads/${threadId}/runs/wait`, {

@@ -25,8 +25,8 @@ interface Asked {
   value: { type: string; tool: { name: string } };
 }
 
-describe("a question is an interrupt, by LangGraph's client", () => {
-  test("is told in the stream and in the state, and its answer goes on with the same run", async () => {
+describe("an agent's question as an interrupt of LangGraph", () => {
+  test("is in the stream and in the state, and its answer goes on with the same run", async () => {
     asking.follow([tea], "Ordered.");
     const { thread_id } = await ofAda();
     const { runs, threads } = client();
@@ -74,7 +74,7 @@ describe("a question is an interrupt, by LangGraph's client", () => {
     expect(done.messages.at(-1)?.content).toBe("Ordered.");
   });
 
-  test("is given up by another input, as LangGraph does", async () => {
+  test("is given up when the thread gets another input, as in LangGraph", async () => {
     asking.follow([tea], "Ordered.");
     const { thread_id } = await ofAda();
     await client().runs.wait(thread_id, "asks", { input: human("Order tea.") });
@@ -88,7 +88,7 @@ describe("a question is an interrupt, by LangGraph's client", () => {
 describe("a RemoteGraph of npm", () => {
   const remote = (graphId = "conversation") => new RemoteGraph({ graphId, url: `${opened.url}/langgraph`, apiKey: "none" });
 
-  test("is a node of another graph that remembers", async () => {
+  test("is called by a node of another graph, and remembers", async () => {
     const thread_id = uuidv7();
     const outer = new StateGraph(MessagesAnnotation)
       .addNode("remembers", async (state) => {
@@ -110,7 +110,7 @@ describe("a RemoteGraph of npm", () => {
     expect(await listMessages(opened.url, thread_id)).toHaveLength(4);
   });
 
-  test("is itself a node, streams through the other graph, and tells its state, history and drawing", async () => {
+  test("can be a node itself, streams through the other graph, and shows its state, history and drawing", async () => {
     const thread_id = uuidv7();
     const graph = remote();
     const outer = new StateGraph(MessagesAnnotation)
@@ -131,7 +131,7 @@ describe("a RemoteGraph of npm", () => {
     expect(Object.keys((await graph.getGraphAsync()).nodes)).toContain("persist");
   });
 
-  test("interrupts the graph around it, and goes on with the answer that that graph was given", async () => {
+  test("interrupts the graph around it, and goes on with the answer given there", async () => {
     asking.follow([tea], "Ordered.");
     const thread_id = uuidv7();
     const graph = remote("asks");

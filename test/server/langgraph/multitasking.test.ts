@@ -44,13 +44,13 @@ async function beginFirst(): Promise<Run> {
   return run;
 }
 
-describe("reject", () => {
+describe('the strategy "reject"', () => {
   test.each<[string, () => Promise<unknown>]>([
     ["create", () => begin("second")],
     ["wait", () => wait("second", "reject")],
     ["stream", () => framesOf(client().runs.stream(threadId, "assistant", { input: human("second"), multitaskStrategy: "reject" }))],
-    ["create, as the default", () => client().runs.create(threadId, "assistant", { input: human("second") })],
-  ])("%s: the second run is 409, and the first one ends as if nothing was", async (_method, call) => {
+    ["create without a strategy", () => client().runs.create(threadId, "assistant", { input: human("second") })],
+  ])("refuses a second run by %s with 409, and the first run ends as usual", async (_method, call) => {
     const first = await beginFirst();
     expect(await refusalOf(call())).toMatchObject({ status: 409, message: expect.stringContaining("conversation_busy") });
     release();
@@ -61,8 +61,8 @@ describe("reject", () => {
   });
 });
 
-describe("enqueue", () => {
-  test("runs wait in line, are listed as pending with what they were given, and run one after the other", async () => {
+describe('the strategy "enqueue"', () => {
+  test("lets runs wait in line, lists them as pending with their metadata, and runs them one after the other", async () => {
     const first = await beginFirst();
     const second = await begin("second", "enqueue");
     const third = await begin("third", "enqueue");
@@ -84,7 +84,7 @@ describe("enqueue", () => {
     expect(await list("pending")).toEqual([]);
   });
 
-  test("a run in line is joined, streamed and waited for before it begins, by any number of clients", async () => {
+  test("lets any number of clients join, stream and wait for a run in line before it begins", async () => {
     await beginFirst();
     const second = await begin("second", "enqueue");
     const readers = [joined(second), joined(second), join(second).then((values) => (values as StateValues).messages.at(-1)?.content)];
@@ -97,27 +97,24 @@ describe("enqueue", () => {
     expect([frames[0]?.event, textOf(frames)]).toEqual(["metadata", "Hi."]);
   });
 
-  test.each(["interrupt", "rollback"] as const)(
-    "a run in line that is cancelled with %s says nothing, and the others go on",
-    async (action) => {
-      await beginFirst();
-      const second = await begin("second", "enqueue");
-      const third = await begin("third", "enqueue");
-      const joining = join(second);
-      await client().runs.cancel(threadId, second.run_id, true, action);
-      expect(await statusOf(second)).toBe("interrupted");
-      expect(await joining).toMatchObject({ __error__: { error: "turn_cancelled" } });
-      expect(await join(second)).toMatchObject({ __error__: { error: "turn_cancelled" } });
-      expect(await list()).toEqual(["third", "first"]);
-      release();
-      await join(third);
-      expect(await texts()).toEqual(["first", "FIRST", "third", "Hi."]);
-    },
-  );
+  test.each(["interrupt", "rollback"] as const)("lets a run in line be cancelled with %s, and the other runs go on", async (action) => {
+    await beginFirst();
+    const second = await begin("second", "enqueue");
+    const third = await begin("third", "enqueue");
+    const joining = join(second);
+    await client().runs.cancel(threadId, second.run_id, true, action);
+    expect(await statusOf(second)).toBe("interrupted");
+    expect(await joining).toMatchObject({ __error__: { error: "turn_cancelled" } });
+    expect(await join(second)).toMatchObject({ __error__: { error: "turn_cancelled" } });
+    expect(await list()).toEqual(["third", "first"]);
+    release();
+    await join(third);
+    expect(await texts()).toEqual(["first", "FIRST", "third", "Hi."]);
+  });
 });
 
-describe("interrupt and rollback", () => {
-  test("an interrupt stops the run and goes before those in line, which stay there", async () => {
+describe("a later run of a thread", () => {
+  test('with "interrupt" stops the running one and goes before the runs in line, which stay there', async () => {
     const first = await beginFirst();
     const second = await begin("second", "enqueue");
     const third = await begin("third", "interrupt");
@@ -127,7 +124,7 @@ describe("interrupt and rollback", () => {
     expect(await list("interrupted")).toEqual(["first"]);
   });
 
-  test("of several interrupts the last one ends, and every other run is interrupted or over", async () => {
+  test('with "interrupt" ends when it is the last of several, and each other run is interrupted or over', async () => {
     await beginFirst();
     const others = await Promise.all(["second", "third", "fourth"].map((text) => begin(text, "interrupt")));
     await Promise.all(others.map(join));
@@ -138,7 +135,7 @@ describe("interrupt and rollback", () => {
     expect(await client().threads.get(threadId)).toMatchObject({ status: "idle" });
   });
 
-  test("a rollback by create takes the run off the path with its question", async () => {
+  test('with "rollback" takes the running one and its question off the path', async () => {
     const first = await beginFirst();
     const second = await begin("second", "rollback");
     await join(second);
@@ -147,8 +144,8 @@ describe("interrupt and rollback", () => {
   });
 });
 
-describe("a run that is under way", () => {
-  test("keeps its thread as it is: no state is written, and it is not deleted", async () => {
+describe("a run that is going on", () => {
+  test("protects its thread, whose state cannot be written and which is not deleted", async () => {
     const { run_id: runId } = await beginFirst();
     const goBack = client().threads.updateState(threadId, { values: null, checkpointId: threadId });
     expect(await refusalOf(goBack)).toMatchObject({ status: 409 });
@@ -172,13 +169,13 @@ describe("a run that is under way", () => {
     ["wait, cancel", (signal) => client().runs.wait(threadId, "assistant", asked("cancel")(signal)), "interrupted"],
     ["stream, continue", (signal) => framesOf(client().runs.stream(threadId, "assistant", asked("continue")(signal))), "success"],
     ["wait, continue", (signal) => client().runs.wait(threadId, "assistant", asked("continue")(signal)), "success"],
-  ])("does what on_disconnect says when its client leaves: %s", async (what, call, expected) => {
+  ])("follows on_disconnect when its client leaves: %s", async (what, call, expected) => {
     await aborted(call);
     if (what.endsWith("continue")) release();
     await waitUntil(`the run is ${expected}`, async () => statusesOf(await client().runs.list(threadId))[0] === expected);
   });
 
-  test("is cancelled when the last one who joined it with cancelOnDisconnect leaves", async () => {
+  test("is cancelled when the last client that joined with cancelOnDisconnect leaves", async () => {
     const run = await beginFirst();
     const leaving = new AbortController();
     const joining = client().runs.joinStream(threadId, run.run_id, { cancelOnDisconnect: true, signal: leaving.signal });

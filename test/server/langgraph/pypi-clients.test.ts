@@ -48,7 +48,7 @@ const METHODS = {
 };
 const ERRORS = [404, 404, 400, 422, "error", "model_unavailable"];
 
-describeUnless(missing, "LangGraph's clients of PyPI, as they are", () => {
+describeUnless(missing, "with LangGraph's packages from PyPI,", () => {
   const running = useServiceWithModel({}, { extras: { tools: ORDER_TOOLS } });
   beforeEach(async () => {
     const asking = askingClient(running);
@@ -59,10 +59,10 @@ describeUnless(missing, "LangGraph's clients of PyPI, as they are", () => {
   const STORIES: [what: string, story: string, expected: unknown][] = [
     ["the sync client calls every method that is offered", "sync", METHODS],
     ["the async client calls every method that is offered", "async", METHODS],
-    ["the sync client throws what is refused, and is told what fails", "sync errors", ERRORS],
-    ["the async client throws what is refused, and is told what fails", "async errors", ERRORS],
-    ["RemoteGraph is a node of another graph that remembers", "remote", ["Hi there.", 4]],
-    ["an interrupt passes through it to the graph around it, and back", "interrupt", ["permission", "Ordered."]],
+    ["the sync client throws what is refused, and reads what has failed", "sync errors", ERRORS],
+    ["the async client throws what is refused, and reads what has failed", "async errors", ERRORS],
+    ["RemoteGraph is a node of another graph, and remembers", "remote", ["Hi there.", 4]],
+    ["an interrupt passes through RemoteGraph to the graph around it, and its answer comes back", "interrupt", ["permission", "Ordered."]],
   ];
   test.each(STORIES)("%s", async (_what, story, expected) => {
     if (story.endsWith("errors")) running.model.answer({ status: 500 });

@@ -38,8 +38,8 @@ async function untilSaid(threadId: string, runId: string, words: string): Promis
   throw new Error(`the run ended with "${said}"`);
 }
 
-describe("assistants, by LangGraph's client", () => {
-  test("are the agents, by id and by name, with the graph of a turn and what it takes", async () => {
+describe("the assistants of LangGraph's client", () => {
+  test("are the agents, by id and by name, with the graph and the schemas of a turn", async () => {
     await callApi(`${opened.url}/api/v1/agents/helper`, {
       method: "PUT",
       headers: { "content-type": "application/json" },
@@ -64,8 +64,8 @@ describe("assistants, by LangGraph's client", () => {
   });
 });
 
-describe("a run, by LangGraph's client", () => {
-  test("streams a turn in all modes that were asked for, and is in the conversation under the same ids", async () => {
+describe("a run of LangGraph's client", () => {
+  test("streams a turn in all modes that it asks for, and is in the conversation with the same ids", async () => {
     const { thread_id } = await ofAda();
     const frames = await run(thread_id, "My boat is Argo.");
     expect(frames[0]).toMatchObject({ event: "metadata", data: { run_id: expect.any(String) } });
@@ -98,7 +98,7 @@ describe("a run, by LangGraph's client", () => {
     expect((await callApi(`${opened.url}/api/v1/turns/${run_id}`)).json).toMatchObject({ state: "done", conversation_id: thread_id });
   });
 
-  test("is told as whole messages that grow, in the mode of old clients", async () => {
+  test("is streamed as whole messages that grow in the mode of old clients", async () => {
     const { thread_id } = await ofAda();
     const frames = await run(thread_id, "Hello", { streamMode: "messages" });
     const partial = frames
@@ -108,7 +108,7 @@ describe("a run, by LangGraph's client", () => {
     expect(frames.map(({ event }) => event)).toEqual(expect.arrayContaining(["messages/metadata", "messages/complete"]));
   });
 
-  test("leaves a state behind it, and the states before it, which know their parents", async () => {
+  test("leaves a state, and earlier states that name their parents", async () => {
     const { thread_id } = await ofAda();
     for (const text of ["one", "two", "three"]) await run(thread_id, text);
     const { threads } = client();
@@ -133,7 +133,7 @@ describe("a run, by LangGraph's client", () => {
     expect(await refusalOf(threads.getState(thread_id, uuidv7()))).toMatchObject({ status: 404 });
   });
 
-  test("is waited for, begun in the background, joined, and found again when its stream broke", async () => {
+  test("can be waited for, begun in the background, joined, and found again after its stream broke", async () => {
     const { thread_id } = await ofAda();
     const { runs } = client();
     const waited = (await runs.wait(thread_id, "conversation", { input: human("Hello") })) as unknown as StateValues;
@@ -151,7 +151,7 @@ describe("a run, by LangGraph's client", () => {
     expect(new Set(values.map(({ event }) => event))).toEqual(new Set(["metadata", "values"]));
   });
 
-  test("that another request began is joined from what is stored, with its last state", async () => {
+  test("that another request began is joined from the stored turn, with its last state", async () => {
     const answer = await fetch(`${opened.url}/api/v1/chat`, {
       method: "POST",
       headers: { "content-type": "application/json" },
@@ -165,7 +165,7 @@ describe("a run, by LangGraph's client", () => {
     expect(await client().threads.get(threadId)).toMatchObject({ metadata: { session_id: "elsewhere", user_id: "ada" }, status: "idle" });
   });
 
-  test("is cancelled, and what was said is kept as incomplete", async () => {
+  test("can be cancelled, and the half answer is kept as incomplete", async () => {
     opened.model.answer({ tokens: ["half "], ending: "hang" });
     const { thread_id } = await ofAda();
     const { runs, threads } = client();
@@ -187,7 +187,7 @@ describe("a run, by LangGraph's client", () => {
     expect(next.messages.at(-1)?.content).toBe("Once more.");
   });
 
-  test("takes the place of another one, or waits behind it, as its strategy says", async () => {
+  test('with the strategy "interrupt" replaces the run before it', async () => {
     opened.model.answer({ tokens: ["half "], ending: "hang" });
     const { thread_id } = await ofAda();
     const { runs } = client();
@@ -202,7 +202,7 @@ describe("a run, by LangGraph's client", () => {
     expect(await runs.get(thread_id, run_id)).toMatchObject({ status: "interrupted" });
   });
 
-  test("that fails ends with an error of its own, which wait throws", async () => {
+  test("ends with its own error when it fails, which `wait` throws", async () => {
     opened.model.answer({ status: 500 });
     const { thread_id } = await ofAda();
     const frames = await run(thread_id, "Hello");
@@ -215,7 +215,7 @@ describe("a run, by LangGraph's client", () => {
     expect(statusesOf(await client().runs.list(thread_id))).toEqual(["error", "error"]);
   });
 
-  test("without a thread is answered with memory, and leaves no message", async () => {
+  test("without a thread is answered with memory, and stores no message", async () => {
     const { runs, threads } = client();
     const before = await threads.count({ metadata: { user_id: "eve" } });
     const values = (await runs.wait(null, "assistant", {
@@ -230,7 +230,7 @@ describe("a run, by LangGraph's client", () => {
     expect(await threads.count({ metadata: { user_id: "eve" } })).toBe(before);
   });
 
-  test("erases its exchange when it is deleted", async () => {
+  test("loses its exchange when it is deleted", async () => {
     const { thread_id } = await ofAda();
     await run(thread_id, "one");
     await run(thread_id, "two");

@@ -200,16 +200,16 @@ const methodsOf = (rows: readonly (readonly [string, ...unknown[]])[]): string[]
   ...new Set(rows.map(([method]) => method.split(",")[0] ?? "")),
 ];
 
-describe("LangGraph's client of npm, as it is", () => {
-  test("has no method that is missing here", () => {
+describe("LangGraph's client from npm, unchanged,", () => {
+  test("has no method that is not tested here", () => {
     expect(declaredMethods().toSorted()).toEqual([...methodsOf(OFFERED), ...methodsOf(REFUSED)].toSorted());
   });
 
-  test.each(OFFERED)("%s returns what it promises", async (_method, call, returns) => {
+  test.each(OFFERED)("calls %s and gets the promised result", async (_method, call, returns) => {
     expect(await call(client())).toEqual(returns);
   });
 
-  test.each(REFUSED)("%s is 422, says what there is instead, and stands in the documentation", async (method, call, words) => {
+  test.each(REFUSED)("calls %s, gets 422 with a hint, and the documentation names this method", async (method, call, words) => {
     expect(await refusalOf(call(client()))).toMatchObject({ status: 422, message: expect.stringContaining(words) as unknown });
     expect(await readFile("docs/langgraph.md", "utf8")).toContain(`\`${method}\``);
   });

@@ -15,7 +15,7 @@ interface Section {
 const sectionsOf = async (user: string) =>
   (await callApi<{ sections: Section[] }>(`${opened.url}/api/v1/users/${user}/core-memory`)).json.sections;
 
-test("a section of core memory is an item: written with its versions, seen by our own routes, and removed", async () => {
+test("a section of core memory is an item that can be written with versions, read over our own routes, and removed", async () => {
   await store().putItem(["ada", "core"], "profile", { content: "A pilot." });
   expect(await sectionsOf("ada")).toMatchObject([{ section: "profile", content: "A pilot.", version: 1 }]);
   expect(await store().getItem(["ada", "core"], "profile")).toMatchObject({ key: "profile", value: { content: "A pilot.", version: 1 } });
@@ -27,7 +27,7 @@ test("a section of core memory is an item: written with its versions, seen by ou
   expect(await store().getItem(["ada", "core"], "profile")).toBeNull();
 });
 
-test("what is put into the archive is found by meaning, recalled by turns, replaced under its key and forgotten", async () => {
+test("an item in the archive is found by meaning, recalled by turns, replaced under its key and deleted", async () => {
   const place = ["eve", "archive"];
   await store().putItem(place, "boat", { content: "Eve's boat is called Argo." });
   await store().putItem(place, "猫", { content: "Eve 的猫叫小白。" });
@@ -54,10 +54,10 @@ test("what is put into the archive is found by meaning, recalled by turns, repla
 
 test.each<[string, string[], string, Record<string, unknown>, string]>([
   ["another namespace", ["ada", "notes"], "x", { content: "x" }, "namespace"],
-  ["a section that there is not", ["ada", "core"], "hobbies", { content: "x" }, "there is no section"],
+  ["a section that does not exist", ["ada", "core"], "hobbies", { content: "x" }, "there is no section"],
   ["a value without content", ["ada", "archive"], "x", { text: "x" }, "value.content"],
   ["a blank content", ["ada", "core"], "profile", { content: " " }, "value.content"],
-])("%s is refused, and named", async (_what, namespace, key, value, words) => {
+])("an item with %s is refused with the name of the fault", async (_what, namespace, key, value, words) => {
   expect(await refusalOf(store().putItem(namespace, key, value))).toMatchObject({
     status: 400,
     message: expect.stringContaining(words) as unknown,

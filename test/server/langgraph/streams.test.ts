@@ -8,7 +8,7 @@ import { callApi } from "../../support/clients/api-client.ts";
 
 const opened = useServiceWithModel({}, { extras: { tools: ORDER_TOOLS } });
 
-describe("the stream of a run, by LangGraph's client", () => {
+describe("the stream of a run, by LangGraph's client,", () => {
   const client = () => langGraphClient(opened.url);
   let asking: ReturnType<typeof askingClient>;
   beforeEach(async () => {
@@ -80,7 +80,7 @@ describe("the stream of a run, by LangGraph's client", () => {
     events: "Hi there.",
   };
 
-  test.each(MODES)("in the mode %s tells the turn, and nothing that only the service knows", async (mode) => {
+  test.each(MODES)("shows the turn in the mode %s, and nothing that only the service may know", async (mode) => {
     const { frames } = await run([mode]);
     expect(frames[0]?.event).toBe("metadata");
     expect(WHAT[mode](frames)).toEqual(EXPECTED[mode]);
@@ -88,7 +88,7 @@ describe("the stream of a run, by LangGraph's client", () => {
     expect(JSON.stringify(frames)).not.toMatch(/cormorant|tenantId|turn_lease/);
   });
 
-  test("in all modes at once has each of them as if it were alone, and goes on behind any event", async () => {
+  test("in all modes at once has the same events as in each mode alone, and goes on after any event", async () => {
     const { frames, threadId } = await run(MODES);
     for (const mode of MODES.filter((one) => one !== "messages")) expect(WHAT[mode](frames)).toEqual(EXPECTED[mode]);
     const { run_id: runId } = frames[0]?.data as { run_id: string };
@@ -109,7 +109,7 @@ describe("the stream of a run, by LangGraph's client", () => {
       expect(parent?.checkpoint_id).toBe(told[index - 1]?.checkpoint.checkpoint_id);
   });
 
-  test("tells a question in its last checkpoint, as the state does", async () => {
+  test("shows a question in its last checkpoint, as the state does", async () => {
     await asking.makeAgent("asks");
     asking.follow([callOf("order", { item: "tea" })], "Ordered.");
     const { frames, threadId } = await run(["checkpoints", "debug", "events", "updates"], {}, "asks");
@@ -118,7 +118,7 @@ describe("the stream of a run, by LangGraph's client", () => {
     expect(last).toMatchObject({ next: state.next, tasks: [{ name: "generate_agent", interrupts: state.tasks[0]?.interrupts }] });
   });
 
-  test("tells the loop of an agent under its namespace, when it is asked to", async () => {
+  test("shows an agent's loop under its own namespace on request", async () => {
     asking.follow([callOf("look_up", { item: "tea" })], "Twelve.");
     const { frames } = await run(["updates", "tasks", "values"], { streamSubgraphs: true }, "looks");
     const inner = frames
@@ -129,7 +129,7 @@ describe("the stream of a run, by LangGraph's client", () => {
     expect(JSON.stringify(frames)).not.toContain("cormorant");
   });
 
-  test("goes on behind a question with the events of the rest, and none of those before", async () => {
+  test("goes on after a question with only the remaining events", async () => {
     await asking.makeAgent("asks");
     asking.follow([callOf("order", { item: "tea" })], "Ordered.");
     const modes = ["updates", "custom", "values"] satisfies StreamMode[];
@@ -143,7 +143,7 @@ describe("the stream of a run, by LangGraph's client", () => {
     expect(ids).toEqual(ids.toSorted((one, other) => one - other));
   });
 
-  test("is the same for all who watch it, and goes on when one of them leaves", async () => {
+  test("is the same for all readers, and goes on when one of them leaves", async () => {
     const released = Promise.withResolvers<undefined>();
     opened.model.answer({ tokens: ["Hi ", "there."], until: released.promise });
     const { thread_id: threadId } = await ofAda();
@@ -180,7 +180,7 @@ async function shownIn(section: string): Promise<object[]> {
   const [own = ""] = rest.split("\n## ");
   return [...own.matchAll(/```json\n(.*?)```/gs)].map(([, json = ""]) => JSON.parse(json, withAnyIds) as object);
 }
-test("what the documentation shows of Studio's data is what Studio reads", async () => {
+test("the data of Studio in the documentation are the data that Studio reads", async () => {
   const asking = askingClient(opened);
   await asking.makeAgent("asks");
   asking.follow([callOf("order", { item: "tea" })], "Ordered.");

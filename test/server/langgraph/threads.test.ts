@@ -8,7 +8,7 @@ const opened = useServiceWithModel();
 const client = () => langGraphClient(opened.url);
 beforeEach(() => opened.model.answer({ tokens: ["Hi ", "there."] }));
 
-describe("threads, by LangGraph's client", () => {
+describe("the threads of LangGraph's client", () => {
   test("are made once, changed, found by their metadata and deleted everywhere", async () => {
     const { threads } = client();
     const threadId = uuidv7();
@@ -36,14 +36,14 @@ describe("threads, by LangGraph's client", () => {
     expect(await refusalOf(threads.get(threadId))).toMatchObject({ status: 404 });
   });
 
-  test("lose a field of their metadata by a null, and keep nulls inside of one", async () => {
+  test("lose a field of their metadata when it is set to null, and keep nulls inside a field", async () => {
     const { threads } = client();
     const { thread_id } = await threads.create({ metadata: { user_id: "ada", plan: { end: null, start: 1 }, gone: 1 } });
     const changed = await threads.update(thread_id, { metadata: { gone: null, other: { none: null } } });
     expect(changed.metadata).toEqual({ graph_id: "conversation", user_id: "ada", plan: { end: null, start: 1 }, other: { none: null } });
   });
 
-  describe("are shown by the fields that a client selects", () => {
+  describe("have only the fields that a client selects", () => {
     const talk = async (): Promise<string> => {
       const { thread_id } = await client().threads.create({ metadata: { user_id: "ada", topic: "select" } });
       await client().runs.wait(thread_id, "assistant", { input: human("Hello") });
@@ -52,7 +52,7 @@ describe("threads, by LangGraph's client", () => {
     const words = ["Hello", "Hi there."];
     const contentsOf = (values: unknown) => (values as StateValues).messages.map(({ content }) => content);
 
-    test("in a list, with their values when these are selected", async () => {
+    test("in a list, with their values on request", async () => {
       const { threads } = client();
       const threadId = await talk();
       const ids = [threadId];
@@ -84,7 +84,7 @@ describe("threads, by LangGraph's client", () => {
       });
     });
 
-    test("as runs and assistants are", async () => {
+    test("as runs and assistants do", async () => {
       const threadId = await talk();
       expect(await client().runs.list(threadId, { select: ["status", "thread_id"] })).toEqual([{ status: "success", thread_id: threadId }]);
       expect(await client().assistants.search({ select: ["name"], limit: 1 })).toEqual([{ name: expect.any(String) }]);
@@ -96,12 +96,12 @@ describe("threads, by LangGraph's client", () => {
       ["a history", () => client().threads.getHistory(uuidv7(), { select: ["values."] })],
       ["runs", () => client().runs.list(uuidv7(), { select: ["state" as "status"] })],
       ["assistants", () => client().assistants.search({ select: ["id" as "name"] })],
-    ])("and an unknown field of %s is 400, which names those there are", async (_what, call) => {
+    ])("and an unknown field of %s is refused with 400 and the list of known fields", async (_what, call) => {
       expect(await refusalOf(call())).toMatchObject({ status: 400, message: expect.stringMatching(/select.*must be one of/) });
     });
   });
 
-  test("are made by a run that says so, and only by that", async () => {
+  test("are made by a run only when the run asks for it", async () => {
     const threadId = uuidv7();
     expect(await refusalOf(client().runs.wait(threadId, "assistant", { input: human("Hello") }))).toMatchObject({ status: 404 });
     const made = (await client().runs.wait(threadId, "assistant", {
@@ -113,7 +113,7 @@ describe("threads, by LangGraph's client", () => {
     expect(await client().threads.get(threadId)).toMatchObject({ metadata: { user_id: "ada" } });
   });
 
-  test("cost a page of a long conversation, not the conversation", async () => {
+  test("are read one page at a time, however long the conversation is", async () => {
     const messages = Array.from({ length: 2_000 }, (_, index) => ({
       role: index % 2 === 0 ? "user" : "assistant",
       content: `word ${index}`,
@@ -131,18 +131,18 @@ describe("threads, by LangGraph's client", () => {
   });
 });
 
-describe("what this service does not do", () => {
+describe("this service", () => {
   test.each<[string, () => Promise<unknown>, string]>([
-    ["making an assistant", () => client().assistants.create({ graphId: "conversation" }), "PUT /api/v1/agents"],
+    ["to make an assistant", () => client().assistants.create({ graphId: "conversation" }), "PUT /api/v1/agents"],
     ["a cron", () => client().crons.create("assistant", { schedule: "* * * * *" }), "scheduler"],
-    ["writing a state", () => client().threads.updateState(uuidv7(), { values: { messages: [] } }), "import"],
+    ["to write a state", () => client().threads.updateState(uuidv7(), { values: { messages: [] } }), "import"],
     ["a batch", () => client().runs.createBatch([{ assistantId: "assistant", input: human("x") }]), "one by one"],
     ["a webhook", () => client().runs.wait(null, "assistant", { input: human("x"), webhook: "https://example.org" }), "webhook"],
-  ])("%s is 422, and says what there is instead", async (_what, call, words) => {
+  ])("refuses %s with 422, and says what to use instead", async (_what, call, words) => {
     expect(await refusalOf(call())).toMatchObject({ status: 422, message: expect.stringContaining(words) });
   });
 
-  test("a mode that is not served is left out of a stream, which says so, and has the others", async () => {
+  test("leaves a mode that it does not serve out of a stream, gives a notice, and sends the other modes", async () => {
     const streamMode = ["lifecycle", "values"] as unknown as "values"[];
     const [, notice, ...frames] = await framesOf(client().runs.stream(null, "assistant", { input: human("x"), streamMode }));
     expect(notice).toMatchObject({
@@ -152,7 +152,7 @@ describe("what this service does not do", () => {
     expect(new Set(frames.map(({ event }) => event))).toEqual(new Set(["values"]));
   });
 
-  test("an input without a message of the human is 400, and makes no thread", async () => {
+  test("refuses an input without a human message with 400, and makes no thread", async () => {
     const threadId = uuidv7();
     const wrong = client().runs.wait(threadId, "assistant", { input: { messages: [] }, ifNotExists: "create" });
     expect(await refusalOf(wrong)).toMatchObject({ status: 400, message: expect.stringContaining("input") });

@@ -12,7 +12,7 @@ const ALL_BUT_THE_CLOCK = [
   ...(["setInterval", "clearInterval", "setTimeout", "clearTimeout"] as const),
 ];
 const KEYS = "acme-key-1:acme,acme-key-2:acme,other-key-1:other";
-describe("requests a minute", () => {
+describe("the requests of a minute", () => {
   let service: TestService;
   afterEach(async () => {
     jest.useRealTimers();
@@ -26,7 +26,7 @@ describe("requests a minute", () => {
     return seen;
   }
 
-  test("of a user over the limit are refused with 429, the limit, its variable and when to come again; others are not", async () => {
+  test("of a user above the limit are refused with 429, the limit, its variable and the time to wait, and others are not", async () => {
     service = await openTestService({ RATE_LIMIT_PER_MINUTE: "3" }, IN_THIS_PROCESS);
     jest.useFakeTimers({ now: Date.now(), doNotFake: [...ALL_BUT_THE_CLOCK] });
     const first = await list("ada");
@@ -42,7 +42,7 @@ describe("requests a minute", () => {
     expect(await statuses(4, () => list("ada"))).toEqual([200, 200, 200, 429]);
   });
 
-  test("count for the user wherever the request names it: path, query, body, import", async () => {
+  test("count for the user who is named in the path, the query or the body", async () => {
     service = await openTestService({ RATE_LIMIT_PER_MINUTE: "4", ENABLE_CORE_MEMORY: "true", ENABLE_EPISODIC_MEMORY: "false" });
     const body = { user_id: "ad a", session_id: "s", message: "hello" };
     const imported = { user_id: "ad a", session_id: "i", messages: [{ role: "user", content: "hello" }] };
@@ -56,7 +56,7 @@ describe("requests a minute", () => {
     expect(await statuses(2, () => list("ada"))).toEqual([200, 200]);
   });
 
-  test("that are wrong count, too, and those of no user for no user", async () => {
+  test("count although they are wrong, and count for nobody when they name no user", async () => {
     service = await openTestService({ RATE_LIMIT_PER_MINUTE: "2" });
     const wrong = () => postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "s" });
     expect(await statuses(3, wrong)).toEqual([400, 400, 429]);
@@ -64,7 +64,7 @@ describe("requests a minute", () => {
     expect(await statuses(4, () => get("/healthz"))).toEqual([200, 200, 200, 200]);
   });
 
-  test("of a tenant are one sum of its keys and users, and not another tenant's; health counts for nobody", async () => {
+  test("of all keys and users of one tenant are counted together, apart from other tenants, and health checks are not counted", async () => {
     service = await openTestService({ API_KEYS: KEYS, RATE_LIMIT_PER_MINUTE_PER_TENANT: "3" });
     expect((await list("ada", "acme-key-1")).status).toBe(200);
     expect((await list("bob", "acme-key-2")).status).toBe(200);
@@ -76,7 +76,7 @@ describe("requests a minute", () => {
     expect((await list("ada", "wrong-key-1")).status).toBe(401);
   });
 
-  test("of users of the same name in two tenants are counted apart", async () => {
+  test("of users with the same name in two tenants are counted apart", async () => {
     service = await openTestService({ API_KEYS: KEYS, RATE_LIMIT_PER_MINUTE: "1" });
     expect(await statuses(2, () => list("ada", "acme-key-1"))).toEqual([200, 429]);
     expect(await statuses(2, () => list("ada", "other-key-1"))).toEqual([200, 429]);
@@ -115,7 +115,7 @@ describe("the meter of models' calls", () => {
       }),
     );
 
-  test("writes calls together, one row for a user, model and purpose", async () => {
+  test("writes calls together, with one row for a user, model and purpose", async () => {
     const meter = open();
     await Promise.all([call(meter, 10), call(meter, 20)]);
     await meter.close();
@@ -124,7 +124,7 @@ describe("the meter of models' calls", () => {
     ]);
   });
 
-  test("hands on when the first of them was taken from the database", async () => {
+  test("passes on when the first of its calls was taken from the database", async () => {
     const meter = open();
     const took = performance.now() - 5_000;
     await meter.countFor(ADA, () => meter.observer.watch(CALL, async (learn) => learn({ inputTokens: 1, outputTokens: 1 })), took);
@@ -133,7 +133,7 @@ describe("the meter of models' calls", () => {
     expect(written).toMatchObject([[{ calls: 2, began: took }]]);
   });
 
-  test("loses nothing and doubles nothing when the database is unreachable for a while", async () => {
+  test("loses nothing and counts nothing twice when the database is unreachable for a while", async () => {
     const meter = open();
     fail = true;
     await call(meter, 10);
@@ -144,7 +144,7 @@ describe("the meter of models' calls", () => {
     expect(written).toMatchObject([[{ calls: 2, promptTokens: 15 }]]);
   });
 
-  test("leaves out what is for nobody, and calls that threw before they told of their tokens", async () => {
+  test("ignores calls for nobody, and calls that failed before they reported their tokens", async () => {
     const meter = open();
     await meter.observer.watch(CALL, async (learn) => learn({ inputTokens: 10 }));
     const thrown = meter.countFor(ADA, () => meter.observer.watch(CALL, () => Promise.reject(new Error("away"))));

@@ -44,7 +44,7 @@ describe("the sum of a tenant's tokens", () => {
   });
   afterEach(() => Promise.all(opened.splice(0).map((quota) => quota.close())));
 
-  test("counts in the process that used them at once, before they are written", async () => {
+  test("counts tokens at once in the process that used them, before they are written", async () => {
     const quota = open(10);
     await quota.assertLeft("acme");
     quota.add("acme", 10);
@@ -52,7 +52,7 @@ describe("the sum of a tenant's tokens", () => {
     await expect(quota.assertLeft("other")).resolves.toBeUndefined();
   });
 
-  test("begins anew at midnight UTC, and what was used before stays with its day", async () => {
+  test("begins anew at midnight UTC, and tokens used before stay with their day", async () => {
     const quota = open(10);
     quota.add("acme", 10);
     clock += 59_001;
@@ -65,7 +65,7 @@ describe("the sum of a tenant's tokens", () => {
     expect(table.sums).toEqual({ "acme 2026-03-01": 13, "acme 2026-03-02": 4 });
   });
 
-  test("is asked of the database at most once a second, however many turns begin and end", async () => {
+  test("asks the database at most once a second, however many turns begin and end", async () => {
     const quota = open(1_000_000);
     for (let turn = 0; turn < 50; turn++) {
       await quota.assertLeft("acme");
@@ -76,7 +76,7 @@ describe("the sum of a tenant's tokens", () => {
     expect(table.asked).toHaveLength(2);
   });
 
-  test("loses nothing and doubles nothing when the database is unreachable for a while", async () => {
+  test("loses nothing and counts nothing twice when the database is unreachable for a while", async () => {
     const quota = open(100);
     table.fail = true;
     quota.add("acme", 60);
@@ -88,12 +88,12 @@ describe("the sum of a tenant's tokens", () => {
     await expect(quota.assertLeft("acme")).rejects.toMatchObject(refusal);
   });
 
-  test("cannot be known while the database is unreachable: then no turn begins", async () => {
+  test("is unknown while the database is unreachable, and then no turn begins", async () => {
     table.fail = true;
     await expect(open(100).assertLeft("acme")).rejects.toThrow("the table is unreachable");
   });
 
-  test("is neither read nor written without a limit", async () => {
+  test("is neither read nor written when there is no limit", async () => {
     const quota = open(0);
     quota.add("acme", 60);
     await quota.assertLeft("acme");
@@ -107,7 +107,7 @@ const AS_OTHER = { authorization: "Bearer other-key-1" };
 /** What the model server counts for an answer of one token. */
 const ONE_TURN = 101;
 
-describe("tokens a day of a tenant", () => {
+describe("a tenant's tokens of a day", () => {
   const model = useOpened(() => startModelServer());
   let database: Awaited<ReturnType<typeof createRealDatabase>>;
   const services: TestService[] = [];
@@ -142,7 +142,7 @@ describe("tokens a day of a tenant", () => {
     return Object.fromEntries(rows.map(({ tenant_id, tokens }) => [tenant_id, Number(tokens)]));
   }
 
-  test("are one sum of all processes: what one has used the other refuses, with the time to midnight, and stores nothing", async () => {
+  test("are one sum of all processes, and another process refuses the next turn until midnight and stores nothing of it", async () => {
     const [one, other] = await Promise.all([start(1), start(1)]);
     expect((await ask(one, "first")).status).toBe(200);
     const refused = await waitUntil("the other process to know", async () => {
@@ -158,7 +158,7 @@ describe("tokens a day of a tenant", () => {
     expect((await ask(other, "mine", AS_OTHER)).status).toBe(200);
   });
 
-  test("outlive the process, to the token, those of a cancelled turn, too", async () => {
+  test("outlive the process exactly, with the tokens of a cancelled turn", async () => {
     const first = await start(1_000_000);
     for (const session of ["1", "2", "3"]) expect(done(await ask(first, session)).usage.total_tokens).toBe(ONE_TURN);
     await first.close();
@@ -170,7 +170,7 @@ describe("tokens a day of a tenant", () => {
     expect(await ask(second, "4")).toMatchObject(USED_UP);
   });
 
-  test("are used once by a turn, however often its key is sent, and its answer is there when they are used up", async () => {
+  test("are used once by a turn, however often its key is sent, and its answer can be read when they are used up", async () => {
     const service = await start(2 * ONE_TURN);
     const first = done(await keyed(service, "one"));
     for (let again = 0; again < 3; again++) expect(done(await keyed(service, "one"))).toEqual(first);
@@ -179,7 +179,7 @@ describe("tokens a day of a tenant", () => {
     expect(done(await keyed(service, "one"))).toEqual(first);
   });
 
-  test("are used by each attempt at a message, and refuse another one when there are none", async () => {
+  test("are used by each attempt at a message, and another attempt is refused when none are left", async () => {
     const service = await start(ONE_TURN);
     model.answer({ status: 500 });
     for (const key of ["failed", "failed-too"]) await keyed(service, key);

@@ -11,7 +11,7 @@ import { readMetrics } from "../../support/clients/read-metrics.ts";
 const KEYS = "acme-key-1:acme,other-key-1:other";
 const AS_ACME = { authorization: "Bearer acme-key-1" };
 const AS_OTHER = { authorization: "Bearer other-key-1" };
-describe("turns at once", () => {
+describe("turns at the same time", () => {
   const limits = { MAX_CONCURRENT_TURNS_PER_USER: "2", MAX_CONCURRENT_TURNS_PER_TENANT: "3" };
   const running = useServiceWithModel({ ...limits, API_KEYS: KEYS });
   let free: () => void;
@@ -34,7 +34,7 @@ describe("turns at once", () => {
   }
   const TOO_MANY = { status: 429, json: { error: { code: "too_many_turns" } } };
 
-  test("of one user beyond the limit are refused before anything is stored, and let in when one has ended", async () => {
+  test("above a user's limit are refused before anything is stored, and are taken when another turn has ended", async () => {
     const turns = [ask("ada", "1"), ask("ada", "2")];
     await running.model.untilAsked(2);
     const refused = await refusedOf("ada", "3");
@@ -46,7 +46,7 @@ describe("turns at once", () => {
     expect((await ask("ada", "3")).status).toBe(200);
   });
 
-  test("count those that wait in line, too", async () => {
+  test("count together with the turns that wait in line", async () => {
     const first = ask("bea", "1");
     await running.model.untilAsked();
     const waiting = await beginTurn(running.url, { ...bodyOf("bea", "1"), on_busy: "enqueue" }, { headers: AS_ACME });
@@ -56,7 +56,7 @@ describe("turns at once", () => {
     expect((await refusedOf("bea", "2")).status).toBe(200);
   });
 
-  test("of one tenant have a limit of their own, which is not another tenant's", async () => {
+  test("of one tenant have a limit of their own, apart from other tenants", async () => {
     const turns = [ask("cleo", "1"), ask("cleo", "2"), ask("dan", "1")];
     await running.model.untilAsked(3);
     expectRefusal(await refusedOf("eve", "1"), { status: 429, code: "too_many_turns", says: /MAX_CONCURRENT_TURNS_PER_TENANT/ });
@@ -66,7 +66,7 @@ describe("turns at once", () => {
     for (const { status } of await Promise.all([...turns, other])) expect(status).toBe(200);
   });
 
-  test("free their slot however they end: failed, cancelled, refused as busy or as invalid", async () => {
+  test("give back their place when they fail, are cancelled, or are refused as busy or invalid", async () => {
     running.model.answer({ status: 400 });
     for (let index = 0; index < 4; index++) await ask("fay", "failed");
     running.model.answer({ tokens: ["one "], ending: "hang" });
@@ -85,7 +85,7 @@ describe("turns at once", () => {
     await waitUntil("the end of the turn", async () => (await storedCount("fay", "busy")) === 2);
   });
 
-  test("count one turn for all who send its key, who are answered when there is no slot for another message", async () => {
+  test("with the same key count as one turn, and are answered when there is no place for another message", async () => {
     const turns = [askKeyed("gil"), ask("gil", "other")];
     await running.model.untilAsked(2);
     const attached = [askKeyed("gil"), askKeyed("gil")];
@@ -106,7 +106,7 @@ describe("turns at once", () => {
     for (const { status } of await Promise.all(next)) expect(status).toBe(200);
   });
 
-  test("count another attempt at a message that failed", async () => {
+  test("include another attempt at a failed message", async () => {
     running.model.answer({ tokens: ["half "], ending: "cut" });
     expect(contentOf((await askKeyed("ian")).events, "error").retryable).toBe(true);
     hold();
@@ -131,7 +131,7 @@ describe("a process with as many turns as it may have", () => {
   const bodyOf = (userId: string): object => ({ user_id: userId, session_id: "s", message: "hello" });
   const ask = (userId: string): Promise<EventStreamResponse> => postTurn(running.url, bodyOf(userId));
 
-  test("refuses the next turn, stores nothing of it, says when to come back, counts it, and has room again behind the first that ends", async () => {
+  test("refuses the next turn with a time to wait, stores nothing of it, counts it, and has room after a turn ends", async () => {
     const refused = async (why: Overload) =>
       (await readMetrics(running.url)).samples.get(`conversation_graph_turns_refused_total{reason="${why}"}`);
     const before = (await refused("full")) ?? NaN;
@@ -160,24 +160,24 @@ describe("a process with as many turns as it may have", () => {
     expect((await ask("cleo")).status).toBe(200);
   });
 
-  test("measures how late its event loop is", async () => {
+  test("shows in the metrics how late its event loop is", async () => {
     expect((await readMetrics(running.url)).samples.get("conversation_graph_event_loop_lag_seconds")).toBeGreaterThanOrEqual(0);
   });
 });
-describe("admission", () => {
+describe("the admission of turns", () => {
   function admissionWith(lagMs: number, mostTurns = 1) {
     const refused: Overload[] = [];
     const lag = { milliseconds: () => lagMs };
     return { refused, admission: makeAdmission({ mostTurns, lag, onRefused: (why) => refused.push(why) }) };
   }
 
-  test("is closed while the event loop is late, however few turns are inside", () => {
+  test("is closed while the event loop is late, however few turns are running", () => {
     const { admission, refused } = admissionWith(1_001);
     expect(() => admission.enter()).toThrow(/late/);
     expect(refused).toEqual(["late"]);
   });
 
-  test("frees a place once, however often its holder leaves", () => {
+  test("gives back a place once, even when its holder leaves twice", () => {
     const { admission, refused } = admissionWith(0);
     const leave = admission.enter();
     leave();
@@ -187,12 +187,12 @@ describe("admission", () => {
     expect(refused).toEqual(["full"]);
   });
 
-  test("has no limit when that is 0", () => {
+  test("has no limit when the setting is 0", () => {
     const { admission } = admissionWith(0, 0);
     for (let turns = 0; turns < 2_000; turns++) admission.enter();
   });
 });
-describe("the lag of the event loop", () => {
+describe("the measured lag of the event loop", () => {
   let now: number;
   beforeEach(() => {
     now = 0;
@@ -204,7 +204,7 @@ describe("the lag of the event loop", () => {
     jest.useRealTimers();
   });
 
-  test("is that of a loop that is late at every look of a second, and none of one piece of work, however long", () => {
+  test("is the lag of a loop that is late all the time for a second, and ignores one long piece of work", () => {
     const lag = watchEventLoop();
     const look = (lateMs: number, times: number): number => {
       for (let time = 0; time < times; time++) {

@@ -35,7 +35,7 @@ const PRICE = { input: 1_000, output: 10_000 };
 /** Of an answer of two tokens. */
 const ONE_TURN = { input_usd: 0.1, output_usd: 0.02 };
 
-describe("what models were asked for", () => {
+describe("the use of models", () => {
   let model: Awaited<ReturnType<typeof startModelServer>>;
   let database: Awaited<ReturnType<typeof createRealDatabase>>;
   const services: TestService[] = [];
@@ -77,7 +77,7 @@ describe("what models were asked for", () => {
     });
   const turnsOf = (used: readonly Used[]): number => used.reduce((sum, { turns }) => sum + turns.calls, 0);
 
-  test("is one sum of all processes, by user, model and day, and outlives them", async () => {
+  test("is one sum of all processes by user, model and day, and outlives the processes", async () => {
     const [one, other] = await Promise.all([open(), open()]);
     await Promise.all([say(one, "ada"), say(other, "ada"), say(one, "bob"), say(other, "ada")]);
     const byUser = await untilUsed(one, { by: "user" }, (used) => turnsOf(used) === 4);
@@ -97,7 +97,7 @@ describe("what models were asked for", () => {
     expect((await usage(again, { to: "2026-01-01" })).usage).toEqual([]);
   });
 
-  test("has what memory, titles and routing asked for apart from turns, each under its purpose and for its user", async () => {
+  test("has the calls of memory, titles and routing apart from turns, under their purposes and for their user", async () => {
     const settings = { MEMORY_MODEL: "memory", SUMMARY_MODEL: "summary", TITLE_MODEL: "title", ROUTER_MODEL: "router" };
     const service = await open({
       ...settings,
@@ -128,7 +128,7 @@ describe("what models were asked for", () => {
     ]);
   });
 
-  test("is estimated where the server counts nothing, and is nothing of a call that failed at once", async () => {
+  test("is estimated when the server reports no usage, and is nothing for a call that failed at once", async () => {
     model.answer({ tokens: ["a", "b"], withoutUsage: true });
     const service = await open();
     await say(service, "ada");
@@ -144,7 +144,7 @@ describe("what models were asked for", () => {
     expect(used[0]?.turns.cost?.output_usd).toBeGreaterThan(0);
   });
 
-  test("names no user who was erased, also of a turn that ran meanwhile, and the tenant's sums stay", async () => {
+  test("names no erased user, even after a turn that ran meanwhile, and keeps the tenant's sums", async () => {
     const service = await open();
     await say(service, "ada");
     await say(service, "bob");
@@ -167,7 +167,7 @@ describe("what models were asked for", () => {
     expect(await untilUsed(service, { by: "user", user_id: "ada" }, (all) => all.length > 0)).toMatchObject([{ turns: { calls: 1 } }]);
   });
 
-  test("comes in pages, and what cannot be asked is refused with the name of the field", async () => {
+  test("is shown page by page, and a wrong query is refused with the name of the field", async () => {
     const service = await open();
     for (const user of ["ada", "bob", "eve"]) await say(service, user);
     await untilUsed(service, { by: "user" }, (used) => used.length === 3);
@@ -188,7 +188,7 @@ describe("what models were asked for", () => {
     }
   });
 
-  test("COST_PER_DAY refuses turns when the day's calls have cost as much, and says when they go on", async () => {
+  test("is limited by COST_PER_DAY, which refuses turns until the next day", async () => {
     const service = await open({ COST_PER_DAY: "0.2" });
     const other = await open({ COST_PER_DAY: "0.2" });
     expect((await say(service, "ada")).status).toBe(200);
@@ -199,7 +199,7 @@ describe("what models were asked for", () => {
     await waitUntil("the other process to know", async () => (await say(other, "eve")).status === 429);
   });
 
-  test("COST_PER_DAY is refused at the start when a model has no price", async () => {
+  test("cannot be limited by COST_PER_DAY when a model has no price, and the service does not start", async () => {
     await expect(open({ COST_PER_DAY: "1", MEMORY_MODEL: "unpriced" })).rejects.toThrow(/COST_PER_DAY: needs the prices of unpriced; /);
   });
 });

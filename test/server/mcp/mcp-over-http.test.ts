@@ -13,7 +13,7 @@ const WRITE = bearer("key-that-writes");
 const READING = ["core_memory_get", "knowledge_search", "list_conversations", "recall"];
 const ALL = [...READING, "core_memory_update", "remember"].toSorted();
 
-describe("a user's memory over MCP, with the official client", () => {
+describe("an MCP server for one user's memory, with the official client,", () => {
   const service = useTestService({
     API_KEYS: "key-that-writes:acme,key-that-reads:acme:read,key-of-other:other",
     JWT_SECRET,
@@ -50,7 +50,7 @@ describe("a user's memory over MCP, with the official client", () => {
     String((await client.readResource({ uri })).contents.map((content) => ("text" in content ? content.text : "")).join());
   const toolNames = async (client: Client): Promise<string[]> => (await client.listTools()).tools.map(({ name }) => name).toSorted();
 
-  test("offers six tools with their schemas, and tells what they are for", async () => {
+  test("offers six tools with their schemas and descriptions", async () => {
     const client = await connectAs(aUser());
     expect(client.getServerVersion()).toMatchObject({ name: "conversation-graph" });
     expect(client.getInstructions()).toMatch(/memory of one user/);
@@ -83,7 +83,7 @@ describe("a user's memory over MCP, with the official client", () => {
     expect((await call(client, "recall", { query })).text).toBe("Nothing was found.");
   });
 
-  test("shares the memory of a user with the turns of the API, and lists its conversations and summaries", async () => {
+  test("shares the user's memory with the turns of the API, and lists its conversations and summaries", async () => {
     const user = aUser();
     const body = { user_id: user, session_id: "s", message: "My sailing boat is called Halcyon." };
     const { json } = await postJson<TurnResult>(`${service.url}/api/v1/chat`, body, WRITE);
@@ -105,7 +105,7 @@ describe("a user's memory over MCP, with the official client", () => {
     expect((await stranger.listResources()).resources.map(({ uri }) => uri)).toEqual(["memory://core-memory"]);
   });
 
-  test("reads and writes core memory, over the version that it names only", async () => {
+  test("reads core memory, and writes it only over the version that the client names", async () => {
     const user = aUser();
     const client = await connectAs(user);
     expect((await call(client, "core_memory_get")).text).toBe("Nothing is known about this user yet.");
@@ -139,7 +139,7 @@ describe("a user's memory over MCP, with the official client", () => {
     expect((await call(other, "knowledge_search", { query: "ferry" })).text).toBe("Nothing was found.");
   });
 
-  test("of a key that may only read offers the tools that read, and the others change nothing", async () => {
+  test("offers only the reading tools to a key that may only read, and the others change nothing", async () => {
     const user = aUser();
     const client = await connectAs(user, bearer("key-that-reads"));
     expect(await toolNames(client)).toEqual(READING);
@@ -153,7 +153,7 @@ describe("a user's memory over MCP, with the official client", () => {
     expect(await listConversations(service.url, user, WRITE)).toEqual([]);
   });
 
-  test("belongs to the token's user; another one is refused, and with a key it must be named", async () => {
+  test("serves the token's user and no other, and needs a user's name with a key", async () => {
     const ada = bearer(secretToken({ sub: "ada", tenant: "acme" }));
     expect((await call(await connect(ada), "core_memory_update", { section: "goals", content: "Flies." })).isError).toBe(false);
     expect((await call(await connectAs("ada"), "core_memory_get")).text).toContain("Flies.");
@@ -171,12 +171,12 @@ describe("a user's memory over MCP, with the official client", () => {
     [[{ jsonrpc: "2.0", id: 1, method: "ping" }], "body"],
     [{ jsonrpc: "2.0", id: 1, params: {} }, "body"],
     [{ jsonrpc: "2.0", method: 7 }, "method"],
-  ])("refuses what is no message of MCP: %j", async (message, field) => {
+  ])("refuses %j, which is no message of MCP", async (message, field) => {
     const answer = await postJson(`${service.url}/mcp`, message, { ...WRITE, "x-user-id": "ada" });
     expectRefusal(answer, { status: 400, code: "invalid_request", field });
   });
 
-  test("refuses a version of the protocol that it does not know, and has no stream to follow", async () => {
+  test("refuses an unknown version of the protocol, and has no stream to follow", async () => {
     const headers = { ...WRITE, "x-user-id": "ada" };
     const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
     const old = await postJson(`${service.url}/mcp`, ping, { ...headers, "mcp-protocol-version": "1999-01-01" });
@@ -191,11 +191,11 @@ describe("a user's memory over MCP, with the official client", () => {
     ["a high limit", "recall", { query: "x", limit: 1e9 }],
     ["another user", "recall", { query: "x", user_id: "eve" }],
     ["half a character", "remember", { content: "\ud800" }],
-    ["a section that there is not", "core_memory_update", { section: "nonsense", content: "x" }],
+    ["a section that does not exist", "core_memory_update", { section: "nonsense", content: "x" }],
     ["too long a section", "core_memory_update", { section: "goals", content: "x".repeat(2_001) }],
-    ["no cursor", "list_conversations", { after: "rubbish" }],
-    ["a tool that there is not", "no_such_tool", {}],
-  ])("says what is wrong with %s for %s, and changes nothing", async (_what, name, given) => {
+    ["a wrong cursor", "list_conversations", { after: "rubbish" }],
+    ["an unknown tool", "no_such_tool", {}],
+  ])("explains the fault of %s for %s, and changes nothing", async (_what, name, given) => {
     const user = aUser();
     const client = await connectAs(user);
     const { isError, text } = await call(client, name, given).catch((error: unknown) => ({ isError: true, text: String(error) }));

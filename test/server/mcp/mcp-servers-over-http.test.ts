@@ -51,7 +51,7 @@ const serversAt = (url: string, headers: Record<string, string> = {}) => ({
 describe("an agent with MCP servers", () => {
   const { opened, follow, makeAgent, chats, ask } = useAgentService({ MCP_CONFIG, SECRETS_KEY }, anywhere);
 
-  test("calls tools of the system's and of its tenant's server, and nobody sees their secrets", async () => {
+  test("calls tools of the system's server and of its tenant's server, and shows no secret of either", async () => {
     const docs = await startOddMcpServer({ token: OF_TENANT });
     const servers = serversAt(opened.url);
     try {
@@ -92,7 +92,7 @@ describe("an agent with MCP servers", () => {
     }
   });
 
-  test("answers without the tools of a server that is down, says so in a notice, and so does the status", async () => {
+  test("answers without the tools of a server that is down, and both a notice and the status report this", async () => {
     const servers = serversAt(opened.url);
     expect((await servers.put("gone", { url: `http://localhost:${await freePort()}/mcp` })).status).toBe(201);
     await makeAgent("hopeful", { tools: ["mcp__gone__*", "calculate"] });
@@ -108,14 +108,14 @@ describe("an agent with MCP servers", () => {
     expect((await servers.remove("gone")).status).toBe(404);
   });
 
-  test("asks before a tool runs, unless a rule allows it", async () => {
+  test("asks a person before a tool runs, unless a rule allows it", async () => {
     await makeAgent("careful", { tools: ["mcp__odd__echo"] });
     follow([calls("mcp__odd__echo", { text: "x" })], "Not run.");
     const { events, steps } = await ask("careful", "echo");
     expect(JSON.stringify([events, steps])).not.toContain('"output":"x"');
   });
 
-  test("asks no server when none of its tools is one", async () => {
+  test("connects to no server when it has no tool of one", async () => {
     const docs = await startOddMcpServer();
     try {
       await serversAt(opened.url).put("quiet", { url: byName(docs.url) });
@@ -130,7 +130,7 @@ describe("an agent with MCP servers", () => {
   });
 });
 
-describe("MCP servers of tenants", () => {
+describe("a tenant's MCP servers", () => {
   const API_KEYS = "key-of-acme:acme,key-that-reads:acme:read,key-of-other:other";
   const environment = { MCP_CONFIG, ODD_SECRET: OF_SYSTEM, SECRETS_KEY, JWT_SECRET, API_KEYS };
   const database = useTestPostgres();
@@ -147,15 +147,15 @@ describe("MCP servers of tenants", () => {
     ["a program", "docs", { command: "sh" }, "command"],
     ["a header of the connection", "docs", { url: "https://example.org", headers: { Host: "x" } }, "headers.Host"],
     ["a header with a line break", "docs", { url: "https://example.org", headers: { "X-A": "a\nb: c" } }, "headers.X-A"],
-    ["a name of the system", "odd", { url: "https://example.org" }, "name"],
+    ["the name of a system's server", "odd", { url: "https://example.org" }, "name"],
     ["a name that tools cannot have", "a__b", { url: "https://example.org" }, "name"],
-    ["a name that ends with what parts it from a tool", "bank_", { url: "https://example.org" }, "name"],
-    ["a name that begins with it", "_bank", { url: "https://example.org" }, "name"],
+    ["a name that ends with an underscore", "bank_", { url: "https://example.org" }, "name"],
+    ["a name that begins with an underscore", "_bank", { url: "https://example.org" }, "name"],
   ])("are refused with %s", async (_what, name, body, field) => {
     expectRefusal(await acme().put(name, body), { status: 400, code: "invalid_request", field });
   });
 
-  test("are changed by keys of the whole tenant that may write, and seen by nobody else", async () => {
+  test("are changed by keys of the tenant that may write, and are seen by no other tenant", async () => {
     const body = { url: `https://docs.example.org/s/${OF_TENANT}/mcp`, headers: { "X-Key": OF_TENANT } };
     expect((await acme().put("docs", body)).status).toBe(201);
     expect((await acme().put("docs", body)).status).toBe(200);
@@ -171,7 +171,7 @@ describe("MCP servers of tenants", () => {
     });
   });
 
-  test("with a name that was allowed once are not used, say why, and can be deleted", async () => {
+  test("with a name that is no longer allowed are not used, show the reason, and can be deleted", async () => {
     const sealed = makeSeal(SECRETS_KEY).seal(
       JSON.stringify({ url: "https://example.org" }),
       JSON.stringify(["mcp server", "default", "bank_"]),
@@ -186,7 +186,7 @@ describe("MCP servers of tenants", () => {
     await opened.close();
   });
 
-  test("are kept encrypted, and unreadable with another SECRETS_KEY; without one none can be added", async () => {
+  test("are stored encrypted, cannot be read with another SECRETS_KEY, and cannot be added without one", async () => {
     const open = (key?: string) => openTestService({ DATABASE_URL: database.url, ...(key === undefined ? {} : { SECRETS_KEY: key }) });
     const body = { url: `https://docs.example.org/mcp?key=${OF_TENANT}`, headers: { "X-Key": OF_TENANT } };
     const first = await open(SECRETS_KEY);

@@ -63,7 +63,7 @@ describe("an MCP server that wants OAuth", () => {
     return { results, notices: events.filter(({ data }) => data.status === "notice").length, last: events.at(-1)?.data.status };
   }
 
-  test("gives each user an address to open, and its tools to who has signed in, and to nobody else", async () => {
+  test("gives each user an address to open, and shows its tools only to users who have signed in", async () => {
     expect(await call("ada", "mcp__private__hello")).toMatchObject({
       tools: ["mcp__private__sign_in"],
       notice: expect.stringMatching(/"private" .*sign in.*Open this address to sign in: http:\/\/localhost/),
@@ -93,7 +93,7 @@ describe("an MCP server that wants OAuth", () => {
     expectRefusal(await callApi(back), { status: 400, code: "invalid_request", field: "code" });
   });
 
-  test("is told who asks by a token that is refreshed when it has expired, and nobody sees it", async () => {
+  test("gets the user's own token, which is refreshed when it has expired and is shown to nobody", async () => {
     const shown = await call("ada", "mcp__private__whoami");
     expect(shown.output).toBe("Bearer [secret]");
     server.expire();
@@ -102,7 +102,7 @@ describe("an MCP server that wants OAuth", () => {
     expect(JSON.stringify(chats().map(({ body }) => body))).not.toMatch(/(access|refresh)-[\da-f]{8}-/);
   });
 
-  test("asks anew when the grant was revoked", async () => {
+  test("asks the user again after the grant was revoked", async () => {
     server.revoke();
     const refused = await call("ada", "mcp__private__hello");
     expect(refused).toMatchObject({ ok: false, output: expect.stringContaining("sign_in_needed") as unknown });
@@ -112,7 +112,7 @@ describe("an MCP server that wants OAuth", () => {
     expect(await call("ada", "mcp__private__hello")).toMatchObject({ ok: true, output: "hello" });
   });
 
-  test("is done without when its user does not sign in, or cannot be asked", async () => {
+  test("is left out when its user does not sign in or cannot be asked", async () => {
     const asked = await untilAsked("eve");
     const { results } = await answer(asked, "skip");
     expect(results).toEqual([
@@ -126,14 +126,14 @@ describe("an MCP server that wants OAuth", () => {
     expect(output).toEqual([expect.stringContaining("Nobody can be asked.")]);
   });
 
-  test("is not signed in to with a state that the service did not give, or without a code", async () => {
+  test("takes no sign-in without a code or with a state that the service did not give", async () => {
     const at = (query: string) => callApi(`${opened.url}/mcp/signed-in?${query}`);
     expectRefusal(await at("state=x&code=y"), { status: 400, code: "invalid_request", field: "state" });
     expectRefusal(await at("state=x&error=access_denied"), { status: 400, code: "invalid_request", field: "code" });
     expectRefusal(await at("code=y"), { status: 400, code: "invalid_request", field: "state" });
   });
 
-  test("has the sign-ins of its own address alone, also when another one gets its name", async () => {
+  test("keeps sign-ins for its own address only, even when another server gets its name", async () => {
     const another = await startOAuthMcpServer();
     const named = `${opened.url}/api/v1/mcp-servers/private`;
     const places = async () => (await callApi<{ places: object[] }>(`${opened.url}/api/v1/users/ada/audit`)).json.places;
@@ -161,7 +161,7 @@ describe("an MCP server that wants OAuth", () => {
     }
   });
 
-  test("is forgotten when the user is erased", async () => {
+  test("loses a user's sign-in when the user is erased", async () => {
     expect((await callApi(`${opened.url}/api/v1/users/ada`, { method: "DELETE" })).status).toBe(200);
     expect((await callApi<{ places: object[] }>(`${opened.url}/api/v1/users/ada/audit`)).json.places).toEqual([]);
   });

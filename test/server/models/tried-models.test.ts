@@ -85,7 +85,7 @@ type Shown = Pick<Tested, "results">;
 const outcomes = ({ results }: Shown) => Object.fromEntries(results.map(({ what, ok }) => [what, ok]));
 const noteOf = ({ results }: Shown, of: string) => results.find(({ what }) => what === of)?.note;
 
-test("what a refusal has taught is listed with the server's words; trying the model forgets it, and learns it anew", async () => {
+test("a lesson from a refusal is listed with the server's words, and a trial of the model forgets it and learns it anew", async () => {
   const { model, list, tryIt, say } = await open();
   expect(await list()).toMatchObject({ models: [{ name: "test-chat", learned: [] }], embedding: { model: "text-embedding-3-small" } });
   model.answer(capable);
@@ -105,7 +105,7 @@ test("what a refusal has taught is listed with the server's words; trying the mo
   expect((await list()).models).toEqual([expect.objectContaining({ learned: [] })]);
 });
 
-test("a model that can everything is shown to, and its server's embeddings are tried beside", async () => {
+test("a trial shows every ability of a model that can do everything, and tries the embeddings of its server", async () => {
   const { model, list, tryIt } = await open({ ENABLE_EPISODIC_MEMORY: "true", EMBEDDING_MODEL: "test-embedding" });
   const ofFloats = { what: "no_encoding_format", words: "Unrecognized request argument supplied: encoding_format" };
   expect((await list()).embedding).toMatchObject({ model: "test-embedding", learned: [ofFloats] });
@@ -128,7 +128,7 @@ test("a model that can everything is shown to, and its server's embeddings are t
   expect(call?.body).toMatchObject({ tools: [{ function: { name: "calculate" } }], tool_choice: "required" });
 });
 
-test("a model that can only talk is shown to, each with what its server says", async () => {
+test("a trial shows a model that can only talk as such, with its server's words for each failure", async () => {
   const { model, tryIt } = await open();
   model.answer(plain);
   const tested = await tryIt();
@@ -146,7 +146,7 @@ test.each([
   ["calls something else", { toolCalls: [{ name: "search", arguments: {} }] }, /"search"/],
   ["leaves out an argument", { toolCalls: [{ name: "calculate", arguments: {} }] }, /expression/],
   ["sends no JSON", { toolCalls: [{ name: "calculate", arguments: "1234 * 5678" }] }, /no JSON object/],
-])("a model that %s instead of the call cannot call", async (_how, script, note) => {
+])("a trial finds that a model cannot call tools when it %s instead of the call", async (_how, script, note) => {
   const { model, tryIt } = await open();
   model.answer((body) => (body.tools ? script : { tokens: ["yes"] }));
   const tested = await tryIt();
@@ -154,7 +154,7 @@ test.each([
   expect(noteOf(tested, "call")).toMatch(note);
 });
 
-test("a model that never keeps a form is asked twice", async () => {
+test("a trial asks a model twice when its answer does not keep the form", async () => {
   const { model, tryIt } = await open();
   model.answer({ tokens: ["yes"] });
   const tested = await tryIt();
@@ -163,7 +163,7 @@ test("a model that never keeps a form is asked twice", async () => {
   expect(noteOf(tested, "picture")).toMatch(/did not name the colour/);
 });
 
-test("a model whose thoughts take all tokens gets more of them, and nothing is said of what did not come to an end", async () => {
+test("a trial gives more tokens to a model whose thoughts use all of them, and judges nothing that did not end", async () => {
   const { model, tryIt } = await open();
   model.answer({ thoughts: ["Let me think."], tokens: [], ending: "length" });
   const tested = await tryIt();
@@ -172,7 +172,7 @@ test("a model whose thoughts take all tokens gets more of them, and nothing is s
   expect(model.seen.map(({ body }) => body.max_tokens)).toEqual([400, 1_200, 1_200, 1_200, 1_200]);
 });
 
-test("a model that does not answer is asked nothing else", async () => {
+test("a trial asks nothing else of a model that does not answer", async () => {
   const { model, tryIt } = await open();
   model.answer({ status: 401 });
   const tested = await tryIt();
@@ -181,7 +181,7 @@ test("a model that does not answer is asked nothing else", async () => {
   expect(model.seen).toHaveLength(1);
 });
 
-test("a model of a task is tried at its own server, whose lessons are its own", async () => {
+test("a trial asks a task's model at its own server, and its lessons are apart", async () => {
   const other = await startModelServer();
   opened.defer(() => other.close());
   const { model, list, tryIt } = await open({
@@ -201,7 +201,7 @@ test("a model of a task is tried at its own server, whose lessons are its own", 
   expect(await tryIt({ model: "test-memory" })).toMatchObject({ check: ['api_key of "test-memory" in MODELS'] });
 });
 
-test("what takes longer than everything may is broken off, and what is left is not tried", async () => {
+test("a trial stops a question when its total time is over, and leaves out the rest", async () => {
   const server = await startModelServer();
   opened.defer(() => server.close());
   server.answer((body) => (body.tools ? { firstTokenMs: 60_000 } : { tokens: ["yes"] }));
@@ -215,7 +215,7 @@ test("what takes longer than everything may is broken off, and what is left is n
   expect(noteOf(tested, "form")).toBe("There was no time left.");
 });
 
-test("when the client leaves, the model is asked no more", async () => {
+test("a trial stops asking the model when the client leaves", async () => {
   const { url, model } = await open();
   model.answer({ firstTokenMs: 60_000 });
   const leaving = new AbortController();
@@ -227,7 +227,7 @@ test("when the client leaves, the model is asked no more", async () => {
   expect(model.seen).toHaveLength(1);
 });
 
-test("an answer that ends in a word that nobody knows is whole, and counted", async () => {
+test("an answer that ends with an unknown finish reason counts as whole, and the metrics count the reason", async () => {
   const { url, model, say } = await open();
   model.answer({ tokens: ["Hello."], ending: "fin" as "stop" });
   expect((await say()).status).toBe(200);

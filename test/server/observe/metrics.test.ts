@@ -16,7 +16,7 @@ interface Dashboard {
 }
 const MINE = "conversation_graph_";
 /** The metrics of a service whose turns recalled, called for jobs, and failed. */
-describe("what the metrics tell of", () => {
+describe("the metrics", () => {
   let running: ServiceWithEpisodes;
   let metrics: ReadMetrics;
 
@@ -43,7 +43,7 @@ describe("what the metrics tell of", () => {
     return fitting.reduce((total, [, value]) => total + value, 0);
   }
 
-  test("turns and jobs by outcome, their time and that to their first token", () => {
+  test("count turns and jobs by outcome, and measure their time and the time to the first token", () => {
     expect(metrics.contentType).toMatch(/^text\/plain; version=0\.0\.4/);
     expect(sum("turns_total", { outcome: "done" })).toBe(2);
     for (const name of ["turn_duration_seconds_count", "turn_first_token_seconds_count"]) expect([name, sum(name)]).toEqual([name, 2]);
@@ -54,13 +54,13 @@ describe("what the metrics tell of", () => {
     for (const [name, value] of metrics.samples) if (name.startsWith(MINE)) expect([name, value]).not.toEqual([name, NaN]);
   });
 
-  test("nodes: one time for each turn and node", () => {
+  test("measure the time of each node once for each turn", () => {
     for (const node of ["route", "history", "core_memory", "retrieve", "generate", "persist"])
       expect([node, sum("node_duration_seconds_count", { node })]).toEqual([node, 2]);
     expect(sum("node_errors_total")).toBe(0);
   });
 
-  test("models: calls by purpose and outcome, their time and tokens, under the names of the configuration", () => {
+  test("count calls of models by purpose and outcome with their time and tokens, under the configured names", () => {
     expect(sum("model_calls_total", { purpose: "chat", model: "test-chat", outcome: "ok" })).toBe(2);
     expect(sum("model_call_duration_seconds_count", { purpose: "chat", model: "test-chat" })).toBe(2);
     expect(sum("model_first_token_seconds_count", { purpose: "chat" })).toBe(2);
@@ -71,7 +71,7 @@ describe("what the metrics tell of", () => {
       expect([direction, sum("tokens_total", { purpose: "chat", direction }) > 0]).toEqual([direction, true]);
   });
 
-  test("stores: statements by name without their variants, the index by operation, and no errors", () => {
+  test("measure statements by name without their variants and the index by operation, and count no errors", () => {
     expect(sum("postgres_statement_duration_seconds_count", { statement: "turn-begin" })).toBe(2);
     expect(sum("postgres_statement_duration_seconds_count", { statement: "transaction" })).toBeGreaterThan(0);
     expect(sum("postgres_statement_duration_seconds_count", { statement: "job-claim" })).toBeGreaterThan(0);
@@ -81,7 +81,7 @@ describe("what the metrics tell of", () => {
     expect(sum("postgres_errors_total") + sum("search_errors_total")).toBe(0);
   });
 
-  test("recall and circuits", () => {
+  test("measure recall, and show the state of every circuit", () => {
     expect(sum("turn_recalled_episodes_sum")).toBe(1);
     expect(sum("turn_recalled_episodes_count")).toBe(2);
     expect(sum("turn_prompt_fill_ratio_count")).toBe(2);
@@ -102,7 +102,7 @@ describe("what the metrics tell of", () => {
     }
   });
 
-  test("requests: by the template of their route, however it was spelt and whether it was answered or refused", () => {
+  test("count requests by their route's template, however the address was spelt and whatever the answer", () => {
     const requests = (method: string, route: string, status: string): number => sum("http_requests_total", { method, route, status });
     expect(requests("POST", "/api/v1/chat", "200")).toBe(2);
     expect(requests("GET", "/api/v1/conversations/:id/messages", "200")).toBe(1);
@@ -112,18 +112,18 @@ describe("what the metrics tell of", () => {
     expect(sum("http_requests_open")).toBe(1); // the one that asks
   });
 
-  test("the process: its event loop, memory and CPU", () => {
+  test("show the event loop, memory and CPU of the process", () => {
     for (const name of ["nodejs_eventloop_lag_p99_seconds", "process_resident_memory_bytes", "process_cpu_seconds_total"])
       expect(metrics.families).toContain(name);
   });
 
-  test("nothing that tells users apart, and a thousand samples at most of each family", () => {
+  test("show nothing that identifies a user, and have at most a thousand samples of each family", () => {
     expect(metrics.text).not.toMatch(/\bada\b|bicycle|[0-9a-f]{8}-[0-9a-f]{4}-/);
     const perFamily = Map.groupBy(metrics.samples.keys(), (sample) => sample.split("{")[0]);
     for (const [family, samples] of perFamily) expect([family, samples.length < 1_000]).toEqual([family, true]);
   });
 
-  test("the dashboard: every metric of the service, and none that is not there", () => {
+  test("are all in the dashboard, which names no other metric", () => {
     const dashboard = JSON.parse(readFileSync("monitoring/grafana-dashboard.json", "utf8")) as Dashboard;
     expect(dashboard).toMatchObject({ uid: "conversation-graph", title: "conversation-graph" });
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
@@ -144,7 +144,7 @@ describe("the metrics of faults", () => {
   const proxy = useOpened(() => startTcpProxy(database.url));
   const running = useOpened(() => openServiceWithSummaries({ DATABASE_URL: proxy.url }));
 
-  test("tell of jobs that fail by their code, and how long the oldest has waited", async () => {
+  test("count failed jobs by their code, and show how long the oldest job has waited", async () => {
     running.summarise({ status: 503 });
     await running.say("ada", "one");
     const { conversation_id: id } = await running.say("ada", "two");
@@ -167,7 +167,7 @@ describe("the metrics of faults", () => {
     expect(samples.get('conversation_graph_job_runs_total{kind="summarise",outcome="done"}')).toBe(1);
   });
 
-  test("tell of nodes and turns that fail, by the code of their error", async () => {
+  test("count failed nodes and turns by the code of their error", async () => {
     running.model.answer({ status: 401 });
     await postJson(`${running.url}/api/v1/chat`, { user_id: "alan", session_id: "s", message: "hello" });
     const { samples } = await readMetrics(running.url);
@@ -176,19 +176,22 @@ describe("the metrics of faults", () => {
     expect(samples.get('conversation_graph_turns_total{outcome="model_unauthorized"}')).toBe(1);
   });
 
-  test.each(["refuse", "freeze"] as const)("are there while the database is away (%s), without what only it knows", async (how) => {
-    await proxy[how]();
-    const away = await waitUntil("the queue is unreadable", async () => {
-      const { samples } = await readMetrics(running.url);
-      return samples.get(READABLE) === 0 ? samples : undefined;
-    });
-    expect([...away.keys()].filter((name) => name.startsWith("conversation_graph_jobs{"))).toEqual([]);
-    expect(away.get("conversation_graph_turn_duration_seconds_count")).toBeGreaterThan(0);
-    if (how === "refuse") {
-      const errors = [...away].filter(([name]) => /^conversation_graph_postgres_errors_total\{.*code="storage_unavailable"/.test(name));
-      expect(errors).not.toEqual([]);
-    }
-    await proxy.restore();
-    await waitUntil("the queue is readable", async () => (await readMetrics(running.url)).samples.get(READABLE) === 1);
-  });
+  test.each(["refuse", "freeze"] as const)(
+    "are shown while the database is away (%s), without what only the database knows",
+    async (how) => {
+      await proxy[how]();
+      const away = await waitUntil("the queue is unreadable", async () => {
+        const { samples } = await readMetrics(running.url);
+        return samples.get(READABLE) === 0 ? samples : undefined;
+      });
+      expect([...away.keys()].filter((name) => name.startsWith("conversation_graph_jobs{"))).toEqual([]);
+      expect(away.get("conversation_graph_turn_duration_seconds_count")).toBeGreaterThan(0);
+      if (how === "refuse") {
+        const errors = [...away].filter(([name]) => /^conversation_graph_postgres_errors_total\{.*code="storage_unavailable"/.test(name));
+        expect(errors).not.toEqual([]);
+      }
+      await proxy.restore();
+      await waitUntil("the queue is readable", async () => (await readMetrics(running.url)).samples.get(READABLE) === 1);
+    },
+  );
 });

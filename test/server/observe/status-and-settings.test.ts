@@ -9,7 +9,7 @@ import { CONFIG_VARIABLES } from "../../../server/settings/config.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { openTestService } from "../../support/services/service.ts";
 
-test("the status shows dependencies, layers, the last turns and the jobs, which a user's token does not see", async () => {
+test("the status shows dependencies, layers, the last turns and the jobs, but no jobs to a user's token", async () => {
   const running = await openServiceWithModel({ API_KEYS: "key-of-default:default", JWT_SECRET });
   const status = async (token = "key-of-default") => (await running.service.get("/api/v1/status", bearer(token))).json;
   expect((await status())["turns"]).toEqual([]);
@@ -29,7 +29,7 @@ test("the status shows dependencies, layers, the last turns and the jobs, which 
   expect((await status(secretToken({ sub: "fay" })))["jobs"]).toBeNull();
   await running.close();
 });
-test("the status and the metrics say that a model does not do for memory", async () => {
+test("the status and the metrics report a model that is unfit for memory", async () => {
   const running = await openServiceWithModel({ SUMMARY_MODEL: "test-summary", HISTORY_WINDOW: "2", SUMMARY_MIN_MESSAGES: "4" });
   running.model.answer(({ model }) => ({
     tokens: [model === "test-summary" ? "Sterbe, hmm, sós. A German Shepherd for a cat." : "noted"],
@@ -49,7 +49,7 @@ test.each([
   ["I am a helpful assistant. ".repeat(4), "repeats_itself"],
   ["I am a helpful assistant.", "shares_nothing"],
   ["you live in Berlin", "unsaid_names"],
-])("the status names the summary when its model writes %j, and the built-in summary stands in", async (babble, problem) => {
+])("the status reports the summary's model when it writes %j, and the built-in summary takes its place", async (babble, problem) => {
   const running = await openServiceWithModel({ SUMMARY_MODEL: "test-summary", HISTORY_WINDOW: "2", SUMMARY_MIN_MESSAGES: "6" });
   running.model.answer(({ model }) => ({ tokens: [model === "test-summary" ? babble : "I am a helpful assistant."] }));
   const { say, settle } = conversationApi(running.url);
@@ -87,7 +87,7 @@ interface Tested {
   check: string[];
 }
 const [ADMIN, ORDINARY] = [bearer("key-of-the-operator"), bearer("key-of-the-tenant")];
-describe("what an operator asks of a service", () => {
+describe("for an operator,", () => {
   let running: Awaited<ReturnType<typeof openServiceWithModel>>;
   beforeAll(async () => {
     running = await openServiceWithModel({
@@ -104,7 +104,7 @@ describe("what an operator asks of a service", () => {
   const get = <Body>(path: string, headers = ADMIN) => callApi<Body & ErrorBody>(`${running.url}/api/v1${path}`, { headers });
   const say = (user: string) => postJson(`${running.url}/api/v1/chat`, { user_id: user, session_id: "s", message: "hello" }, ORDINARY);
 
-  test("settings are listed with what they mean and whether they are set, and no secret leaves the service", async () => {
+  test("the service lists settings with their meaning and whether they are set, and shows no secret", async () => {
     const { json, text } = await get<{ version: string; settings: Setting[] }>("/settings");
     const { version } = JSON.parse(readFileSync("package.json", "utf8")) as { version: string };
     expect(json.version).toBe(version);
@@ -131,13 +131,13 @@ describe("what an operator asks of a service", () => {
   test.each([
     ["a key that is not of scope admin", ORDINARY],
     ["the token of a user", bearer(secretToken({ sub: "eve" }))],
-  ])("%s sees no settings and tries no model", async (_who, headers) => {
+  ])("the service refuses settings and trials of models to %s", async (_who, headers) => {
     const refused = { status: 403, code: "forbidden", says: /scope admin/ };
     expectRefusal(await get("/settings", headers), refused);
     expectRefusal(await postJson<ErrorBody>(`${running.url}/api/v1/models/test`, {}, headers), refused);
   });
 
-  test("limits are listed with what a user and the tenant have used of them", async () => {
+  test("the service lists limits with what a user and the tenant have used of them", async () => {
     await say("ada");
     const limits = async (query: string, headers = ORDINARY) => {
       const { json } = await get<{ limits: Limit[] }>(`/limits${query}`, headers);
@@ -164,7 +164,7 @@ describe("what an operator asks of a service", () => {
     await turn;
   });
 
-  test("a model that is tried answers a word, and a failure names what to change", async () => {
+  test("a trial of a model answers with a word, and a failure names the setting to change", async () => {
     const tryIt = async (body: object = {}) => (await postJson<Tested & ErrorBody>(`${running.url}/api/v1/models/test`, body, ADMIN)).json;
     running.model.answer({ tokens: ["yes", " and", " more"] });
     expect(await tryIt()).toMatchObject({ model: "test-chat", ok: true, ms: expect.any(Number), error: null, check: [] });
@@ -176,7 +176,7 @@ describe("what an operator asks of a service", () => {
     expect(await tryIt({ model: "nobody" })).toMatchObject({ error: { code: "invalid_request", details: [{ field: "model" }] } });
   });
 });
-test("the built-in model answers when it is tried", async () => {
+test("the built-in model passes a trial", async () => {
   const service = await openTestService();
   expect((await postJson<Tested>(`${service.url}/api/v1/models/test`, {})).json).toMatchObject({ model: "offline", ok: true });
   await service.close();

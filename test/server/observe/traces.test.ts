@@ -44,7 +44,7 @@ function only(spans: ReceivedSpan[], name: string): ReceivedSpan {
 }
 
 describe("traces", () => {
-  test("one turn is a tree: the request, its nodes, the call of the model; with ids and counts and no word of what was said", async () => {
+  test("show a turn as a tree of the request, its nodes and the model's call, with ids and counts but no words of the user", async () => {
     const { receiver, running } = await openTraced({
       ENABLE_CORE_MEMORY: "true",
       OTEL_SERVICE_NAME: "kitchen",
@@ -89,7 +89,7 @@ describe("traces", () => {
     expect(receiver.payloads.join("")).not.toMatch(new RegExp(`${SECRET}|\\bada\\b`));
   });
 
-  test("turns side by side have each their own tree, and each continues the trace that its client names", async () => {
+  test("of turns at the same time are separate trees, and each continues the trace that its client names", async () => {
     const { receiver, running } = await openTraced();
     running.model.answer({ tokens: ["a", "b"], betweenMs: 20 });
     const traceIds = Array.from({ length: 5 }, () => uuidv7().replaceAll("-", ""));
@@ -110,7 +110,7 @@ describe("traces", () => {
     }
   });
 
-  test("a trace that its client does not record is not recorded here, and headers that are none begin a new one", async () => {
+  test("are not recorded when the client does not record its trace, and begin anew when its headers are wrong", async () => {
     const { receiver, running } = await openTraced();
     const unrecorded = { traceparent: "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00" };
     await postJson(`${running.url}/api/v1/chat`, turnOf("one"), unrecorded);
@@ -121,7 +121,7 @@ describe("traces", () => {
     ]);
   });
 
-  test("a failed call marks the call, its node and the request with the code, and nothing of the model's words", async () => {
+  test("mark a failed call, its node and its request with the code, but with no words of the model", async () => {
     const { receiver, running } = await openTraced();
     running.model.answer({ status: 401 });
     await postTurn(running.url, turnOf("hello"));
@@ -134,7 +134,7 @@ describe("traces", () => {
     expect(only(spans, "persist").failed).toBe(false);
   });
 
-  test("a job is a trace of its own with the calls of its model below it", async () => {
+  test("of a job are separate, with the calls of its model below it", async () => {
     const receiver = keep(await startOtlpReceiver());
     const running = await openServiceWithSummaries({ OTEL_EXPORTER_OTLP_ENDPOINT: receiver.url });
     await running.say("ada", "one");
@@ -150,7 +150,7 @@ describe("traces", () => {
   });
 });
 
-test.each(["is not there", "hangs"])("a receiver of traces that %s fails no turn and holds up no stop", async (how) => {
+test.each(["is not there", "hangs"])("a receiver of traces that %s makes no turn fail and delays no stop", async (how) => {
   const environment = how === "hangs" ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: "http://127.0.0.1:9" };
   const { receiver, running } = await openTraced(environment, { hangs: true });
   for (let turn = 0; turn < 5; turn++) expect((await postJson(`${running.url}/api/v1/chat`, turnOf(`message ${turn}`))).status).toBe(200);

@@ -95,8 +95,8 @@ const path = (...texts: string[]): PathMessage[] =>
 const align = (shown: ShownMessage[], text: string, kept: PathMessage[], more: Partial<Alignment> = {}): Departure =>
   alignHistory({ shown, asked: { text, pictures: [] }, kept, gapBefore: null, sendsHistory: true, ...more });
 
-describe("the history of a request, beside our path", () => {
-  test("tells where its client stands: of 200 stories none is told wrongly, and at most 2 % are missed", () => {
+describe("the history of a request, compared with the stored path,", () => {
+  test("shows where its client is in 200 stories, with no wrong place and at most 2 % not found", () => {
     const stories = fc.sample(story, { numRuns: 200, seed: 28 });
     const told = stories.map((one) => ({ one, ...tell(one) })).map((one) => ({ ...one, found: alignHistory(one.alignment) }));
     const differing = told.filter(({ expected, found }) => JSON.stringify(expected) !== JSON.stringify(found));
@@ -105,7 +105,7 @@ describe("the history of a request, beside our path", () => {
     expect(told.filter(({ expected }) => expected !== null).length).toBeGreaterThan(80);
   });
 
-  test("in any form is never taken for another place, also where much is said often", () => {
+  test("in any form is never taken for another place, even where the same words are said often", () => {
     const often = fc.record({ ...{ exchanges: fc.array(exchange, { minLength: 1, maxLength: 8 }) } });
     fc.assert(
       fc.property(story, often, (one, { exchanges }) => {
@@ -117,7 +117,7 @@ describe("the history of a request, beside our path", () => {
     );
   });
 
-  test("is aligned in time, also when it is as long as a request may be, and of a kind that is slow to read", () => {
+  test("is compared in time, even when it is as long as possible or slow to read", () => {
     const long = Array.from({ length: 10_000 }, (_, number) => (number % 2 === 0 ? `question ${number % 1_000}` : `answer ${number}`));
     expect(align(said2(...long.slice(0, 9_000)), "else", path(...long))).toEqual({ behind: "m8999" });
     const odd = "<details type=".repeat(100_000);
@@ -127,30 +127,34 @@ describe("the history of a request, beside our path", () => {
   const FOUR = path("one", "1", "two", "2");
   const ALIKE = path("hi", "hello", "hi", "hello", "and?", "so");
   test.each<[string, Departure, Departure]>([
-    ["nothing aligned is the end", align(said2("other", "x"), "three", FOUR), null],
-    ["an empty conversation has no place", align(said2("one", "1"), "two", []), null],
-    ["places that would do as well are the end", align(said2("hi", "hello"), "other", ALIKE), null],
-    ["what another model has answered is passed over", align(said2("one", "1", "else", "x", "two", "2"), "three", FOUR), null],
+    ["when no message fits, the turn goes to the end", align(said2("other", "x"), "three", FOUR), null],
+    ["an empty conversation has no place to go back to", align(said2("one", "1"), "two", []), null],
+    ["when several places fit, the turn goes to the end", align(said2("hi", "hello"), "other", ALIKE), null],
+    ["an exchange with another model is passed over", align(said2("one", "1", "else", "x", "two", "2"), "three", FOUR), null],
     [
-      "what a front end folds away was not said",
+      "a part that the front end folds away is ignored",
       align(said2("one", `<details type="reasoning">\nhm\n</details>\n1`), "else", FOUR),
       { behind: "m1" },
     ],
-    ["an answer that is left out leaves the question", align(said2("one"), "else", FOUR), { behind: "m0" }],
+    ["a question without its answer is still found", align(said2("one"), "else", FOUR), { behind: "m0" }],
     ["calls of tools alone are an answer", align([seen("user", "one"), seen("assistant", "")], "else", FOUR), { behind: "m1" }],
-    ["other words of a question are an edit", align(said2("one", "1"), "TWO", FOUR), { behind: "m1" }],
-    ["other marks of a question are an edit, too", align(said2("one", "1"), "*two*", FOUR), { behind: "m1" }],
-    ["other line ends of a question are the same", align(said2("one", "1"), "two\r\n", FOUR), { again: "m2" }],
-    ["no history and another question, of a client that sends some", align([], "ONE", FOUR), { editOf: "m0" }],
-    ["no history and another question, of a client that sends none", align([], "ONE", FOUR, { sendsHistory: false }), null],
-    ["no history and the only question", align([], "one", path("one", "1"), { sendsHistory: false }), { again: "m0" }],
-    ["no history and the only question, which nobody has answered yet", align([], "one", path("one"), { sendsHistory: false }), null],
-    ["no history and a question once more, long ago", align([], "one", FOUR, { sendsHistory: false }), null],
+    ["other words in a question are an edit", align(said2("one", "1"), "TWO", FOUR), { behind: "m1" }],
+    ["other marks in a question are an edit, too", align(said2("one", "1"), "*two*", FOUR), { behind: "m1" }],
+    ["a question with other line ends is the same question", align(said2("one", "1"), "two\r\n", FOUR), { again: "m2" }],
+    ["another question without the client's usual history edits the first one", align([], "ONE", FOUR), { editOf: "m0" }],
+    ["another question of a client that sends no history is a new one", align([], "ONE", FOUR, { sendsHistory: false }), null],
+    ["the only question without history is answered again", align([], "one", path("one", "1"), { sendsHistory: false }), { again: "m0" }],
+    [
+      "the only question without history is no repeat before it has an answer",
+      align([], "one", path("one"), { sendsHistory: false }),
+      null,
+    ],
+    ["an old question without history is no repeat", align([], "one", FOUR, { sendsHistory: false }), null],
     ["another picture is an edit", align(said2("one", "1"), "two", FOUR, { asked: { text: "two", pictures: ["b"] } }), { behind: "m1" }],
     [
-      "what was not read of the path is not guessed",
+      "a part of the path that was not read is not guessed",
       align(said2("one", "1"), "three", path("one", "1", "four", "4"), { gapBefore: 2 }),
       null,
     ],
-  ])("%s", (_what, found, expected) => expect(found).toEqual(expected));
+  ])("is understood in this case: %s", (_what, found, expected) => expect(found).toEqual(expected));
 });

@@ -38,7 +38,7 @@ describe("an agent that asks, with the official client", () => {
     ["请订茶", "可以", /^智能体“clerk”想.*“order”.*"item": "tea".*1\. 允许这一次/s, 1],
     ["Order some tea", "No.", /^May the agent/, 0],
     ["Order tea now", "What does it cost?", /^May the agent/, 0],
-  ])("puts the question of %j in words, and the next message %j answers it", async (message, reply, words, runs) => {
+  ])("after %j asks its question in words, and the next message %j answers it", async (message, reply, words, runs) => {
     const asked = await say(message);
     expect([asked.text, asked.reason]).toEqual([expect.stringMatching(words), "stop"]);
     expect(ordered).toEqual([]);
@@ -51,7 +51,7 @@ describe("an agent that asks, with the official client", () => {
     expect((await messagesOf(running.url, "ada", session)).map(({ content }) => content)).toEqual([message, "Ordered."]);
   });
 
-  test("says what the model said before its question, and streams all of it", async () => {
+  test("shows what the model said before its question, and streams all of it", async () => {
     running.model.answer(({ messages }) =>
       messages.at(-1)?.role === "tool"
         ? { tokens: ["Tea ", "is ordered."] }
@@ -72,7 +72,7 @@ describe("an agent that asks, with the official client", () => {
     expect(ordered).toEqual(['{"item":"tea"}']);
   });
 
-  test("asks nobody with X-Interactive: false, and what is not stored asks nobody either", async () => {
+  test("asks nobody with X-Interactive: false or in a response that is not stored", async () => {
     expect((await say("Order tea", [], { "X-Interactive": "false" })).text).toBe("Ordered.");
     const response = await openai.responses.create({ model: MODEL, input: "Order tea", store: false });
     expect(response.output_text).toBe("Ordered.");
@@ -80,7 +80,7 @@ describe("an agent that asks, with the official client", () => {
     expect(await client.open()).toEqual([]);
   });
 
-  test("goes on over the Responses API, whose stored responses keep the question", async () => {
+  test("goes on over the Responses API, where stored responses keep the question", async () => {
     const asked = await openai.responses.create({ model: MODEL, input: "Order tea" });
     expect([asked.status, asked.output_text]).toEqual(["completed", expect.stringMatching(/^May the agent/)]);
     expect((await openai.responses.retrieve(asked.id)).output).toEqual(asked.output);
@@ -94,7 +94,7 @@ describe("an agent that asks, with the official client", () => {
     expect((await openai.responses.retrieve(answered.id)).output_text ?? "").toMatch(/^(Ordered\.)?$/);
   });
 
-  test("takes no message for a reply that has somebody else's name, or came when nothing was asked", async () => {
+  test("takes no message of another user and no message without an open question as a reply", async () => {
     await say("Order tea");
     const eve = openClient(running.url, { headers: { "X-Session-Id": session, "X-User-Id": "eve" } });
     client.follow("Nothing to do.");
@@ -109,7 +109,7 @@ describe("an agent that asks, with the official client", () => {
     expect(ordered).toHaveLength(1);
   });
 
-  test("a message that was sent before the question came is no reply to it", async () => {
+  test("takes no message that was sent before the question as a reply to it", async () => {
     await say("Order tea");
     await database.query({ text: "update questions set asked_at = now() + interval '1 hour' where answered_at is null" });
     expect((await failureOf(say("yes"))).code).toBe("conversation_waiting");

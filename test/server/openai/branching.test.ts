@@ -77,7 +77,7 @@ describe("a front end that knows nothing of branches", () => {
     return json.messages.map(({ versions }) => versions?.count ?? 1);
   };
 
-  test("is understood in each story of Open WebUI: the conversation has what its person sees", async () => {
+  test("is understood in each recorded story of Open WebUI, and the conversation has what its person sees", async () => {
     for (const { story, chat, messages } of RECORDED) {
       const before = await contentsOf("owu", chat);
       const answer = await send(messages, "owu", { "X-OpenWebUI-Chat-Id": chat });
@@ -90,7 +90,7 @@ describe("a front end that knows nothing of branches", () => {
     expect(await contentsOf("owu", "0e45d25d")).toContain("answer four");
   });
 
-  test("edits the third of five questions", async () => {
+  test("can edit the third of five questions", async () => {
     const client = await five();
     client.messages.splice(4);
     await client.say("THREE");
@@ -101,7 +101,7 @@ describe("a front end that knows nothing of branches", () => {
     expect(await client.stored()).toEqual(client.shown());
   });
 
-  test("edits the first question, once it has sent a history or named itself", async () => {
+  test("can edit the first question after it has sent a history or named its chat", async () => {
     for (const headers of [{}, { "X-OpenWebUI-Chat-Id": "named" }]) {
       const client = await five(headers);
       client.messages.splice(0);
@@ -111,7 +111,7 @@ describe("a front end that knows nothing of branches", () => {
     }
   });
 
-  test("answers again, twice, and then goes on", async () => {
+  test("can repeat an answer twice, and then go on", async () => {
     const client = await five();
     for (const versions of [2, 3]) {
       client.messages.splice(8);
@@ -124,7 +124,7 @@ describe("a front end that knows nothing of branches", () => {
     expect(await client.stored()).toEqual(client.shown());
   });
 
-  test("answers the only question of a chat again", async () => {
+  test("can repeat the answer to the only question of a chat", async () => {
     const client = talk();
     await client.say("only");
     client.messages.splice(0);
@@ -133,7 +133,7 @@ describe("a front end that knows nothing of branches", () => {
     expect(await versionsOf(client.session)).toEqual([1, 2]);
   });
 
-  test("has an answer that its person corrected, which is not taken over and not another place", async () => {
+  test("may show a corrected answer, which is not stored and does not count as another place", async () => {
     const client = await five();
     const before = await client.stored();
     client.messages[3] = { role: "assistant", content: "what I wanted to read" };
@@ -147,14 +147,14 @@ describe("a front end that knows nothing of branches", () => {
     expect(of(await messagesOf(running.url, "ada", client.session), "user")).toEqual(of(client.messages, "user"));
   });
 
-  test("deletes the last exchange and says something else", async () => {
+  test("can delete the last exchange and say something else", async () => {
     const client = await five();
     client.messages.splice(8);
     await client.say("something else");
     expect(await client.stored()).toEqual(client.shown());
   });
 
-  test("cuts old messages off, and goes on, edits and answers again all the same", async () => {
+  test("can cut off old messages, and still go on, edit and repeat", async () => {
     const client = await five();
     const as = (all: Message[]) => all.slice(-4);
     await client.say("six", { as });
@@ -167,7 +167,7 @@ describe("a front end that knows nothing of branches", () => {
     expect(await client.stored()).toEqual(client.shown());
   });
 
-  test("has two chats that begin alike, which are told apart by their names", async () => {
+  test("can have two chats that begin alike, which differ by their names", async () => {
     const [one, other] = [talk(), talk()];
     for (const client of [one, other]) await client.say("Good morning");
     await one.say("mine");
@@ -177,7 +177,7 @@ describe("a front end that knows nothing of branches", () => {
     for (const client of [one, other]) expect(await client.stored()).toEqual(client.shown());
   });
 
-  test("sends its last message alone, and is never thought to go back", async () => {
+  test("may send only its last message, which is then never taken for an edit", async () => {
     const client = talk();
     const as = (all: Message[]) => all.slice(-1);
     for (const word of ["yes", "and?", "yes", "yes", "and?"]) await client.say(word, { as });
@@ -185,7 +185,7 @@ describe("a front end that knows nothing of branches", () => {
     expect(await versionsOf(client.session)).toEqual(Array.from({ length: 10 }, () => 1));
   });
 
-  test("gives code and tables back with other line ends and in another form", async () => {
+  test("may send back code and tables with other line ends and in another form", async () => {
     const code = "Look:\n\n```js\nif (a < b) {\n  c();\n}\n```";
     const table = "| a | b |\n| --- | --- |\n| 1 | **2** |";
     running.model.answer({ tokens: [table] });
@@ -201,7 +201,7 @@ describe("a front end that knows nothing of branches", () => {
     expect(await client.stored()).toEqual([code, table, "TWO", table]);
   });
 
-  test("switches it off with X-Branching: off", async () => {
+  test("gets no branches with X-Branching: off", async () => {
     const client = await five();
     const before = await client.stored();
     client.messages.splice(4);
@@ -209,7 +209,7 @@ describe("a front end that knows nothing of branches", () => {
     expect(await client.stored()).toEqual([...before, ...client.shown().slice(-2)]);
   });
 
-  test("with an Idempotency-Key edits once", async () => {
+  test("edits only once with an Idempotency-Key", async () => {
     const client = await five();
     client.messages.splice(4);
     const headers = { "X-Session-Id": client.session, "Idempotency-Key": uuidv7() };
@@ -220,7 +220,7 @@ describe("a front end that knows nothing of branches", () => {
     expect((await versionsOf(client.session)).at(4)).toBe(2);
   });
 
-  test("sends the history as items of a response, too", async () => {
+  test("may send the history as items of a response, too", async () => {
     const responses = openClient(running.url, { headers: { "X-User-Id": "items", "X-Session-Id": "items" } }).responses;
     const input: Message[] = [];
     const say = async (content: string) => {
@@ -233,7 +233,7 @@ describe("a front end that knows nothing of branches", () => {
     expect(await contentsOf("items", "items")).toEqual(input.map(({ content }) => content));
   });
 
-  test("names an earlier response, and goes on behind it on a branch of its own", async () => {
+  test("can name an earlier response, and goes on after it on a branch of its own", async () => {
     const { responses } = openClient(running.url, { headers: { "X-User-Id": "behind" } });
     const first = await responses.create({ model: MODEL, input: "one" });
     const second = await responses.create({ model: MODEL, input: "two", previous_response_id: first.id });

@@ -16,7 +16,7 @@ describe("the bytes of a streamed completion", () => {
     return { model: MODEL, user: "ada", stream: true, metadata: { session_id: session }, messages: [says("hello")], ...fields };
   };
 
-  test("are those of OpenAI's protocol", async () => {
+  test("are the bytes of OpenAI's protocol", async () => {
     running.model.answer({ tokens: ["好", "\nthe\u2028re"] });
     const began = Math.floor(Date.now() / 1_000);
     const connection = await connectTo(running.url);
@@ -49,7 +49,7 @@ describe("the bytes of a streamed completion", () => {
     );
   });
 
-  test("begin at the first heartbeat while the model says nothing; an error after that is a frame, and no [DONE] follows", async () => {
+  test("begin at the first heartbeat while the model is silent, and a later error is a frame without [DONE]", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     running.model.answer({ tokens: [], until: promise, ending: "cut" });
     const connection = await connectTo(running.url);
@@ -69,7 +69,7 @@ describe("the bytes of a streamed completion", () => {
     expect(frames).toHaveLength(2);
   });
 
-  test("do not pile up for a client that stops reading, and the turn goes on", async () => {
+  test("do not pile up for a client that stops reading, while the turn goes on", async () => {
     running.model.answer({ tokens: LONG });
     const watch = watchResponses(PATH);
     const connection = await connectTo(running.url);
@@ -102,7 +102,7 @@ describe("pictures from OpenAI's clients", () => {
     return messages.map((message) => ("attachments" in message ? message.attachments : []));
   };
 
-  test("by chat completions reach the model and are listed; those of earlier messages are not taken again", async () => {
+  test("reach the model by chat completions and are listed, and pictures of earlier messages are not taken again", async () => {
     const url = pngUrl(3, 2);
     const { chat } = openClient(running.url);
     const first = { role: "user" as const, content: [words("What is it?"), shows(url)] };
@@ -114,14 +114,14 @@ describe("pictures from OpenAI's clients", () => {
     expect(await attachmentsOf("ada")).toEqual([[expect.objectContaining({ media_type: "image/png", width: 3 })], [], [], []]);
   });
 
-  test("without words begin chats of their own", async () => {
+  test("without words begin separate chats", async () => {
     const { chat } = openClient(running.url);
     for (const width of [4, 5])
       await chat.completions.create({ model: MODEL, user: "bob", messages: [{ role: "user", content: [shows(pngUrl(width, 2))] }] });
     expect(await listConversations(running.url, "bob")).toHaveLength(2);
   });
 
-  test("by the Responses API reach the model, with how closely it is to look", async () => {
+  test("reach the model by the Responses API with their detail", async () => {
     const url = pngUrl(6, 2);
     const content = [
       { type: "input_text" as const, text: "What is it?" },
@@ -131,7 +131,7 @@ describe("pictures from OpenAI's clients", () => {
     expect(lastContent()).toEqual([words("What is it?"), { type: "image_url", image_url: { url, detail: "low" } }]);
   });
 
-  test("of a response that is not stored leave nothing", async () => {
+  test("are not stored with a response that is not stored", async () => {
     const content = [{ type: "input_image" as const, image_url: pngUrl(7, 2), detail: "auto" as const }];
     await openClient(running.url).responses.create({ model: MODEL, user: "mallory", store: false, input: [{ role: "user", content }] });
     expect(await listConversations(running.url, "mallory")).toEqual([]);
@@ -139,7 +139,7 @@ describe("pictures from OpenAI's clients", () => {
     expect(exported).not.toContain('"kind":"pictures"');
   });
 
-  test("that are wrong are told by their place", async () => {
+  test("are refused with their place in the request when they are wrong", async () => {
     const { chat, responses } = openClient(running.url);
     const wrong = shows("http://example.org/cat.png");
     const failure = await failureOf(
@@ -156,7 +156,7 @@ describe("pictures from OpenAI's clients", () => {
     expect(refused).toMatchObject({ status: 400, param: "messages.0.content", message: expect.stringContaining("MAX_PICTURES") });
   });
 
-  test("of a chat that was sent whole may be more than 10 MiB", async () => {
+  test("may be more than 10 MiB together in a chat that is sent whole", async () => {
     const large = (grey: number) => ({ role: "user" as const, content: [shows(pngUrl(2, 2, { grey, padding: 6 * 1024 * 1024 }))] });
     const messages = [large(1), { role: "assistant" as const, content: "seen" }, large(2), { role: "assistant" as const, content: "seen" }];
     const { chat } = openClient(running.url);
@@ -164,9 +164,9 @@ describe("pictures from OpenAI's clients", () => {
     expect(answer.choices[0]?.message.content).toBe("seen");
   });
 });
-describe("what the model's server refuses of a request", () => {
+describe("a parameter that the model's server refuses", () => {
   const running = useServiceWithModel();
-  test("is told to the caller as the caller's, with its name", async () => {
+  test("is reported to the caller by its name as the caller's fault", async () => {
     running.model.answer({
       status: 400,
       error: {

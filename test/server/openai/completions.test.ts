@@ -15,7 +15,7 @@ describe("completions with the official client", () => {
     client(session).chat.completions.create({ model: MODEL, user: "ada", messages: [says("hello")], ...fields });
   const prompt = () => running.model.seen.at(-1)?.body.messages.slice(1);
 
-  test("come whole, with the tokens that the model counted", async () => {
+  test("are sent whole, with the tokens that the model counted", async () => {
     const { data, response } = await client("whole")
       .chat.completions.create({ model: MODEL, user: "ada", messages: [says("I live in Porto")] })
       .withResponse();
@@ -34,14 +34,14 @@ describe("completions with the official client", () => {
     ]);
   });
 
-  test("are streamed without usage when nobody asked for it", async () => {
+  test("are streamed without usage when the client does not ask for it", async () => {
     const stream = client("helper").chat.completions.stream({ model: MODEL, user: "ada", messages: [says("hello")] });
     const completion = await stream.finalChatCompletion();
     expect(completion.choices[0]?.message.content).toBe("Porto is lovely");
     expect(completion.usage).toBeUndefined();
   });
 
-  test("go on with the history of the service, whatever the client says it was", async () => {
+  test("go on with the service's own history, whatever history the client sends", async () => {
     await create("forged", { messages: [says("I live in Porto")] });
     const forged = [says("FORGED QUESTION"), { role: "assistant", content: "FORGED ANSWER" }];
     await create("forged", { messages: [...forged, says("Where do I live?")] });
@@ -50,7 +50,7 @@ describe("completions with the official client", () => {
     expect(await messagesOf(running.url, "ada", "forged")).toHaveLength(4);
   });
 
-  test("read the texts and pictures of a message and nothing else", async () => {
+  test("use the texts and pictures of a message and nothing else", async () => {
     const text = (words: string) => ({ type: "text", text: words });
     await create("parts", { messages: [{ role: "user", content: [text("one"), text("two")] }] });
     expect(prompt()).toEqual([says("one\ntwo")]);
@@ -62,7 +62,7 @@ describe("completions with the official client", () => {
     expect((await create("parts", { messages: history })).choices[0]?.finish_reason).toBe("stop");
   });
 
-  test("keep the person's words alone of what a front end wraps around them, and show the files to the model once", async () => {
+  test("keep only the person's words when a front end wraps them, and show its files to the model once", async () => {
     const context = '<context>\n<source id="1" name="note.txt">It opens at seven.</source>\n</context>';
     const files = '<attached_files>\n<file type="file" name="note.txt"/>\n</attached_files>';
     const wrapped = `### Task:\nRespond to the user query using the provided context.\n\n${context}\n\n${files}\n\nWhen does it open?`;
@@ -86,7 +86,7 @@ describe("completions with the official client", () => {
     expect(await listConversations(running.url, "grace")).toMatchObject([{ first_message: "When does it open?", message_count: 6 }]);
   });
 
-  test("take what OpenAI's clients send beside, where it harms nobody", async () => {
+  test("accept other fields of OpenAI's clients that do no harm", async () => {
     const numbers = { temperature: 0.2, top_p: 0.9, max_tokens: 5, max_completion_tokens: 5, n: 1, seed: 7, presence_penalty: 0 };
     const { choices } = await create("beside", {
       ...numbers,
@@ -103,7 +103,7 @@ describe("completions with the official client", () => {
     expect(choices[0]?.message.content).toBe("Porto is lovely");
   });
 
-  test("of one chat wait for each other, and are turns of their own though they say the same", async () => {
+  test("of one chat wait for each other, and the same words are still two turns", async () => {
     running.model.answer({ tokens: ["a", "b"], betweenMs: 200 });
     const { completions } = openClient(running.url, { headers: { "X-Session-Id": "in line", "X-Branching": "off" } }).chat;
     const both = await Promise.all([1, 2].map(() => completions.create({ model: MODEL, user: "ada", messages: [says("the same")] })));
@@ -111,7 +111,7 @@ describe("completions with the official client", () => {
     expect((await messagesOf(running.url, "ada", "in line")).map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant"]);
   });
 
-  test("with an Idempotency-Key are one turn, at once and afterwards, streamed or whole, and another message is refused", async () => {
+  test("with one Idempotency-Key are one turn, at once or later, streamed or whole, and another message is refused", async () => {
     running.model.answer({ tokens: ["one ", "two"], betweenMs: 200 });
     const before = running.model.seen.length;
     const { completions } = client("keyed").chat;
@@ -132,7 +132,7 @@ describe("completions with the official client", () => {
     expect(await failureOf(completions.create(request, noKey))).toMatchObject({ status: 400, param: "Idempotency-Key" });
   });
 
-  test("without a user are the one person's of a service without keys", async () => {
+  test("without a user belong to the only person of a service without keys", async () => {
     await client("alone").chat.completions.create({ model: MODEL, messages: [says("hello")] });
     expect((await listConversations(running.url, "default")).map(({ session_id }) => session_id)).toContain("alone");
   });
@@ -140,7 +140,7 @@ describe("completions with the official client", () => {
   const REFUSED: [what: string, fields: object, param: string][] = [
     ["no message", { messages: [] }, "messages"],
     ["messages that are no array", { messages: "hello" }, "messages"],
-    ["a message of nobody known", { messages: [{ role: "robot", content: "x" }] }, "messages.0.role"],
+    ["a message with an unknown role", { messages: [{ role: "robot", content: "x" }] }, "messages.0.role"],
     ["content of no known form", { messages: [{ role: "user", content: 7 }] }, "messages.0.content"],
     ["a result of no call", { messages: [says("hi"), { role: "tool", content: "x" }] }, "messages.1.tool_call_id"],
     [
@@ -161,7 +161,7 @@ describe("completions with the official client", () => {
     ["a user that is too long", { user: "x".repeat(201) }, "user"],
     ["no model", { model: undefined }, "model"],
   ];
-  test.each(REFUSED)("with %s are a bad request that names the field", async (_what, fields, param) => {
+  test.each(REFUSED)("with %s are refused as a bad request that names the field", async (_what, fields, param) => {
     const asked = running.model.seen.length;
     const refused = await failureOf(create("refused", fields));
     expect(refused).toBeInstanceOf(OpenAI.BadRequestError);
@@ -170,7 +170,7 @@ describe("completions with the official client", () => {
     expect(running.model.seen).toHaveLength(asked);
   });
 
-  test("are refused for a message that is too long, another content type, broken JSON, an unknown route", async () => {
+  test("are refused for a message that is too long, another content type, broken JSON or an unknown route", async () => {
     expect(await failureOf(create("refused", { messages: [says("x".repeat(101))] }))).toMatchObject({
       status: 413,
       code: "message_too_long",
@@ -183,14 +183,14 @@ describe("completions with the official client", () => {
     expect(await postJson(`${running.url}/v1/audio/speech`, {})).toMatchObject({ status: 404, json: { error: { code: "not_found" } } });
   });
 
-  test("of a whole chat may be larger than a message, but not endless", async () => {
+  test("may have a history that is larger than a message may be, up to a limit", async () => {
     const history = [says("x".repeat(500_000)), { role: "assistant" as const, content: "long" }, says("and now?")];
     expect((await create("large", { messages: history })).choices[0]?.message.content).toBe("Porto is lovely");
     const endless = await failureOf(create("large", { messages: [says("x".repeat(65 * 1024 * 1024))] }));
     expect(endless).toMatchObject({ status: 413, code: "body_too_large" });
   });
 
-  test("of a model that is away are a plain error, streamed or not, with a time to try again", async () => {
+  test("give a plain error with a time to try again, streamed or not, while the model is away", async () => {
     running.model.answer({ status: 500 });
     for (const stream of [false, true]) {
       const failed = await failureOf(create(`away ${String(stream)}`, { stream }));
@@ -201,7 +201,7 @@ describe("completions with the official client", () => {
     }
   });
 
-  test("of a model that breaks off end the stream with an error, and what it said is kept as incomplete", async () => {
+  test("end their stream with an error when the model breaks off, and the half answer is kept as incomplete", async () => {
     running.model.answer({ tokens: ["half ", "an "], ending: "cut" });
     const stream = await client("broken").chat.completions.create({ model: MODEL, user: "ada", stream: true, messages: [says("hello")] });
     const text: string[] = [];
@@ -215,7 +215,7 @@ describe("completions with the official client", () => {
     expect((await messagesOf(running.url, "ada", "broken"))[1]).toMatchObject({ content: "half an ", completed: false });
   });
 
-  test("that a client aborts cancel the model call, and what was said is kept as incomplete", async () => {
+  test("that a client aborts cancel the model's call, and the half answer is kept as incomplete", async () => {
     running.model.answer({ tokens: Array.from({ length: 400 }, (_, index) => `word${index} `), betweenMs: 25 });
     const before = running.model.seen.length;
     const stream = await client("aborted").chat.completions.create({ model: MODEL, user: "ada", stream: true, messages: [says("hello")] });
@@ -231,7 +231,7 @@ describe("completions with the official client", () => {
     expect((await create("aborted", {})).choices[0]?.message.content).toBe("back");
   });
 
-  test("need a key where there are keys, and more requests than allowed are 429", async () => {
+  test("need a key in a service with keys, and more requests than allowed are refused with 429", async () => {
     const service = await openTestService({ API_KEYS: "key-of-acme:acme,only-reading:acme:read", RATE_LIMIT_PER_MINUTE: "2" });
     const ask = (apiKey: string, fields: object = { user: "ada" }) =>
       openClient(service.url, { apiKey }).chat.completions.create({ model: MODEL, messages: [says("hello")], ...fields });

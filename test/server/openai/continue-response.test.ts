@@ -8,7 +8,7 @@ import { failureOf, MODEL, openClient, says } from "./open-client.ts";
 
 const answered = (content: string) => ({ role: "assistant" as const, content });
 
-describe("a request whose last message is the last answer", () => {
+describe("a request that ends with the last answer", () => {
   const running = useServiceWithEpisodes();
   beforeEach(() => running.model.answer({ tokens: ["Tram 28 ", "climbs"] }));
 
@@ -31,7 +31,7 @@ describe("a request whose last message is the last answer", () => {
 
   const ASKED = says("Where does the tram go?");
 
-  test("goes on with that answer, which grows in the conversation, in later prompts and in what is recalled", async () => {
+  test("continues this answer, which grows in the conversation, in later prompts and in recalled memory", async () => {
     running.model.answer({ tokens: ["Tram 28 ", "climbs"], ending: "length" });
     expect((await create("grown", [ASKED])).choices[0]).toMatchObject({ finish_reason: "length", message: answered("Tram 28 climbs") });
     await settled("grown");
@@ -53,7 +53,7 @@ describe("a request whose last message is the last answer", () => {
     expect(prompt()).toEqual([ASKED, answered("Tram 28 climbs to Graça."), says("Thanks")]);
   });
 
-  test("can do so again and again", async () => {
+  test("can continue the answer again and again", async () => {
     await text("again", ASKED);
     running.model.answer({ tokens: [" up"] });
     await text("again", ASKED, answered("Tram 28 climbs"));
@@ -63,7 +63,7 @@ describe("a request whose last message is the last answer", () => {
     expect(await episodesOf("again", "tram")).toEqual([["Where does the tram go?", "Tram 28 climbs up up"]]);
   });
 
-  test("goes on with an answer that its reader stopped, from what was seen of it", async () => {
+  test("continues an answer that its reader stopped, from the part that the reader saw", async () => {
     running.model.answer({ tokens: ["Tram ", "28 ", "climbs ", "and ", "climbs"], ending: "hang" });
     const stream = await completions("stopped").create({ model: MODEL, user: "stopped", stream: true, messages: [ASKED] });
     let seen = "";
@@ -80,7 +80,7 @@ describe("a request whose last message is the last answer", () => {
     expect(await episodesOf("stopped", "Graça")).toEqual([["Where does the tram go?", "Tram 28 climbs to Graça."]]);
   });
 
-  test("leaves the answer as it was when the model is away, and what it says before it breaks off is kept", async () => {
+  test("leaves the answer unchanged when the model is away, and keeps what the model says before it breaks off", async () => {
     await text("broken", ASKED);
     running.model.answer({ status: 500 });
     expect(await failureOf(create("broken", [ASKED, answered("Tram 28 climbs")]))).toMatchObject({ code: "model_unavailable" });
@@ -95,7 +95,7 @@ describe("a request whose last message is the last answer", () => {
     expect(await contents("broken")).toEqual(["Where does the tram go?", "Tram 28 climbs to Graça."]);
   });
 
-  test("with an Idempotency-Key goes on once, and is told the same again", async () => {
+  test("continues the answer once with an Idempotency-Key, and gets the same text again", async () => {
     await text("keyed", ASKED);
     running.model.answer({ tokens: [" up"] });
     const asked = running.model.seen.length;
@@ -109,7 +109,7 @@ describe("a request whose last message is the last answer", () => {
     expect(await other).toMatchObject({ status: 422, code: "idempotency_mismatch" });
   });
 
-  test("with a key goes on at the second attempt when the first one failed", async () => {
+  test("continues the answer at the second attempt with the same key when the first one failed", async () => {
     await text("retried", ASKED);
     const options = { headers: { "Idempotency-Key": "retried" } };
     running.model.answer({ status: 500 });
@@ -120,7 +120,7 @@ describe("a request whose last message is the last answer", () => {
     expect(await contents("retried")).toEqual(["Where does the tram go?", "Tram 28 climbs up"]);
   });
 
-  test("waits for a turn that runs, and is refused when the conversation has gone on by then", async () => {
+  test("waits for a running turn, and is refused when the conversation has gone on by then", async () => {
     await text("busy", ASKED);
     const release = running.model.hold(["At seven."]);
     const asked = running.model.seen.length;
@@ -133,7 +133,7 @@ describe("a request whose last message is the last answer", () => {
     expect(await contents("busy")).toEqual([ASKED.content, "Tram 28 climbs", "When?", "At seven."]);
   });
 
-  test("is refused when that is not what is stored, or nothing is, and changes nothing", async () => {
+  test("is refused and changes nothing when its answer is not the stored one, or none is stored", async () => {
     await text("other", ASKED);
     const before = await stored("other");
     const asked = running.model.seen.length;
@@ -163,7 +163,7 @@ describe("a request whose last message is the last answer", () => {
 describe("a continued answer and core memory", () => {
   const running = useOpened(() => openOfflineCoreMemory());
 
-  test("adds nothing a second time, and brings nothing back that a person took out", async () => {
+  test("adds no fact a second time, and brings back no fact that a person removed", async () => {
     const { chat } = openClient(running.url, { headers: { "X-Session-Id": "s" } });
     const ask = (...messages: object[]) => chat.completions.create({ model: MODEL, user: "ada", messages: messages as never });
     const told = says("I live in Porto.");

@@ -11,7 +11,7 @@ import { LIBRECHAT_FUNCTIONS, LIBRECHAT_REQUESTS, OPEN_WEBUI, TITLE_REQUEST, typ
 import { useOpened } from "../../support/use-opened.ts";
 
 const KEY = bearer("key-of-acme");
-describe("users and chats of front ends", () => {
+describe("the user and the chat of a request", () => {
   const service = useTestService({ API_KEYS: "key-of-acme:acme", JWT_SECRET, JWT_TENANT_CLAIM: "tenant" });
 
   async function ask(headers: Record<string, string>, fields: object = {}, apiKey = "key-of-acme"): Promise<void> {
@@ -28,22 +28,28 @@ describe("users and chats of front ends", () => {
     ["LibreChat", libre("libre-1", "convo-1"), {}, "libre-1", "convo-1"],
     ["LibreChat, which also sends the user in the body", libre("libre-2", "convo-2"), { user: "x" }, "libre-2", "convo-2"],
     ["a client of one's own", { "X-Session-Id": "s-1", "X-OpenWebUI-Chat-Id": "other" }, { user: "own-1" }, "own-1", "s-1"],
-    ["metadata", {}, { user: "own-2", metadata: { session_id: "m-1" } }, "own-2", "m-1"],
-    ["metadata of a chat", {}, { user: "own-3", metadata: { chat_id: "m-2" } }, "own-3", "m-2"],
-    ["unresolved placeholders", { "X-User-Id": "{{LIBRECHAT_USER_ID}}", "X-Session-Id": "s-2" }, { user: "own-4" }, "own-4", "s-2"],
-    ["UTF-8 in headers", { "X-Session-Id": Buffer.from("聊天").toString("latin1") }, { user: "李雷" }, "李雷", "聊天"],
-  ])("are those of %s", async (_what, headers, fields, user, session) => {
+    ["a client with session_id in its metadata", {}, { user: "own-2", metadata: { session_id: "m-1" } }, "own-2", "m-1"],
+    ["a client with chat_id in its metadata", {}, { user: "own-3", metadata: { chat_id: "m-2" } }, "own-3", "m-2"],
+    [
+      "a client with unresolved placeholders",
+      { "X-User-Id": "{{LIBRECHAT_USER_ID}}", "X-Session-Id": "s-2" },
+      { user: "own-4" },
+      "own-4",
+      "s-2",
+    ],
+    ["a client with UTF-8 in its headers", { "X-Session-Id": Buffer.from("聊天").toString("latin1") }, { user: "李雷" }, "李雷", "聊天"],
+  ])("are found in the request of %s", async (_what, headers, fields, user, session) => {
     await ask(headers, fields);
     expect(await sessionsOf(user)).toEqual([session]);
   });
 
-  test("are of the caller's own tenant, and a user there must be", async () => {
+  test("belong to the caller's own tenant, and a user must be named", async () => {
     expect(await failureOf(ask({ "X-Session-Id": "s" }))).toMatchObject({ status: 400, param: "user" });
     expect(await failureOf(ask({ "X-User-Id": "x".repeat(201) }))).toMatchObject({ status: 400, param: "X-User-Id" });
     expect(await failureOf(ask({ "X-Session-Id": "x".repeat(201) }, { user: "a" }))).toMatchObject({ status: 400, param: "X-Session-Id" });
   });
 
-  test("are the token's, and a front end cannot make it another's", async () => {
+  test("belong to the token's user, and a front end cannot name another one", async () => {
     const token = secretToken({ sub: "tess", tenant: "acme" });
     await ask({ "X-Session-Id": "t-1" }, {}, token);
     await ask({ "X-Session-Id": "t-2", "X-User-Id": "tess" }, { user: "tess" }, token);
@@ -58,7 +64,7 @@ describe("users and chats of front ends", () => {
     }
   });
 
-  test("are told apart by their first message where a client names no chat", async () => {
+  test("are told apart by the first message when a client names no chat", async () => {
     const chat = (...messages: object[]) => ask({}, { user: "unnamed", messages });
     const answer = { role: "assistant", content: "…" };
     await chat({ role: "system", content: "It is Monday" }, says("cookies?"));
@@ -69,7 +75,7 @@ describe("users and chats of front ends", () => {
     expect(listed.every(({ session_id }) => /^chat-[\w-]{43}$/.test(session_id))).toBe(true);
   });
 
-  test("mean nothing anywhere else: /api/v1 takes user_id alone", async () => {
+  test("are read from headers only here, and /api/v1 reads user_id only", async () => {
     const headers = { ...KEY, "X-User-Id": "libre-1" };
     expect((await postJson(`${service.url}/api/v1/chat`, { session_id: "s", message: "x" }, headers)).status).toBe(400);
   });
@@ -86,7 +92,7 @@ describe("a front end's own tasks with the offline model", () => {
   const database = useTestPostgres();
   const service = useOpened(() => openTestService({ DATABASE_URL: database.url, ENABLE_CORE_MEMORY: "true" }));
 
-  test.each(ALL)("are answered in the form they want, and stay in no table: %s", async (_name, { body, offline }) => {
+  test.each(ALL)("are answered in the form that they want, and are stored in no table: %s", async (_name, { body, offline }) => {
     const { choices, usage } = await ask(service.url, body);
     const content = choices[0]?.message.content ?? "";
     expect(typeof offline === "string" ? content : JSON.parse(content)).toEqual(offline);
@@ -96,13 +102,13 @@ describe("a front end's own tasks with the offline model", () => {
     expect(await tablesHolding(database, "rnithopter")).toEqual({});
   });
 
-  test("are streamed when that is wanted", async () => {
+  test("are streamed on request", async () => {
     const [title] = OPEN_WEBUI;
     const stream = openClient(service.url).chat.completions.stream({ model: MODEL, ...(title?.body as { messages: never[] }) });
     expect(JSON.parse((await stream.finalChatCompletion()).choices[0]?.message.content ?? "")).toEqual(title?.offline);
   });
 
-  test("are answered by a call of the tool that must be called", async () => {
+  test("are answered by a call of the tool that they demand", async () => {
     const { choices } = await ask(service.url, LIBRECHAT_FUNCTIONS);
     expect(choices[0]).toMatchObject({ finish_reason: "tool_calls", message: { content: null, tool_calls: [{ type: "function" }] } });
     const [call] = choices[0]?.message.tool_calls ?? [];
@@ -112,7 +118,7 @@ describe("a front end's own tasks with the offline model", () => {
     ]);
   });
 
-  test("are known by the hint of a header or of the metadata, whatever their words", async () => {
+  test("are recognised by a hint in a header or in the metadata, whatever their words", async () => {
     const body = { messages: [says("Name this chat.\nUser: ornithopters at dawn\nAI: yes")] };
     const hinted = await ask(service.url, body, { ...CHAT, "X-Task": "title_generation" });
     expect(hinted.choices[0]?.message.content).toBe("ornithopters at dawn");
@@ -120,7 +126,7 @@ describe("a front end's own tasks with the offline model", () => {
     expect(await tablesHolding(database, "rnithopter")).toEqual({});
   });
 
-  test("are no task in a chat that goes on, nor with a hint that was not filled in: then a person says them", async () => {
+  test("count as a person's messages in a chat that goes on, or with a hint that was not filled in", async () => {
     const pasted = says(TITLE_REQUEST.messages[0]?.content ?? "");
     const answer = { role: "assistant", content: "hi" };
     const said: [chat: string, messages: Body["messages"], headers?: object][] = [
@@ -136,7 +142,7 @@ describe("a front end's own tasks with the offline model", () => {
     }
   });
 
-  test("are for known models only", async () => {
+  test("are refused for an unknown model", async () => {
     const body = { ...TITLE_REQUEST, model: "gpt-4o" };
     expect(await failureOf(ask(service.url, body))).toMatchObject({ status: 404, code: "model_not_found" });
   });
@@ -145,7 +151,7 @@ describe("a front end's own tasks with a model", () => {
   const service = useServiceWithModel({ MODEL_FIRST_TOKEN_TIMEOUT_MS: "1000" });
   beforeEach(() => service.model.answer({ tokens: ['{ "title": ', '"Bay" }'] }));
 
-  test("reach it word for word, and nothing of the service's memory with them", async () => {
+  test("reach the model word for word, with nothing of the service's memory", async () => {
     await ask(service.url, { messages: [says("I am the pilot")] });
     const { choices, usage } = await ask(service.url, TITLE_REQUEST);
     expect(choices[0]?.message.content).toBe('{ "title": "Bay" }');
@@ -154,7 +160,7 @@ describe("a front end's own tasks with a model", () => {
     expect(await messagesOf(service.url, "ada", "chat")).toHaveLength(2);
   });
 
-  test("that want JSON get it, and the model is told so in words", async () => {
+  test("get JSON when they want it, and the model is told this in words", async () => {
     const structured = LIBRECHAT_REQUESTS.find(({ name }) => name.endsWith("method structured"))?.body ?? { messages: [] };
     service.model.answer({ tokens: ['Here you are:\n```json\n{"title": "Bay", ', '"language": "English"}\n```'] });
     expect((await ask(service.url, structured)).choices[0]?.message.content).toBe('{"title":"Bay","language":"English"}');
@@ -164,7 +170,7 @@ describe("a front end's own tasks with a model", () => {
     expect((await ask(service.url, structured)).choices[0]?.message.content).toBe(offline);
   });
 
-  test("have the deadlines of every answer, and fail as errors", async () => {
+  test("have the time limits of every answer, and fail as errors", async () => {
     service.model.answer({ firstTokenMs: 30_000 });
     const failed = await failureOf(ask(service.url, TITLE_REQUEST));
     expect(failed).toMatchObject({ status: 503, code: "model_first_token_timeout" });
@@ -188,13 +194,13 @@ describe("the wording of a front end's task", () => {
       '### Task:\nRespond to the user query using the provided context, …\n\n### Output:\nProvide a clear and direct response …\n\n<context>\n<source id="1">about <chat_history> tags</source>\n</context>\n\nWhat is in there?',
     ],
   ];
-  test.each(PEOPLE)("is not seen in what people write: %s", (_what, text) => expect(detectTaskByWording(text)).toBeNull());
+  test.each(PEOPLE)("is not found in a person's message: %s", (_what, text) => expect(detectTaskByWording(text)).toBeNull());
 
-  test("is seen with the line ends of Windows and white space around", () => {
+  test("is found with Windows line ends and white space around it", () => {
     expect(detectTaskByWording(`  ${TITLE.replaceAll("\n", "\r\n")}\r\n`)).toBe("title");
   });
 
-  test("is seen whatever a template of one's own is for, when it keeps the frame", () => {
+  test("is found in a changed template of any purpose that keeps the frame", () => {
     expect(detectTaskByWording("### Task:\nRate this chat.\n### Output:\nA number.\n<chat_history>\nUSER: hi\n</chat_history>")).toBe(
       "other",
     );

@@ -10,7 +10,7 @@ import { embedMany } from "ai";
 import { makeHashedEmbedder } from "../../../models/offline/hashed-embedder.ts";
 
 const ACME = { authorization: "Bearer key-of-acme" };
-describe("models", () => {
+describe("the listed models", () => {
   const service = useTestService({ API_KEYS: "key-of-acme:acme,key-of-globex:globex" });
   beforeAll(() => putJson(`${service.url}/api/v1/knowledge/travel`, { description: "trains and planes" }, ACME));
   const acme = () => openClient(service.url, { apiKey: "key-of-acme" });
@@ -24,7 +24,7 @@ describe("models", () => {
     expect((await openClient(service.url, { apiKey: "key-of-globex" }).models.list()).data.map(({ id }) => id)).toEqual([MODEL]);
   });
 
-  test("can be asked for one by one, with the slash of their name as it is or encoded", async () => {
+  test("can be read one by one, with the slash in their name plain or encoded", async () => {
     expect((await acme().models.retrieve(MODEL)).id).toBe(MODEL);
     expect((await acme().models.retrieve(`${MODEL}/travel`)).id).toBe(`${MODEL}/travel`);
     const plain = await callApi<{ id: string }>(`${service.url}/v1/models/${MODEL}/travel`, { headers: ACME });
@@ -39,13 +39,13 @@ describe("models", () => {
     expect(answer.choices[0]?.message.content).toBe(contentOf(events, "done").answer);
   });
 
-  test.each(["gpt-4o", `${MODEL}/nothing`, "conversation-graph/", ""])("that do not exist are not found: %p", async (model) => {
+  test.each(["gpt-4o", `${MODEL}/nothing`, "conversation-graph/", ""])("do not include %p, which is not found", async (model) => {
     const refused = await failureOf(acme().chat.completions.create({ model, user: "ada", messages: [says("hello")] }));
     expect(refused).toMatchObject({ status: 404, code: "model_not_found", param: "model", type: "invalid_request_error" });
     expect(refused.message).toContain(`${MODEL}/travel`);
   });
 
-  test("of another tenant do not exist", async () => {
+  test("do not include another tenant's models, which are not found", async () => {
     const globex = openClient(service.url, { apiKey: "key-of-globex" });
     const refused = await failureOf(globex.chat.completions.create({ model: `${MODEL}/travel`, user: "ada", messages: [says("hello")] }));
     expect(refused).toMatchObject({ status: 404, code: "model_not_found" });
@@ -70,17 +70,17 @@ describe("all knowledge bases are listed", () => {
     postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: crypto.randomUUID(), message: "a plane", kb_prefix });
 
   test.each([
-    ["once for a completion: by its routing", () => complete(MODEL), 200, 1],
-    ["once for a completion of one of them", () => complete(`${MODEL}/travel`), 200, 1],
+    ["once for a completion, by its routing", () => complete(MODEL), 200, 1],
+    ["once for a completion with one of them", () => complete(`${MODEL}/travel`), 200, 1],
     ["once for a turn", () => chat(null), 200, 1],
     ["once for a turn that asks for one of them", () => chat("travel"), 200, 1],
     ["once for a turn that asks for none", () => chat("general"), 200, 1],
     ["not for a front end's own task", () => complete(MODEL, HINT), 200, 0],
-    ["not for such a task of one of them", () => complete(`${MODEL}/travel`, HINT), 200, 0],
-    ["not for one model", () => callApi(`${service.url}/v1/models/${MODEL}/travel`), 200, 0],
-    ["once for a model that is not there, to name those that are", () => complete(`${MODEL}/nothing`), 404, 1],
-    ["once for a model whose name no database takes", () => complete(`${MODEL}/\0`), 404, 1],
-    ["once for a base that is not there, to name those that are", () => chat("nothing"), 400, 1],
+    ["not for a front end's own task with one of them", () => complete(`${MODEL}/travel`, HINT), 200, 0],
+    ["not for a request about one model", () => callApi(`${service.url}/v1/models/${MODEL}/travel`), 200, 0],
+    ["once for an unknown model, to name the known ones", () => complete(`${MODEL}/nothing`), 404, 1],
+    ["once for a model's name that no database takes", () => complete(`${MODEL}/\0`), 404, 1],
+    ["once for an unknown base, to name the known ones", () => chat("nothing"), 400, 1],
   ])("%s", async (_, ask, status, times) => {
     const before = await listings();
     const answer = await ask();
@@ -97,7 +97,7 @@ describe("embeddings with the official client", () => {
   const embedder = makeHashedEmbedder({});
   const create = (fields: object) => openClient(service.url).embeddings.create({ model: "any", input: TEXTS, ...fields });
 
-  test("are those of the service's embedder, in the order of the texts, as numbers and as base64", async () => {
+  test("come from the service's embedder in the order of the texts, as numbers or as base64", async () => {
     const expected = await embedder.embedPassages(TEXTS);
     for (const encoding_format of [undefined, "float", "base64"] as const) {
       const { data, model, usage } = await create(encoding_format ? { encoding_format } : {});
@@ -114,7 +114,7 @@ describe("embeddings with the official client", () => {
     expect((await create({ input: "one text" })).data).toHaveLength(1);
   });
 
-  test("have as many dimensions as are asked for, at length 1", async () => {
+  test("have as many dimensions as the client asks for, at length 1", async () => {
     const { data } = await create({ dimensions: embedder.dimensions - 1 });
     for (const { embedding } of data) {
       expect(embedding).toHaveLength(embedder.dimensions - 1);
@@ -130,13 +130,13 @@ describe("embeddings with the official client", () => {
     ["a blank text", { input: ["x", " "] }, "input"],
     ["tokens", { input: [1, 2, 3] }, "input"],
     ["an unknown encoding", { encoding_format: "hex" }, "encoding_format"],
-  ])("with %s are a bad request that names the field", async (_what, fields, param) => {
+  ])("with %s are refused as a bad request that names the field", async (_what, fields, param) => {
     const refused = await postJson<{ error: { param: string } }>(`${service.url}/v1/embeddings`, { model: "any", input: TEXTS, ...fields });
     expect(refused.status).toBe(400);
     expect(refused.json.error.param).toMatch(new RegExp(`^${param}`));
   });
 
-  test("are read by LangChain and by the AI SDK", async () => {
+  test("can be read by LangChain and by the AI SDK", async () => {
     const [expected] = await embedder.embedPassages(TEXTS);
     const langchain = new OpenAIEmbeddings({
       model: "any",
@@ -151,7 +151,7 @@ describe("embeddings with the official client", () => {
     expect(embeddings[0]?.[0]).toBeCloseTo(expected?.[0] ?? NaN, 5);
   });
 
-  test("say so when the service has no embedder", async () => {
+  test("are refused with the reason when the service has no embedder", async () => {
     const without = await openTestService();
     const call = openClient(without.url).embeddings.create({ model: "any", input: "x" });
     expect(await failureOf(call)).toMatchObject({ status: 503, code: "embedder_unavailable" });

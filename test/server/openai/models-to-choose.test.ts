@@ -46,7 +46,7 @@ describe("a model that the caller chooses", () => {
   const client = () => openClient(running.url, { apiKey: "key-of-acme" });
   const complete = (model: string) => client().chat.completions.create({ model, user: "ada", messages: [says("hello")] });
 
-  test("answers at its own server with its own key, and the turn says which it was", async () => {
+  test("answers at its own server with its own key, and the turn names it", async () => {
     const { json } = await chat({ model: "large", session_id: "chosen" });
     expect(json).toMatchObject({ answer: "other", model: "large", cost: { input_usd: 0.0001, output_usd: 0.000002 } });
     expect(json).toMatchObject({ usage: { context_limit: 34_200 } });
@@ -59,7 +59,7 @@ describe("a model that the caller chooses", () => {
     expect(running.model.seen).toMatchObject([{ key: "Bearer key-of-the-service", body: { model: "test-chat" } }]);
   });
 
-  test("is a model of OpenAI's protocol, too, also for a front end's own tasks", async () => {
+  test("is a model in OpenAI's protocol, too, even for a front end's own tasks", async () => {
     expect((await complete("large")).choices[0]?.message.content).toBe("other");
     const task = { model: "large", user: "ada", messages: [says("x")], metadata: { task: "title_generation" } };
     expect((await client().chat.completions.create(task)).choices[0]?.message.content).toBe("other");
@@ -70,7 +70,7 @@ describe("a model that the caller chooses", () => {
     expect(refused.message).toContain("large, test-chat, alone");
   });
 
-  test("must be one of those that may be chosen", async () => {
+  test("must be one of the models that may be chosen", async () => {
     expect(await chat({ model: "keeper" })).toMatchObject({ status: 400 });
     expect(await chat({ model: "nothing" })).toMatchObject({
       status: 400,
@@ -81,7 +81,7 @@ describe("a model that the caller chooses", () => {
     expect(running.model.seen).toEqual([]);
   });
 
-  test("is listed with what is known of it, and never with its key", async () => {
+  test("is listed with the known facts about it, and never with its key", async () => {
     const ofUs = await callApi<{ models: object[] }>(`${running.url}/api/v1/models`, { headers: ACME });
     expect(ofUs.json.models).toEqual(
       expect.arrayContaining([
@@ -97,7 +97,7 @@ describe("a model that the caller chooses", () => {
     expect(ofUs.text + JSON.stringify(data)).not.toMatch(/key-of|127\.0\.0\.1/);
   });
 
-  test("may be that of an agent, which the caller's choice goes before; an agent is a model as well", async () => {
+  test("goes before the model of an agent, and an agent can be chosen as a model, too", async () => {
     const agents = `${running.url}/api/v1/agents`;
     expect(await putJson(`${agents}/wise`, { description: "x", model: "large" }, ACME)).toMatchObject({ status: 201 });
     for (const model of ["unknown", "keeper"])
@@ -110,7 +110,7 @@ describe("a model that the caller chooses", () => {
   });
 
   test.each([{ status: 503 }, { status: 429 }, { tokens: [], ending: "cut" as const }])(
-    "gives way to the next one when its server is away before the first token: %j",
+    "is replaced by its fallback when its server is away before the first token: %j",
     async (script) => {
       running.model.answer(script);
       expect(await chat({})).toMatchObject({ json: { answer: "other", model: "large", completed: true } });
@@ -120,7 +120,7 @@ describe("a model that the caller chooses", () => {
     },
   );
 
-  test("does not give way once it has begun, nor when it has refused the request", async () => {
+  test("is not replaced after it has begun to answer or has refused the request", async () => {
     running.model.answer({ tokens: ["half "], ending: "cut" });
     expect(await chat({})).toMatchObject({ status: 503, json: { error: { code: "model_interrupted" } } });
     running.model.answer({ status: 400 });
@@ -128,7 +128,7 @@ describe("a model that the caller chooses", () => {
     expect(running.other.seen).toEqual([]);
   });
 
-  test("is left alone for a while when its server was away three times in a row, unless nobody else is there", async () => {
+  test("is left alone for a while after its server was away three times in a row, unless it has no fallback", async () => {
     running.other.answer({ status: 503 });
     for (let times = 0; times < 4; times++) expect(await chat({ model: "large" })).toMatchObject({ json: { model: "test-chat" } });
     expect(running.other.seen).toHaveLength(6); // each time once more
@@ -150,10 +150,10 @@ describe("the file of MODELS", () => {
   }
 
   test.each<[string, unknown, string]>([
-    ["is no JSON", '{"a": {"api_key": "secret-key"', "is not JSON"],
+    ["is not JSON", '{"a": {"api_key": "secret-key"', "is not JSON"],
     ["has an unknown field", { a: { url: "x" } }, "url"],
-    ["has a base_url that is none", { a: { base_url: "ftp://x", api_key: "secret-key" } }, "a.base_url"],
-    ["falls back on nothing that is there", { a: { fallback: ["b"] } }, '"b" must be another model'],
+    ["has a wrong base_url", { a: { base_url: "ftp://x", api_key: "secret-key" } }, "a.base_url"],
+    ["falls back on an unknown model", { a: { fallback: ["b"] } }, '"b" must be another model'],
     ["falls back on itself", { a: { fallback: ["a"] } }, '"a" must be another model'],
     ["takes the service's own name", { "conversation-graph/a": {} }, "cannot begin with"],
   ])("is refused when it %s, without showing a key", (_what, list, problem) => {

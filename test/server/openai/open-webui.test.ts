@@ -25,7 +25,7 @@ const RECORDED = readFileSync(new URL("open-webui-requests.jsonl", import.meta.u
   .trim()
   .split("\n")
   .map((line) => JSON.parse(line) as Recorded);
-describe("the requests of Open WebUI", () => {
+describe("in the requests of Open WebUI,", () => {
   const database = useTestPostgres();
   const memory = { ENABLE_CORE_MEMORY: "true", ENABLE_EPISODIC_MEMORY: "true", EMBEDDING_MODEL: "built-in" };
   const running = useOpened(() => openServiceWithModel({ DATABASE_URL: database.url, ...memory }));
@@ -46,7 +46,7 @@ describe("the requests of Open WebUI", () => {
     for (const { id } of await listConversations(running.url, user)) await conversationApi(running.url).settle(id);
   };
 
-  test("a file is shown to the model, named in the receipt, and is in no table, title, summary, episode or memory", async () => {
+  test("a file is shown to the model and named in the receipt, but is in no table, title, summary, episode or memory", async () => {
     const { turnId } = await replay("a file is attached", "ada");
     expect(lastPrompt()?.at(-1)?.content).toMatch(/\[note\.txt\]\n> The .* opens at seven on Sundays\.\n<\/attachments>\n\nWhen does the/);
     const { json } = await callApi<{ receipt: object }>(`${running.url}/api/v1/turns/${turnId}`);
@@ -68,7 +68,7 @@ describe("the requests of Open WebUI", () => {
     expect(JSON.stringify(others)).not.toContain("Sundays");
   });
 
-  test("a tool that it runs goes on with the turn, and Continue Response goes on with its answer", async () => {
+  test('the result of a tool continues its turn, and "Continue Response" continues its answer', async () => {
     const recorded = RECORDED.find(({ story }) => story === "Continue Response behind a tool")?.messages.at(-1);
     const answer = (recorded as { content: string } | undefined)?.content ?? "";
     running.model.answer(({ messages }) => {
@@ -88,7 +88,7 @@ describe("the requests of Open WebUI", () => {
     ]);
   });
 
-  test("a temporary chat knows what is remembered and what was said in it, and leaves nothing", async () => {
+  test("a temporary chat uses memory and its own earlier messages, and stores nothing", async () => {
     await replay("a temporary chat", "eve");
     running.model.answer({ tokens: ["as ", "you ", "say"] });
     expect((await replay("the next message of a temporary chat", "eve")).choice?.message.content).toBe("as you say");
@@ -99,7 +99,7 @@ describe("the requests of Open WebUI", () => {
     expect(await tablesHolding(database, "durian")).toEqual({});
   });
 
-  test("its wish for follow-ups is no message", async () => {
+  test("a request for follow-up questions is not stored as a message", async () => {
     await replay("follow-ups", "sam");
     expect(await listConversations(running.url, "sam")).toEqual([]);
   });
@@ -107,7 +107,7 @@ describe("the requests of Open WebUI", () => {
 
 const TITLE = { "x-task": "title_generation" };
 type Sent = { messages: { role: string; content: string }[]; [field: string]: unknown };
-describe("the limits of a front end's own tasks", () => {
+describe("for a front end's own tasks,", () => {
   const model = useOpened(() => startModelServer());
   let service: TestService | undefined;
   beforeEach(() => {
@@ -140,7 +140,7 @@ describe("the limits of a front end's own tasks", () => {
     model.answer({ tokens: ["A title"] });
   }
 
-  test("what an unknown X-Task comes with is a turn, limited like one, unless it is worded like a task", async () => {
+  test("a request with an unknown X-Task is limited as a turn, unless it is worded like a task", async () => {
     await open({ MAX_MESSAGE_CHARS: "2000" });
     expect((await send({ messages: [says("hello")], user: "ada" }, { "x-task": "whatever", "x-session-id": "s" })).status).toBe(200);
     expect((await stored("ada", "s")).map(({ content }) => content)).toEqual(["hello", "A title"]);
@@ -153,7 +153,7 @@ describe("the limits of a front end's own tasks", () => {
     expect(await stored("default", "s")).toEqual([]);
   });
 
-  test("a task with more characters than a message may have is refused before a model is asked, however they are spread", async () => {
+  test("a task with more characters than a message may have is refused before the model is asked", async () => {
     await open({ MAX_MESSAGE_CHARS: "2000" });
     const structured = LIBRECHAT_REQUESTS.find(({ name: found }) => found.endsWith("method structured"))?.body;
     const schema = { type: "object", properties: { title: { type: "string", description: "y".repeat(2_000) } } };
@@ -172,7 +172,7 @@ describe("the limits of a front end's own tasks", () => {
     expect((await send({ messages: [says("\u{1F600}".repeat(2_000))] })).status).toBe(200);
   });
 
-  test("a user has a limit of tasks at once, beside the turns; another user's are not counted with them", async () => {
+  test("a user's tasks at the same time have their own limit, apart from turns and from other users", async () => {
     await open({ MAX_CONCURRENT_TASKS_PER_USER: "2", MAX_CONCURRENT_TURNS_PER_USER: "1" });
     const { promise, resolve } = Promise.withResolvers<void>();
     model.answer({ tokens: ["A title"], until: promise });
@@ -189,7 +189,7 @@ describe("the limits of a front end's own tasks", () => {
     expect((await name({ user: "ada" })).status).toBe(200);
   });
 
-  test("a tenant has as many tasks at once as turns, whatever users it names", async () => {
+  test("a tenant may have as many tasks at the same time as turns, whatever users it names", async () => {
     await open({ API_KEYS: "acme-key-1:acme,other-key-1:other", MAX_CONCURRENT_TURNS_PER_TENANT: "2" });
     const { promise, resolve } = Promise.withResolvers<void>();
     model.answer({ tokens: ["A title"], until: promise });
@@ -201,7 +201,7 @@ describe("the limits of a front end's own tasks", () => {
     for (const { status } of await Promise.all(running)) expect(status).toBe(200);
   });
 
-  test("a task gives its place back when it fails and when its client leaves", async () => {
+  test("a task gives its place back when it fails or its client leaves", async () => {
     await open({ MAX_CONCURRENT_TASKS_PER_USER: "1" });
     model.answer({ status: 400 });
     for (let index = 0; index < 3; index++) expect((await name()).status).toBe(422);

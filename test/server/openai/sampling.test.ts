@@ -25,7 +25,7 @@ describe("completions with the official client", () => {
     client(session).chat.completions.create({ model: MODEL, user: "ada", messages: [says("hello")], ...fields });
   const sent = () => running.model.seen.map(({ body }) => body as unknown as Record<string, unknown>);
 
-  test("hand on how the model shall answer, and not what was left open", async () => {
+  test("pass on the options of the answer that the client has set, and no others", async () => {
     running.model.answer({ tokens: ["Aye."] });
     const sampling = { temperature: 0.123, top_p: 0.9, stop: ["XYZ"], seed: 5, presence_penalty: 0.5, frequency_penalty: 0.25 };
     await create("sampling", { ...sampling, max_completion_tokens: 77, reasoning_effort: "low", parallel_tool_calls: true });
@@ -39,7 +39,7 @@ describe("completions with the official client", () => {
     expect(sent()[2]).toMatchObject({ temperature: 0.5 });
   });
 
-  test("that reach max_tokens end by their length; what there is counts as whole, and says that it was cut", async () => {
+  test("that reach max_tokens end by their length, count as whole and are marked as cut", async () => {
     running.model.answer({ tokens: ["Once ", "upon"], ending: "length" });
     const { choices } = await create("cut", { max_tokens: 2 });
     expect(choices).toMatchObject([{ message: { content: "Once upon" }, finish_reason: "length" }]);
@@ -83,12 +83,12 @@ describe("completions with the official client", () => {
       { messages: [says("hi"), { role: "assistant", content: "ho" }], response_format: { type: "json_object" } },
       "response_format",
     ],
-  ])("that want %s are a bad request that names the field", async (_what, fields, param) => {
+  ])("that ask for %s are refused as a bad request that names the field", async (_what, fields, param) => {
     expect(await failureOf(create("refused", fields))).toMatchObject({ status: 400, code: "invalid_request", param });
     expect(running.model.seen).toEqual([]);
   });
 
-  test("come in the form that was asked for: parsed by the client, and the server was told the schema", async () => {
+  test("come in the requested form, which the client parses and the model's server was told", async () => {
     answerInTurn({ tokens: [ADA.slice(0, 9), ADA.slice(9)] });
     const format = zodResponseFormat(Person, "person");
     const request = { model: MODEL, user: "ada", messages: [says("Who is Ada?")], response_format: format };
@@ -99,7 +99,7 @@ describe("completions with the official client", () => {
     expect((await stream.finalChatCompletion()).choices[0]?.message.parsed).toEqual({ name: "Ada", age: 36 });
   });
 
-  test.each([false, true])("are put right when the server ignores the form (streamed: %p)", async (stream) => {
+  test.each([false, true])("are corrected when the model's server ignores the form (streamed: %p)", async (stream) => {
     const request = { model: MODEL, user: "ada", messages: [says("Who is Ada?")], response_format: zodResponseFormat(Person, "person") };
     const ask = async (): Promise<string | null | undefined> => {
       const { completions } = client(`ignored ${String(stream)}`).chat;
@@ -126,7 +126,7 @@ describe("completions with the official client", () => {
     expect(running.model.seen).toHaveLength(2);
   });
 
-  test("of another shape are put right while nobody reads along; a reader who has seen them begin is told", async () => {
+  test("with a wrong shape are corrected, but a reader who has seen them begin gets an error", async () => {
     const wrong = '{"name": "Ada"}';
     const format = zodResponseFormat(Person, "person");
     answerInTurn({ tokens: [wrong] }, { tokens: [ADA] });
@@ -152,14 +152,14 @@ describe("completions with the official client", () => {
     expect((await messagesOf(running.url, "ada", "shape")).at(-1)).toMatchObject({ content: wrong, completed: false });
   });
 
-  test("that are cut stay what they are, in whatever form", async () => {
+  test("that are cut off stay unchanged, whatever their form", async () => {
     answerInTurn({ tokens: ['{"name": '], ending: "length" });
     const { choices } = await create("cut form", { response_format: { type: "json_object" } });
     expect(choices).toMatchObject([{ message: { content: '{"name": ' }, finish_reason: "length" }]);
     expect(running.model.seen).toHaveLength(1);
   });
 
-  test("are not held up by a schema whose pattern takes for ever", async () => {
+  test("are not delayed by a schema whose pattern takes for ever", async () => {
     answerInTurn({ tokens: [JSON.stringify({ name: `${"a".repeat(60)}!` })] });
     const schema = { type: "object", properties: { name: { type: "string", pattern: "^(a|a|aa)+$" } } };
     const response_format = { type: "json_schema", json_schema: { name: "x", schema } };
@@ -167,7 +167,7 @@ describe("completions with the official client", () => {
     expect((await callApi(`${running.url}/healthz`)).status).toBe(200);
   });
 
-  test("are read by LangChain's withStructuredOutput and by the AI SDK's generateObject and streamObject", async () => {
+  test("can be read by LangChain's withStructuredOutput and by the AI SDK's generateObject and streamObject", async () => {
     running.model.answer({ tokens: [ADA.slice(0, 12), ADA.slice(12)] });
     const configuration = { baseURL: `${running.url}/v1`, defaultHeaders: { "X-Session-Id": "others" } };
     const langchain = new ChatOpenAI({ model: MODEL, apiKey: "none", maxRetries: 0, configuration });

@@ -8,12 +8,12 @@ import { callApi } from "../../support/clients/api-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";
 import { useTestService } from "../../support/services/service.ts";
 
-describe("the page over HTTP", () => {
+describe("over HTTP,", () => {
   const service = useTestService({ API_KEYS: "a-long-secret:acme" });
 
   const assetsOf = (page: string): string[] => [...page.matchAll(/(?:href|src)="(\/assets\/[^"]+)"/g)].map(([, address]) => address ?? "");
 
-  test("needs no key, is always asked for anew, and lets scripts and styles come from the service only", async () => {
+  test("the page needs no key, is revalidated each time, and loads scripts and styles from the service only", async () => {
     const response = await fetch(service.url);
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("text/html; charset=utf-8");
@@ -26,7 +26,7 @@ describe("the page over HTTP", () => {
     expect(await response.text()).not.toMatch(/<script(?![^>]* src=)|<style| style=| on\w+=/);
   });
 
-  test("its files have names of their contents, are kept for a year, and come compressed in what the client takes", async () => {
+  test("the page's files are named after their contents, are cached for a year, and come compressed as the client asks", async () => {
     const assets = assetsOf(await (await fetch(service.url)).text());
     expect(assets.map((asset) => asset.split(".").at(-1))).toEqual(expect.arrayContaining(["js", "css"]));
     for (const asset of assets) {
@@ -41,7 +41,7 @@ describe("the page over HTTP", () => {
     }
   });
 
-  test("the first view is at most 70 KB of compressed script, and all views together 120 KB", async () => {
+  test("the page's first view has at most 70 KB of compressed script, and all views together have 120 KB", async () => {
     const KB = 1_000;
     const [script = ""] = assetsOf(await (await fetch(service.url)).text()).filter((address) => address.endsWith(".js"));
     /** The scripts that one needs, with their sizes; `how` finds their names in it. */
@@ -64,14 +64,14 @@ describe("the page over HTTP", () => {
     expect(all.size).toBeGreaterThan(atOnce.size + 4);
   });
 
-  test("nothing else lies there, and the API still asks for a key", async () => {
+  test("the page's folder serves nothing else, and the API still asks for a key", async () => {
     for (const address of ["/assets/nothing.js", "/assets/..%2findex.html", "/assets/%2e%2e%2f%2e%2e%2fpackage.json"])
       expect((await fetch(service.url + address)).status).toBe(401);
     expect((await service.get("/api/v1/status")).status).toBe(401);
   });
 });
 
-test("without a built page, the answer says what to run", async () => {
+test("an answer without a built page says which command builds it", async () => {
   const app = express().use(pageRoutes("/nowhere"), errorResponse(pino({ level: "silent" }), 1));
   const server = await listen(app, 0, "127.0.0.1");
   const refused = await callApi(`http://127.0.0.1:${portOf(server)}/`);

@@ -3,7 +3,7 @@ import { makeSeal } from "../../../server/parts/seal.ts";
 
 const KEY = "a key of more than thirty-two characters";
 
-test("opens what it sealed, and shows nothing of it; the same text is sealed otherwise each time", () => {
+test("a seal opens what it sealed, hides the text, and seals the same text differently each time", () => {
   const seal = makeSeal(KEY);
   const [one, other] = [seal.seal("a secret 秘密", "here"), seal.seal("a secret 秘密", "here")];
   expect(one).not.toBe(other);
@@ -11,7 +11,7 @@ test("opens what it sealed, and shows nothing of it; the same text is sealed oth
   expect(makeSeal(KEY).open(one, "here")).toBe("a secret 秘密");
 });
 
-test("opens nothing with another key, at another place, changed or cut", () => {
+test("a seal opens nothing with another key, at another place, or after a change or cut", () => {
   const sealed = makeSeal(KEY).seal("a secret", "here");
   const changed = Buffer.from(sealed, "base64url");
   changed[20] = (changed[20] ?? 0) ^ 1;

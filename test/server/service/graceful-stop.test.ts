@@ -23,7 +23,7 @@ describe("a service that is told to stop", () => {
   const stored = async (sessionId: string) =>
     (await messagesOf(watcher.url, "ada", sessionId)).map(({ content, completed }) => ({ content, completed }));
 
-  test.each(["SIGTERM", "SIGINT"] as const)("by %s finishes its running turns, lets no new one in, and exits with 0", async (signal) => {
+  test.each(["SIGTERM", "SIGINT"] as const)("by %s finishes its running turns, takes no new one, and exits with 0", async (signal) => {
     model.answer({ tokens: Array.from({ length: 30 }, () => "word "), betweenMs: 100 });
     const service = await start();
     const early = await connectTo(service.url);
@@ -55,7 +55,7 @@ describe("a service that is told to stop", () => {
     expect(await stored("too late")).toEqual([]);
   });
 
-  test("cancels after SHUTDOWN_GRACE_MS, keeps what there is of the answers, and exits with 0", async () => {
+  test("cancels its turns after SHUTDOWN_GRACE_MS, keeps the half answers, and exits with 0", async () => {
     model.answer({ tokens: Array.from({ length: 400 }, (_, index) => `word${index} `), betweenMs: 50 });
     const before = model.seen.length;
     const service = await start({ SHUTDOWN_GRACE_MS: "500" });
@@ -77,7 +77,7 @@ describe("a service that is told to stop", () => {
     await waitUntil("the model's connections closed", () => model.seen.slice(before).every(({ aborted }) => aborted));
   });
 
-  test("waits neither for idle connections, nor for requests that never end, nor for readers that stopped and left", async () => {
+  test("does not wait for idle connections, requests that never end, or readers that have stopped", async () => {
     // Control characters take six bytes in JSON: more than the system keeps for a connection that nobody reads.
     model.answer({ tokens: Array.from({ length: 950 }, () => "\u0001".repeat(1_000)) });
     const service = await start();
@@ -98,7 +98,7 @@ describe("a service that is told to stop", () => {
     await Promise.all([idle.closed, unfinished.closed]);
   });
 
-  test("ends at once, with 1, when it is told twice", async () => {
+  test("ends at once with 1 when it is told twice", async () => {
     model.answer({ tokens: ["one"], ending: "hang" });
     const service = await start({ SHUTDOWN_GRACE_MS: "60000" });
     const turn = await beginTurn(service.url, ask("told twice"));
@@ -110,7 +110,7 @@ describe("a service that is told to stop", () => {
     clearInterval(again);
   });
 
-  test("takes two signals that come together for one, as Ctrl-C under npm sends them", async () => {
+  test("takes two signals at the same time for one, as Ctrl-C under npm sends them", async () => {
     model.answer({ tokens: ["one", "two", "three"], betweenMs: 300 });
     const service = await start();
     const { events } = await postTurn(service.url, ask("told once"), {

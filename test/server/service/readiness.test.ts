@@ -77,7 +77,7 @@ async function expectReadOnly(service: TestService): Promise<void> {
 }
 
 (canMount ? describe : describe.skip)("/readyz with a full disk", () => {
-  test("says of a Postgres that cannot write that it is read-only, and is ready again when there is room", async () => {
+  test("reports a Postgres that cannot write as read-only, and is ready again when there is room", async () => {
     const disk = await mountSmallDisk(160);
     const server = await startPostgresServer(disk.folder);
     releasers.push(() => server.stop());
@@ -92,7 +92,7 @@ async function expectReadOnly(service: TestService): Promise<void> {
     await untilReady(service);
   });
 
-  test("says of a DATA_DIR without room for the next file of the database that it is read-only", async () => {
+  test("reports a DATA_DIR without room for the next file of the database as read-only", async () => {
     const disk = await mountSmallDisk(200);
     const service = await open({ DATA_DIR: `${disk.folder}/data` });
     expect(await service.get("/readyz")).toMatchObject(READY);
@@ -108,7 +108,7 @@ async function expectReadOnly(service: TestService): Promise<void> {
 });
 
 describe("/readyz", () => {
-  test("says of a Postgres that was switched to read-only that it is, and a turn is told to come back", async () => {
+  test("reports a read-only Postgres, while a turn is told to come back", async () => {
     const { url, drop } = await createRealDatabase();
     releasers.push(drop);
     const service = await open({ DATABASE_URL: url });
@@ -128,7 +128,7 @@ describe("/readyz", () => {
     expect(turn).toMatchObject({ status: 503, json: { error: { code: "storage_unavailable" } } });
   });
 
-  test("names the model and the embedder that are down, and is 503 for it only when it is asked strictly", async () => {
+  test("names a model and an embedder that are down, and answers 503 for them only in strict mode", async () => {
     const port = await freePort();
     const embedder = { ENABLE_EPISODIC_MEMORY: "true", EMBEDDING_DIMENSIONS: "8" };
     const service = await open({ OPENAI_BASE_URL: `http://127.0.0.1:${port}/v1/`, ...embedder });
@@ -152,7 +152,7 @@ describe("/readyz", () => {
     expect(up.json).toMatchObject({ status: "ready", dependencies: { chat_model: "up" } });
   });
 
-  test("says of an embedder whose server has no embeddings that it is down, until it has them", async () => {
+  test("reports an embedder as down while its server has no embeddings", async () => {
     const server = await startEmbeddingServer();
     releasers.push(() => server.close());
     server.answer({ status: 501 });
@@ -169,7 +169,7 @@ describe("/readyz", () => {
     expect(server.seen).toHaveLength(asked);
   });
 
-  test("does not ask for a model's server when the offline model answers", async () => {
+  test("does not ask a model's server when the offline model answers", async () => {
     expect((await (await open()).get("/readyz")).json).toEqual(READY.json);
   });
 });

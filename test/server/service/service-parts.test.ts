@@ -18,7 +18,7 @@ import os from "node:os";
 import path from "node:path";
 import { killServiceProcesses, startServiceProcess } from "../../servers/service-process.ts";
 
-describe("servers of tasks", () => {
+describe("the models of tasks", () => {
   const closing: (() => Promise<unknown>)[] = [];
   afterEach(async () => {
     for (const close of closing.splice(0).reverse()) await close();
@@ -28,7 +28,7 @@ describe("servers of tasks", () => {
     closing.push(() => server.close());
     return server;
   }
-  test("summaries, memory and routing are asked of servers of their own, with their models and keys; answers keep theirs", async () => {
+  test("are asked at their own servers with their own names and keys, while answers keep theirs", async () => {
     const summary = await startServer();
     const memory = await startServer();
     const router = await startServer({ other: (_request, response) => response.writeHead(500).end("{}") });
@@ -82,7 +82,7 @@ describe("servers of tasks", () => {
       },
     });
   });
-  test("a task without a server of its own has that of answers, and one with its own needs no other", () => {
+  test("use the server of answers, unless a task has its own server, which then needs no other", () => {
     const shared = createModels(parseConfig({ OPENAI_BASE_URL: "http://answers/v1", SUMMARY_MODEL: "sums" }));
     expect(shared.otherServers).toEqual({});
     expect(shared.descriptions).toMatchObject({ summary: "sums (http://answers/v1)", memory: "gpt-4o-mini (http://answers/v1)" });
@@ -92,7 +92,7 @@ describe("servers of tasks", () => {
     expect(alone.otherServers).toEqual({ memory: { url: "http://memory/v1", apiKey: undefined } });
     expect(alone.descriptions).toMatchObject({ summary: "offline", memory: "keeps (http://memory/v1)" });
   });
-  test("a job that failed is logged with the server that it asked", () => {
+  test("name their server in the log of a failed job", () => {
     const MODELS = writeModelList({ sums: { base_url: "http://sums/v1" } });
     const config = parseConfig({ OPENAI_BASE_URL: "http://answers/v1", SUMMARY_MODEL: "sums", MODELS });
     const serverIn = (kind?: string) => failureFacts(new AppError("model_unavailable", "away"), config, kind).server;
@@ -102,7 +102,7 @@ describe("servers of tasks", () => {
 
 describe("measures of a model's server", () => {
   const postgres = useTestPostgres();
-  test("what a model's server has shown is stored when its measures are closed", async () => {
+  test("are stored when they are closed", async () => {
     const errors: unknown[] = [];
     const onError = (error: unknown): void => void errors.push(error);
     const query = async <Row>(statement: Statement): Promise<Row[]> => {
@@ -132,7 +132,7 @@ describe("LOW_MEMORY", () => {
   test.each([
     ["false", 650],
     ["true", 500],
-  ])("with LOW_MEMORY=%s the first start of the embedded database and its answers take less than %i MiB", async (LOW_MEMORY, most) => {
+  ])("as %s lets the first start of the embedded database and its answers take less than %i MiB", async (LOW_MEMORY, most) => {
     const service = await startServiceProcess({ DATA_DIR: folder, LOW_MEMORY });
     for (const message of ["My boat is called Calypso.", "What is my boat called?"]) {
       const { status, json } = await postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "first", message });
@@ -142,7 +142,7 @@ describe("LOW_MEMORY", () => {
   });
 });
 
-test("the model of answers may be an entry of MODELS with a server of its own, which then does every task", () => {
+test("the model of answers may be an entry of MODELS with its own server, which then does every task", () => {
   const MODELS = writeModelList({ large: { base_url: "http://large/v1", api_key: "key-of-large", model: "qwen3:235b" } });
   const models = createModels(parseConfig({ CHAT_MODEL: "large", MODELS }));
   expect(models.server).toMatchObject({ url: "http://large/v1", apiKey: "key-of-large" });

@@ -22,7 +22,7 @@ describe("the start of a service", () => {
     const lines = service.output().split("\n");
     return lines.filter((line) => line.startsWith("{")).map((line) => JSON.parse(line) as Record<string, unknown>);
   }
-  test("a service that starts on nothing but a folder says what it uses, and its curl line works as it stands", async () => {
+  test("with only a folder shows what the service uses, and prints a curl line that works", async () => {
     const { folder, remove } = await createDataFolder();
     const service = await startServiceProcess({ DATA_DIR: folder });
     // Two pipes: either may come first.
@@ -42,7 +42,7 @@ describe("the start of a service", () => {
     await service.exited; // it may still be indexing the turn
     await remove();
   });
-  test("a service warns of what its agents name and a tenant can still add", async () => {
+  test("warns of missing things that its agents name and a tenant can still add", async () => {
     const { folder, remove } = await createDataFolder();
     const spec = { description: "Helps", tools: ["mcp__docs__*"], skills: ["trips"], subagents: ["clerk", "porter"] };
     await writeFile(path.join(folder, "boss.json"), JSON.stringify(spec));
@@ -59,11 +59,11 @@ describe("the start of a service", () => {
     await service.exited;
     await Promise.all([remove(), data.remove()]);
   });
-  test("the curl line asks for a key when one is needed, and names an address that can be reached", () => {
+  test("prints a curl line with a key when one is needed, and with an address that can be reached", () => {
     expect(curlHint("http://0.0.0.0:8000", true)).toMatch(/^curl -N http:\/\/127\.0\.0\.1:8000\S* .*-H 'authorization: Bearer YOUR_KEY'/);
     expect(curlHint("http://[::]:8000", true)).toContain("http://[::1]:8000");
   });
-  test("a service on Postgres with a model's server logs what it uses and its turns, without a secret or a word of what was said", async () => {
+  test("on Postgres with a model's server logs its parts and its turns, without a secret or a word of the user", async () => {
     const [model, database] = await Promise.all([startModelServer(), createRealDatabase()]);
     const service = await startServiceProcess({
       DATABASE_URL: database.url,
@@ -150,7 +150,7 @@ describe("a service that cannot start", () => {
     expect(output).toMatch(/^ {2}DATABASE_URL: must be a URL like postgres:/m);
   });
 
-  test("because its port is taken names the port and what to do, and starts when it is free", async () => {
+  test("because its port is taken names the port and what to do, and starts when the port is free", async () => {
     const port = await freePort();
     const other = createServer();
     await new Promise<void>((resolve) => other.listen(port, "127.0.0.1", resolve));
@@ -161,7 +161,7 @@ describe("a service that cannot start", () => {
     expect((await fetch(`${service.url}/readyz`)).status).toBe(200);
   });
 
-  test("because another process has its DATA_DIR names the folder, and the other goes on", async () => {
+  test("because another process uses its DATA_DIR names the folder, and the other process goes on", async () => {
     const { folder: DATA_DIR, remove } = await createDataFolder();
     const first = await startServiceProcess({ DATA_DIR });
     expect(await refusal({ DATA_DIR })).toContain(`DATA_DIR "${DATA_DIR}" is in use by another process`);
@@ -171,7 +171,7 @@ describe("a service that cannot start", () => {
     await remove();
   });
 
-  test("because its DATA_DIR is no folder, or has a database of another version, names it", async () => {
+  test("because its DATA_DIR is no folder, or has a database of another version, names this folder", async () => {
     const file = path.join(data.folder, "file");
     await writeFile(file, "");
     expect(await refusal({ DATA_DIR: path.join(file, "data") })).toContain(`DATA_DIR "${path.join(file, "data")}"`);
@@ -182,15 +182,15 @@ describe("a service that cannot start", () => {
   });
 
   test.each([
-    ["is not there", null, /there is no file "/],
+    ["does not exist", null, /there is no file "/],
     ["does not parse", "export default {\n  prices: async () => {\n};", /cannot be loaded: Unexpected token .+ \(`node --check`/],
     ["throws", "\nthrow new RangeError('no price list');", /cannot be loaded: no price list \(line 2\)/],
-    ["needs what is not installed", "import 'no-such-package';", /cannot be loaded: Cannot find package 'no-such-package'/],
+    ["needs a package that is not installed", "import 'no-such-package';", /cannot be loaded: Cannot find package 'no-such-package'/],
     ["exports nothing by default", "export const prices = () => {};", /has no handlers\. Its default export must be an object/],
     ["exports an empty object", "export default {};", /has no handlers/],
-    ["has a handler for no possible name", "export default { 'Price list': () => {} };", /a handler for "Price list", which cannot be/],
+    ["has a handler with an impossible name", "export default { 'Price list': () => {} };", /a handler for "Price list", which cannot be/],
     ["has something else for a handler", "export default { prices: '7.50' };", /has no function for "prices"/],
-  ])("because its module of handlers %s, says so", async (_, text, says) => {
+  ])("because its module of handlers %s names the file and the fault", async (_, text, says) => {
     const file = path.join(data.folder, `handlers-${crypto.randomUUID()}.mjs`);
     if (text !== null) await writeFile(file, text);
     const output = await refusal({ DATA_DIR: "memory://", KB_HANDLERS: file });
@@ -199,7 +199,7 @@ describe("a service that cannot start", () => {
     expect(output).toMatch(says);
   });
 
-  test("because an agent's file names a model or a tool that there is not, says which file and field", async () => {
+  test("because an agent's file has an unknown model or tool names the file and the field", async () => {
     const folder = path.join(data.folder, `agents-${crypto.randomUUID()}`);
     const { folder: DATA_DIR, remove } = await createDataFolder();
     await mkdir(folder);
@@ -216,7 +216,7 @@ describe("a service that cannot start", () => {
     await remove();
   });
 
-  test("because of its Postgres names it without the password: it does not answer, lacks the database, or the user", async () => {
+  test("because its Postgres, database or user is missing names Postgres without the password", async () => {
     const port = await freePort();
     const refused: [url: string, says: RegExp][] = [
       [

@@ -11,7 +11,7 @@ import { makeSigningKey, signToken, startTokenIssuer } from "../../servers/token
 const ACME = { authorization: "Bearer key-of-acme" };
 const BODY = { user_id: "ada", session_id: "s", message: "hello" };
 
-describe("with API_KEYS", () => {
+describe("a service with API_KEYS", () => {
   const service = useTestService({ API_KEYS: "key-of-acme:acme, second-key-of-acme:acme,key-of-globex:globex" });
 
   const WRONG: [name: string, headers: Record<string, string>][] = [
@@ -33,7 +33,7 @@ describe("with API_KEYS", () => {
     ["a key in another header", { "x-api-key": "key-of-acme" }],
   ];
 
-  test.each(WRONG)("%s is refused everywhere, and stores nothing", async (_name, headers) => {
+  test.each(WRONG)("refuses %s everywhere, and stores nothing", async (_name, headers) => {
     const refusal = { status: 401, code: "unauthorized", says: /Authorization: Bearer KEY/ };
     for (const refused of [
       await postJson(`${service.url}/api/v1/chat`, { ...BODY, user_id: "intruder" }, headers),
@@ -48,11 +48,11 @@ describe("with API_KEYS", () => {
     expect(await listConversations(service.url, "intruder", ACME)).toEqual([]);
   });
 
-  test("a wrong key is refused before the body is looked at", async () => {
+  test("refuses a wrong key before it reads the body", async () => {
     expect((await postJson(`${service.url}/api/v1/chat`, "{no json")).status).toBe(401);
   });
 
-  test("a right key works, whatever the case of the scheme, and two keys of one tenant see the same", async () => {
+  test("takes a right key in any case of the scheme, and shows the same to two keys of one tenant", async () => {
     const { status, events } = await postTurn(service.url, BODY, { headers: { authorization: "bearer key-of-acme" } });
     expect(status).toBe(200);
     const { conversation_id } = contentOf(events, "done");
@@ -60,7 +60,7 @@ describe("with API_KEYS", () => {
     expect((await listConversations(service.url, "ada", second)).map(({ id }) => id)).toContain(conversation_id);
   });
 
-  test("/healthz and /readyz need none", async () => {
+  test("needs no key for /healthz and /readyz", async () => {
     expect(await service.get("/healthz")).toMatchObject({ status: 200, json: { status: "alive" } });
     expect(await service.get("/readyz")).toMatchObject({ status: 200, json: { status: "ready", dependencies: { postgres: "up" } } });
   });
@@ -69,7 +69,7 @@ describe("with API_KEYS", () => {
 describe("the log of a service with keys", () => {
   afterEach(killServiceProcesses);
 
-  test("holds none of them, right or wrong, whatever becomes of the request", async () => {
+  test("holds no key and no token, right or wrong, whatever the answer to the request", async () => {
     const signing = await makeSigningKey("first");
     const issuer = await startTokenIssuer(signing);
     const database = await createRealDatabase();

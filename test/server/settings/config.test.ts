@@ -20,16 +20,16 @@ function refusalOf(environment: Record<string, string | undefined>, read: (from:
 const fieldsOf = (error: AppError): string[] => (error.details ?? []).map(({ field }) => field);
 
 describe("parseConfig", () => {
-  test("takes an empty variable for an unset one, as .env files and compose write it", () => {
+  test("takes an empty variable as an unset one, since .env files and compose write it so", () => {
     const names = ["PORT", "HOST", "API_KEYS", "DATABASE_URL", "DATA_DIR", "OPENAI_API_KEY", "OPENAI_BASE_URL", "CHAT_MODEL", "LOG_LEVEL"];
     expect(parseConfig(Object.fromEntries(names.map((name) => [name, ""])))).toEqual(parseConfig({}));
   });
 
-  test("leaves variables alone that are not its own", () => {
+  test("ignores variables that are not its own", () => {
     expect(parseConfig({ PATH: "/bin", NODE_ENV: "test", PORT_RANGE: "what?" })).toEqual(parseConfig({}));
   });
 
-  test("reports every problem at once, each with its variable, its value and what is allowed", () => {
+  test("reports every problem at once, each with its variable, its value and the allowed values", () => {
     const refusal = refusalOf({ PORT: "80a", HISTORY_WINDOW: "-1", LOG_LEVEL: "loud", TURN_LEASE_MS: "10", HOST: "0.0.0.0" });
     expect(refusal.code).toBe("invalid_configuration");
     expect(fieldsOf(refusal).sort()).toEqual(["HISTORY_WINDOW", "HOST", "LOG_LEVEL", "PORT", "TURN_LEASE_MS"]);
@@ -89,7 +89,7 @@ describe("parseConfig", () => {
   ])("takes %s=%p", (name, given, taken) => expect(parseConfig({ [name]: given })).toEqual({ ...parseConfig({}), [name]: taken }));
 
   test.each(["MODEL_FIRST_TOKEN_TIMEOUT_MS", "MODEL_IDLE_TIMEOUT_MS", "MEMORY_READ_TIMEOUT_MS", "TURN_LEASE_MS", "SHUTDOWN_GRACE_MS"])(
-    "refuses a %s longer than a timer can run: it would fire at once",
+    "refuses a %s that is longer than a timer can run",
     (name) => {
       expect(fieldsOf(refusalOf({ [name]: "2147483648" }))).toEqual([name]);
       expect(parseConfig({ [name]: "2147483647" })).toMatchObject({ [name]: 2_147_483_647 });
@@ -118,7 +118,7 @@ describe("API_KEYS", () => {
     expect(refusal.message).toContain("key:tenant");
   });
 
-  test("may hold a short key only where no other machine can send it", () => {
+  test("may have a short key only when no other machine can reach the service", () => {
     expect(parseConfig({ API_KEYS: "key-a:acme" }).API_KEYS).toEqual([{ key: "key-a", tenantId: "acme", scope: "write" }]);
     expect(() => parseConfig({ HOST: "0.0.0.0", API_KEYS: "long-enough:acme,key-abc:acme" })).toThrow(
       /API_KEYS: has a key of fewer than 8/,
@@ -126,7 +126,7 @@ describe("API_KEYS", () => {
     expect(parseConfig({ HOST: "0.0.0.0", API_KEYS: "key-abcd:acme" }).HOST).toBe("0.0.0.0");
   });
 
-  test("is refused when two entries have the same key: which of them counts would be a guess", () => {
+  test("is refused when two entries have the same key", () => {
     const refusal = refusalOf({ API_KEYS: "same-key-here:acme,other-key:acme:read,same-key-here:acme:read" });
     expect(fieldsOf(refusal)).toEqual(["API_KEYS"]);
     expect(refusal.message).toContain("the same key twice");
@@ -135,7 +135,7 @@ describe("API_KEYS", () => {
 });
 
 describe("secrets in the environment", () => {
-  test("are in no message, however wrong they are", () => {
+  test("stand in no error message, however wrong they are", () => {
     const refusal = refusalOf({
       API_KEYS: "good-key-for:acme,short:acme,hunter2secret",
       OPENAI_API_KEY: "hunter2secret",
@@ -171,7 +171,9 @@ describe("a HOST that other machines can reach", () => {
     },
   );
 
-  test.each(["127.0.0.1", "127.1.2.3", "localhost", "::1"])("is not %s", (HOST) => expect(parseConfig({ HOST }).HOST).toBe(HOST));
+  test.each(["127.0.0.1", "127.1.2.3", "localhost", "::1"])("is not the HOST %s, which needs no API keys", (HOST) =>
+    expect(parseConfig({ HOST }).HOST).toBe(HOST),
+  );
 });
 
 describe("readSettingFiles", () => {
@@ -180,12 +182,12 @@ describe("readSettingFiles", () => {
   writeFileSync(file, "some-long-secret:acme\n");
   afterAll(() => rmSync(folder, { recursive: true }));
 
-  test("gives a setting the text of its file, and leaves all else alone", () => {
+  test("gives a setting the text of its file, and leaves other variables unchanged", () => {
     const environment = { API_KEYS_FILE: file, API_KEYS: "", PORT: "1", LS_COLORS_FILE: "/nowhere" };
     expect(readSettingFiles(environment)).toEqual({ ...environment, API_KEYS: "some-long-secret:acme" });
   });
 
-  test("gives instructions of several lines, and secrets of every model's server", () => {
+  test("reads instructions of several lines, and the secret of every model's server", () => {
     const role = path.join(folder, "role");
     writeFileSync(role, "You are Calypso.\nBe kind.\n");
     const read = parseConfig(readSettingFiles({ INSTRUCTIONS_FILE: role, OPENAI_API_KEY_FILE: file, EMBEDDING_API_KEY_FILE: file }));
@@ -196,13 +198,13 @@ describe("readSettingFiles", () => {
     expect(refusal.message.length).toBeLessThan(400);
   });
 
-  test("names what took the place of a setting that is gone", () => {
+  test("names the replacement of a setting that no longer exists", () => {
     const refusal = refusalOf({ SUMMARY_BASE_URL: "http://sums/v1", MEMORY_API_KEY_FILE: file, ROUTER_API_KEY: "" });
     expect(fieldsOf(refusal)).toEqual(["SUMMARY_BASE_URL", "MEMORY_API_KEY_FILE"]);
     expect(refusal.message).toContain("in the file of MODELS, and name the entry in MEMORY_MODEL");
   });
 
-  test("refuses a file beside a value, and one that cannot be read, without the secret", () => {
+  test("refuses a file beside a value, and a file that cannot be read, without showing the secret", () => {
     const refusal = refusalOf({ API_KEYS_FILE: file, API_KEYS: "other-secret", JWT_SECRET_FILE: "/nowhere/at-all" }, readSettingFiles);
     expect(fieldsOf(refusal)).toEqual(["API_KEYS_FILE", "JWT_SECRET_FILE"]);
     expect(refusal).toMatchObject({ code: "invalid_configuration", message: expect.not.stringMatching(/secret:|other/) });

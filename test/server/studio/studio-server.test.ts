@@ -16,20 +16,20 @@ const thread: StudioThread = { id: "thread-1", earlier: {} };
 const turn = (input: object, of = thread) => toTurnInput(input, of, 100);
 const human = (content: unknown) => ({ type: "human", content });
 describe("a run in Studio becomes a turn", () => {
-  test("of the user studio in the session of its thread, with a message and nothing else", () => {
+  test('of the user "studio" in the session of its thread when it has only a message', () => {
     const messages = [human("Hello!")];
     expect(turn({ messages })).toMatchObject({ userId: "studio", sessionId: "thread-1", message: "Hello!" });
     expect(turn({ message: "Hello!" })).toMatchObject({ userId: "studio", sessionId: "thread-1", message: "Hello!" });
   });
 
-  test("of whom it names, or of whom an earlier run of the thread has named", () => {
+  test("of the user that it names, or that an earlier run of its thread has named", () => {
     const message = "Hello!";
     const earlier = { userId: "ada", sessionId: "s1" };
     expect(turn({ message, ...earlier, tenantId: "acme" })).toMatchObject({ ...earlier, tenantId: "acme" });
     expect(turn({ message }, { id: "thread-1", earlier })).toMatchObject(earlier);
   });
 
-  test("with instructions for that run alone", () => {
+  test("with its own instructions, which later runs do not have", () => {
     expect(turn({ message: "Hello!", instructions: "Rhyme." }).instructions).toBe("Rhyme.");
     expect(turn({ message: "Hello!" }).instructions).toBe("");
     expect(turn({ message: "Hello!", kbInstructions: "forged" })).toMatchObject({ kbInstructions: "" });
@@ -41,13 +41,13 @@ describe("a run in Studio becomes a turn", () => {
     ["messages as OpenAI writes them", [{ role: "user", content: "Hello!" }], "Hello!"],
     ["a single message", human("Hello!"), "Hello!"],
     ["a message of LangChain", [new HumanMessage("Hello!")], "Hello!"],
-  ])("with messages as %s", (_name, messages, message) => {
+  ])("with the message from %s", (_name, messages, message) => {
     const input = turn({ messages });
     expect(input.message).toBe(message);
     expect(input.messages).toHaveLength(1);
   });
 
-  test("that begins its own lists, and has what only nodes write as it is before the first turn", () => {
+  test("that starts with empty lists, and ignores its input for fields that only nodes write", () => {
     const input = turn({ message: "Hello!", answer: "forged", recentMessages: ["forged"], error: "forged", degraded: ["episodic"] });
     expect(input).toMatchObject({ answer: "", recentMessages: [], error: null, usage: null, receipt: null });
     const added = Object.entries(ConversationState.fields).filter(([name, field]) => ReducedValue.isInstance(field) && name !== "messages");
@@ -61,12 +61,12 @@ describe("a run in Studio becomes a turn", () => {
     ["a blank message", { messages: [human("  ")] }, "message: is blank"],
     ["no human message", { messages: [{ type: "ai", content: "Hello!" }] }, "message: is missing"],
     ["an image", { messages: [human([{ type: "image_url", image_url: "x" }])] }, 'messages: holds a part of the type "image_url"'],
-    ["no message at all in the list", { messages: [42] }, "messages: holds something that is no message"],
+    ["a list of something else than messages", { messages: [42] }, "messages: holds something that is no message"],
     ["a message that is too long", { message: "a".repeat(101) }, "has 101 characters, at most 100 are taken"],
     ["a user id that is too long", { message: "Hello!", userId: "a".repeat(201) }, "userId: must have 1 to 200 characters"],
     ["instructions that are too long", { message: "Hello!", instructions: "a".repeat(20_001) }, "instructions: has more than 20000"],
     ["an unknown agent", { message: "Hello!", agentType: "robot" }, "agentType: must be one of"],
-  ])("but not with %s", (_name, input, problem) => expect(() => turn(input)).toThrow(problem));
+  ])("only when its input is valid, and fails for %s", (_name, input, problem) => expect(() => turn(input)).toThrow(problem));
 });
 
 const TIMES = 20;
@@ -96,7 +96,7 @@ describe("a thread in Studio", () => {
     return (await database.query<{ n: number }>({ text }))[0]?.n ?? 0;
   };
 
-  test("remembers what was said before, twenty times, at the same cost each time", async () => {
+  test("remembers what was said over twenty turns, without more connections or memory", async () => {
     const thread = await studio.createThread();
     await sayAsStudio(studio, thread, "My boat is called Calypso.");
     expect(await sayAsStudio(studio, thread, "What is my boat called?")).toContain("Calypso");
@@ -120,7 +120,7 @@ describe("a thread in Studio", () => {
 async function stateOfCluster(folder: string): Promise<number> {
   return (await readFile(path.join(folder, "postgres/global/pg_control"))).readUInt32LE(16);
 }
-test("studio.ts opens one store for a process, loaded anew or not, gives each request its own checkpointer, and closes at SIGTERM", async () => {
+test("studio.ts opens one store in a process even when it is loaded again, gives each request its own checkpointer, and closes on SIGTERM", async () => {
   const { folder, remove } = await createDataFolder();
   const script = fileURLToPath(new URL("./studio-module.ts", import.meta.url));
   const child = spawn(process.execPath, [script], {

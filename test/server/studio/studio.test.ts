@@ -46,7 +46,7 @@ describe("npm run studio", () => {
     expect(fields).toEqual(expect.arrayContaining(["routeDecision", "recentMessages", "messages", "timings"]));
   });
 
-  test("streams a run without a thread: each node's update, each token, the answer", async () => {
+  test("streams a run without a thread with each node's update, each token and the answer", async () => {
     const input = { userId: "ada", sessionId: "studio", message: "Hello", debug: true };
     const body = { assistant_id: "conversation", input, stream_mode: ["updates", "messages", "custom"] };
     const events = await eventsOf(studio.call("POST", "/runs/stream", body));
@@ -59,7 +59,7 @@ describe("npm run studio", () => {
     expect(events.filter(({ event }) => event?.startsWith("messages")).length).toBeGreaterThan(2);
   });
 
-  test("streams the tokens of an answer once, under the id it is stored with", async () => {
+  test("streams the tokens of an answer once, with the id of the stored answer", async () => {
     const thread = await studio.createThread();
     const body = { assistant_id: "conversation", input: human("Hello"), stream_mode: ["messages-tuple"] };
     const events = await eventsOf(studio.call("POST", `/threads/${thread.id}/runs/stream`, body));
@@ -71,7 +71,7 @@ describe("npm run studio", () => {
     expect(values.messages.map(({ id }) => id)).toEqual([values["currentMessageId"], values["answerMessageId"]]);
   });
 
-  test("keeps what was said when a run is cancelled, and leaves the thread free for the next message", async () => {
+  test("keeps the half answer when a run is cancelled, and frees the thread for the next message", async () => {
     const thread = await studio.createThread();
     await thread.run(human("one"));
     const body = { assistant_id: "conversation", input: human("slow") };
@@ -83,7 +83,7 @@ describe("npm run studio", () => {
     expect(textsOf(await thread.run(human("three"))).slice(-2)).toEqual(["three", "re: three and so on"]);
   });
 
-  test("takes a run from an earlier point of a thread as one more turn at the end, and the thread shows the conversation as it is", async () => {
+  test("adds a run from an earlier point of a thread as one more turn at the end of the conversation", async () => {
     const thread = await studio.createThread();
     const first = await thread.run(human("one"));
     const second = await thread.run(human("two"));
@@ -94,7 +94,7 @@ describe("npm run studio", () => {
     expect(textsOf(forked).slice(4)).toEqual(["other", "re: other and so on"]);
   });
 
-  test("leaves the state of a thread alone in runs without one", async () => {
+  test("does not change a thread's state in runs without a thread", async () => {
     const thread = await studio.createThread();
     const [kept, ...others] = await Promise.all([
       thread.run(human("one")),
@@ -104,7 +104,7 @@ describe("npm run studio", () => {
     expect((await thread.state()).values.messages).toEqual(kept.messages);
   });
 
-  test("fails a run without a message with what to send", async () => {
+  test("fails a run without a message, and says what to send", async () => {
     const thread = await studio.createThread();
     await expect(thread.run({ messages: [] })).rejects.toThrow("message: is missing; send a string");
   });

@@ -113,7 +113,7 @@ describe("a chat request that is refused", () => {
       expectRefusal(refused, { status: 413, code: "message_too_long", field: "message", says });
     });
 
-    test("for a body over the limit gives the limit, also when it is only large once unpacked", async () => {
+    test("for a body over the limit gives the limit, even when the body is only large after unpacking", async () => {
       const tooLarge = JSON.stringify({ ...GOOD, message: "x".repeat(1_000_000) });
       const refusal = { status: 413, code: "body_too_large", says: /larger than 640384 bytes\. Shorten/ };
       expectRefusal(await post(tooLarge), refusal);
@@ -122,7 +122,7 @@ describe("a chat request that is refused", () => {
       expectRefusal(await send(packed, { ...JSON_TYPE, "content-encoding": "gzip" }), refusal);
     });
 
-    test("for bytes that are neither what their compression says nor UTF-8", async () => {
+    test("for wrongly compressed bytes or bytes that are not UTF-8 says how to send them", async () => {
       const packed = await post(GOOD, { "content-encoding": "gzip" });
       expectRefusal(packed, { status: 400, code: "invalid_request", says: /Check .* compression of its body/ });
       const latin = await send(new Uint8Array(Buffer.from(JSON.stringify({ ...GOOD, message: "caf\u00e9" }), "latin1")));

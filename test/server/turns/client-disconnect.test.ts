@@ -37,7 +37,7 @@ describe("a client that leaves", () => {
     return waitUntil("the answer", async () => (await stored(sessionId))[1]);
   }
 
-  test("cancels the model call at once; what was said is kept as incomplete, and is in no later prompt", async () => {
+  test("cancels the model's call at once, and its half answer is kept as incomplete and is in no later prompt", async () => {
     const { events } = await postTurn(running.url, ask("leaves"), { onEvent: (_event, sofar) => (sofar.length > 5 ? "leave" : undefined) });
     await modelIsLeft();
     running.model.answer({ tokens: ["fine"] });
@@ -63,7 +63,7 @@ describe("a client that leaves", () => {
     expect((await stored("early")).map(({ content }) => content)).toEqual(["hello", "again", "fine"]);
   });
 
-  test("cancels also when it waits for the whole answer", async () => {
+  test("cancels the model's call also when it waits for the whole answer", async () => {
     expect(await leaveInMidAnswer("/api/v1/chat", "whole")).toMatchObject({ role: "assistant", completed: false });
     await modelIsLeft();
   });
@@ -81,7 +81,7 @@ describe("a client that leaves", () => {
     expect((await stored("late"))[1]).toMatchObject({ content: "all said", completed: true });
   });
 
-  test("in crowds leaves nothing running and every conversation free", async () => {
+  test("as one of many leaves nothing running and every conversation free", async () => {
     const sessions = Array.from({ length: 20 }, (_, index) => `crowd ${index}`);
     await Promise.all(
       sessions.map((session, index) =>
@@ -126,7 +126,7 @@ describe("a turn with remember: false", () => {
       expect(await get(`/api/v1/${path}`)).not.toContain("seventeen");
   });
 
-  test("is listed with its mark, exported, told again behind what a client has had, and erased", async () => {
+  test("is listed as not remembered, exported, resumed after a break, and erased", async () => {
     running.model.answer({ tokens: ["Noted ", "it."] });
     const { events, headers } = await ask("listed", SECRET, NOTHING);
     const listed = await messagesOf(running.url, "ada", "listed");
@@ -143,7 +143,7 @@ describe("a turn with remember: false", () => {
     expect(await (await fetch(`${running.url}/api/v1/users/ada/export`)).text()).not.toContain(id);
   });
 
-  test("may leave out its session, also with a key, and then has a conversation of its own", async () => {
+  test("may leave out its session, even with a key, and then has its own conversation", async () => {
     const body = { user_id: "eve", message: "hello", remember: false };
     const headers = { "idempotency-key": uuidv7() };
     const [first, second] = [await postTurn(running.url, body, { headers }), await postTurn(running.url, body, { headers })];

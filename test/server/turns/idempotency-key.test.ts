@@ -35,7 +35,7 @@ describe("an Idempotency-Key", () => {
   const idOf = (response: { headers: Headers }): string => response.headers.get("x-turn-id") ?? "";
   const refusal = (status: number, code: string) => ({ status, json: { error: { code } } });
 
-  test("makes a retry the same turn, streamed, whole or behind Last-Event-ID", async () => {
+  test("makes a retry the same turn, whether it is streamed, whole or after a Last-Event-ID", async () => {
     const first = await send();
     const again = await send();
     expect(told(again)).toEqual(told(first));
@@ -48,7 +48,7 @@ describe("an Idempotency-Key", () => {
     expect(await stored()).toHaveLength(2);
   });
 
-  test("takes a request that only spells the same differently for the same, and another for a mistake", async () => {
+  test("takes the same request in another spelling for the same, and refuses another request", async () => {
     const first = await send();
     const spelt = `{ "message": "hello", "debug": false, "session_id": "${sessionId}", "user_id": "ada" }`;
     expect(idOf(await postTurn(url, spelt, { headers }))).toBe(idOf(first));
@@ -57,12 +57,12 @@ describe("an Idempotency-Key", () => {
     expect(await stored()).toHaveLength(2);
   });
 
-  test("with another body is a mismatch while the first is on its way, too", async () => {
+  test("is refused with another body even while the first request is on its way", async () => {
     const [first, other] = await Promise.all([send(), send({ message: "something else" })]);
     expect([first.status, other.status].sort()).toEqual([200, 422]);
   });
 
-  test("tells another attempt from its first event, however far the client had come in the one that failed", async () => {
+  test("shows another attempt from its first event, however far the client came in the failed attempt", async () => {
     running.model.answer({ tokens: WORDS, ending: "cut" });
     const failed = await send();
     running.model.answer({ tokens: ["other ", "words ", "altogether"] });
@@ -71,7 +71,7 @@ describe("an Idempotency-Key", () => {
     expect(again.events.map(({ id }) => id?.split(".")[0])).toEqual(["1", "2", "3", "4", "5"]);
   });
 
-  test("cancels when the last of its readers has left, and not before", async () => {
+  test("cancels its turn when the last of its readers has left, and not before", async () => {
     const leaves = (at: number) =>
       postTurn(url, ask(), { headers, onEvent: (_event, events) => (events.length === at ? "leave" : undefined) });
     running.model.answer({ tokens: WORDS, betweenMs: 150 });
@@ -85,7 +85,7 @@ describe("an Idempotency-Key", () => {
     expect((await stored())[1]?.[1]).toBe(false);
   });
 
-  test("runs a turn again whose failure a retry may mend, for the message that is stored", async () => {
+  test("runs a failed turn again for the stored message when a retry may help", async () => {
     running.model.answer({ tokens: ["half "], ending: "cut" });
     const failed = await send();
     expect(contentOf(failed.events, "error").retryable).toBe(true);
@@ -104,7 +104,7 @@ describe("an Idempotency-Key", () => {
     expect((await getTurn(url, idOf(failed))).json).toMatchObject({ state: "failed", message_id });
   });
 
-  test("replays a failure that a retry cannot mend", async () => {
+  test("repeats a failure that a retry cannot help", async () => {
     running.model.answer({ status: 401 });
     const failed = await send();
     expect(contentOf(failed.events, "error").retryable).toBe(false);
@@ -138,13 +138,13 @@ describe("an Idempotency-Key", () => {
     expect(contentOf((await send()).events, "done").receipt.window_messages).toBe(2);
   });
 
-  test.each(["", " ", "two words", "ü", "x".repeat(201)])("of another form is refused: %p", async (key) => {
+  test.each(["", " ", "two words", "ü", "x".repeat(201)])("is refused in another form: %p", async (key) => {
     const refused = await postTurn(url, ask(), { headers: { "idempotency-key": key } });
     expect(refused).toMatchObject({ status: 400, json: { error: { details: [{ field: "Idempotency-Key" }] } } });
   });
 });
 
-describe("a key that two processes were sent while its conversation was busy", () => {
+describe("a key that two processes get while its conversation is busy", () => {
   const running = useServicesOnOneDatabase();
   let sessionId: string;
   let headers: Record<string, string>;
@@ -189,14 +189,14 @@ describe("a key that two processes were sent while its conversation was busy", (
   const shownBy = async ({ url }: TestService) =>
     (await callApi<{ turns: { code: string | null }[] }>(`${url}/api/v1/status`)).json.turns.map(({ code }) => code);
 
-  test("is refused in the stream that waits when the other process was sent another body with it", async () => {
+  test("is refused in one of the streams when the two bodies differ", async () => {
     const responses = await sendBehindAnother("hello", "goodbye");
     const lasts = responses.map(({ events }) => events.at(-1)?.data).sort((last) => (last?.status === "done" ? -1 : 1));
     expect(lasts).toMatchObject([{ status: "done" }, { status: "error", content: { code: "idempotency_mismatch", retryable: false } }]);
     expect(await messagesOf(running.here.url, "ada", sessionId)).toHaveLength(4);
   });
 
-  test("is attached to from the other process while its turn runs, with ids that lead on everywhere", async () => {
+  test("joins both processes to one turn, with event ids that work in both", async () => {
     const { model, both } = running;
     const lock = await holdConversations(running.databaseUrl);
     const sent = both.map((service) => ask(service, "hello"));
@@ -220,7 +220,7 @@ describe("a key that two processes were sent while its conversation was busy", (
     expect(model.seen).toHaveLength(1);
   });
 
-  test("is one turn, counted and shown once; the attempt that came too late is none, and its id leads to the turn", async () => {
+  test("is one turn that is counted and shown once, and the id of the later attempt leads to it", async () => {
     const { model, both, here } = running;
     const before = await countedOf();
     const responses = await sendBehindAnother("hello", "hello");

@@ -33,7 +33,7 @@ describe("instructions over HTTP", () => {
     expect(contentOf(streamed.events, "done").receipt.instructions).toEqual(whole.json.receipt.instructions);
   });
 
-  test("of a knowledge base are shown, and go when it is written without", async () => {
+  test("of a knowledge base are shown, and are removed when the base is written without them", async () => {
     const shown = async () => (await callApi<{ instructions?: string }>(base("shown"))).json;
     await putJson(base("shown"), { description: "Boats", instructions: "Be brief." });
     expect(await shown()).toMatchObject({ description: "Boats", instructions: "Be brief." });
@@ -43,7 +43,7 @@ describe("instructions over HTTP", () => {
     expect(await shown()).not.toHaveProperty("instructions");
   });
 
-  test("have at most 20,000 characters, and are texts", async () => {
+  test("are texts of at most 20,000 characters", async () => {
     const problems: [unknown, RegExp][] = [
       ["x".repeat(LONGEST + 1), /more than 20000 characters/],
       [7, /must be a string/],
@@ -58,7 +58,7 @@ describe("instructions over HTTP", () => {
     expect((await chat({ instructions: " \n" })).json.receipt.instructions?.map(({ from }) => from)).toEqual(["service"]);
   });
 
-  test("are part of a body under an Idempotency-Key: others are another request", async () => {
+  test("belong to the body of an Idempotency-Key, so that other instructions are another request", async () => {
     const key = { "idempotency-key": uuidv7() };
     const first = await chat({ instructions: "Rhyme." }, key);
     expect((await chat({ instructions: "Rhyme." }, key)).json).toEqual(first.json);
@@ -69,7 +69,7 @@ describe("instructions over HTTP", () => {
     expect((await chat({ instructions: "" }, plain)).json).toEqual(without.json);
   });
 
-  test("are in the turn's record as hash and length", async () => {
+  test("stand in the turn's record only as hash and length", async () => {
     const { json, headers } = await chat({ instructions: "Speak of Zephyrine." });
     const turn = await callApi(`${running.url}/api/v1/turns/${headers.get("x-turn-id")}`);
     expect(turn.json).toMatchObject({ receipt: { instructions: json.receipt.instructions } });

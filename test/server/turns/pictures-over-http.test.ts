@@ -21,14 +21,14 @@ describe("pictures in messages", () => {
   const picturesIn = (content: string | Part[] | undefined): string[] =>
     Array.isArray(content) ? content.flatMap(({ image_url }) => (image_url ? [image_url.url] : [])) : [];
 
-  test("reach the model as they are, with words and in their order, and an address is not opened here", async () => {
+  test("reach the model unchanged, with words and in their order, and their addresses are not opened here", async () => {
     const url = pngUrl(3, 2);
     const { status } = await chat("reach", [text("Which is the cat?"), image(url, "low"), image(LINK)]);
     expect(status).toBe(200);
     expect(lastPrompt().at(-1)?.content).toEqual([text("Which is the cat?"), image(url, "low"), image(LINK)]);
   });
 
-  test("are sent again in the next two turns, then stand as a mark", async () => {
+  test("are sent again in the next two turns, and then only as a placeholder", async () => {
     const url = pngUrl(4, 2);
     await chat("again", [text("Look at this."), image(url)]);
     for (const words of ["one", "two", "three"]) {
@@ -49,8 +49,8 @@ describe("pictures in messages", () => {
 
   test.each([
     ["with words", [text("What is this?"), image(pngUrl(7, 2))]],
-    ["alone", [image(pngUrl(8, 2))]],
-  ])("%s are shown again to the model that answers once more", async (name, parts) => {
+    ["without words", [image(pngUrl(8, 2))]],
+  ])("%s are shown to the model again when it repeats the answer", async (name, parts) => {
     const { json } = await chat(`once more ${name}`, parts);
     const asked = lastPrompt().at(-1)?.content;
     const again = await chat(`once more ${name}`, undefined, { regenerate: json.message_id });
@@ -59,7 +59,7 @@ describe("pictures in messages", () => {
     expect(lastPrompt()).toHaveLength(1);
   });
 
-  test("are listed with the message, and their bytes are there for whoever may read it", async () => {
+  test("are listed with their message, and their bytes can be read by whoever may read the message", async () => {
     const bytes = png(6, 2);
     const { json } = await chat("listed", [text("Look"), image(dataUrl("text/html", bytes)), image(LINK)]);
     const [asked] = await listMessages(running.url, json.conversation_id);
@@ -90,7 +90,7 @@ describe("pictures in messages", () => {
     }
   });
 
-  test("are counted in the context, by the rules of the model", async () => {
+  test("are counted in the context by the model's rules", async () => {
     const { json } = await chat("counted", [text("Look"), image(pngUrl(280, 280))]);
     expect(json.receipt.prompt_tokens?.pictures).toBe(100);
     const { json: context } = await callApi<{ parts: { pictures?: number } }>(
@@ -101,7 +101,7 @@ describe("pictures in messages", () => {
     expect(Object.keys(wordsAlone.json.receipt.prompt_tokens ?? {})).not.toContain("pictures");
   });
 
-  test("go with what is not to be remembered", async () => {
+  test("of a turn with remember: false are erased with their conversation", async () => {
     const body = { user_id: "gone", message: [image(pngUrl(7, 2))], remember: false };
     const { json } = await postJson<TurnResult>(`${running.url}/api/v1/chat`, body);
     const [asked] = await listMessages(running.url, json.conversation_id);
@@ -112,26 +112,32 @@ describe("pictures in messages", () => {
   });
 
   test.each([
-    ["another scheme", [image("ftp://example.org/a.png")], "message.0.image_url", 400, "invalid_request"],
-    ["no picture", [text("a"), image("data:image/png;base64,aGVsbG8=")], "message.1.image_url", 400, "invalid_request"],
+    ["an address of another scheme", [image("ftp://example.org/a.png")], "message.0.image_url", 400, "invalid_request"],
+    ["data that are no picture", [text("a"), image("data:image/png;base64,aGVsbG8=")], "message.1.image_url", 400, "invalid_request"],
     ["an unknown part", [{ type: "video_url", video_url: "x" }], "message.0.type", 400, "invalid_request"],
     ["an unknown detail", [image(LINK, "best")], "message.0.image_url", 400, "invalid_request"],
-    ["nothing", [], "message", 400, "invalid_request"],
+    ["no parts", [], "message", 400, "invalid_request"],
     ["blank words", [text("  ")], "message", 400, "invalid_request"],
-    ["too many", Array.from({ length: 11 }, () => image(LINK)), "message", 400, "invalid_request"],
-    ["one of more than 10 MiB", [image(pngUrl(2, 2, { padding: 10 * 1024 * 1024 }))], "message.0.image_url", 413, "picture_too_large"],
-  ])("that are %s are refused with the name of the field", async (_what, message, field, status, code) => {
+    ["too many pictures", Array.from({ length: 11 }, () => image(LINK)), "message", 400, "invalid_request"],
+    [
+      "a picture of more than 10 MiB",
+      [image(pngUrl(2, 2, { padding: 10 * 1024 * 1024 }))],
+      "message.0.image_url",
+      413,
+      "picture_too_large",
+    ],
+  ])("are refused with the field's name when the message has %s", async (_what, message, field, status, code) => {
     const refused = await chat<ErrorBody>("refused", message);
     expect(refused).toMatchObject({ status, json: { error: { code, details: [expect.objectContaining({ field })] } } });
   });
 
-  test("of more than 20 MiB together are too large", async () => {
+  test("of more than 20 MiB together are refused as too large", async () => {
     const large = (grey: number) => image(pngUrl(2, 2, { grey, padding: 7 * 1024 * 1024 }));
     const refused = await chat<ErrorBody>("large", [large(1), large(2), large(3)]);
     expect(refused).toMatchObject({ status: 413, json: { error: { code: "picture_too_large", details: [{ field: "message" }] } } });
   });
 
-  test("are part of what an Idempotency-Key stands for", async () => {
+  test("belong to the body of an Idempotency-Key", async () => {
     const send = (url: string) =>
       postJson<TurnResult & ErrorBody>(
         `${running.url}/api/v1/chat`,
@@ -143,7 +149,7 @@ describe("pictures in messages", () => {
     expect((await send(pngUrl(9, 2))).json.error.code).toBe("idempotency_mismatch");
   });
 
-  test("that the model's server refuses make a turn fail in words, and the next one goes on without them", async () => {
+  test("fail the turn with a clear error when the model's server refuses them, and the next turn goes on without them", async () => {
     running.model.answer({
       status: 500,
       error: { code: 500, message: "image input is not supported - hint: mmproj", type: "server_error" },

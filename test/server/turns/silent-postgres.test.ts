@@ -12,7 +12,7 @@ import { cancelTurn, getTurn } from "../../support/clients/turn-client.ts";
 import { startTcpProxy } from "../../servers/tcp-proxy.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 
-describe("a turn whose acknowledgement is lost between the service and Postgres", () => {
+describe("a turn whose beginning Postgres stores but does not acknowledge", () => {
   const database = useTestPostgres();
   const proxy = useOpened(() => startTcpProxy(database.url));
   const watcher = useOpened(() => openServiceWithModel({ DATABASE_URL: database.url }));
@@ -44,7 +44,7 @@ describe("a turn whose acknowledgement is lost between the service and Postgres"
   }
   const UNAVAILABLE = { status: 503, json: { error: { code: "storage_unavailable" } } };
 
-  test("as it begins is found by its id and answered; sent again with its key it is told again", async () => {
+  test("is found by its id and answered, and its key repeats the answer", async () => {
     const headers = { "idempotency-key": uuidv7() };
     const lost = await loseBegin(headers, () => proxy.restore());
     expect(answerOf(lost)).toBe("Hi.");
@@ -52,7 +52,7 @@ describe("a turn whose acknowledgement is lost between the service and Postgres"
     expect(await stored()).toEqual(["hello", "Hi."]);
   });
 
-  test("as it begins, with Postgres away for long behind it, is refused, and goes on with the stored message when its key comes again", async () => {
+  test("is refused while Postgres stays away, and its key then goes on with the stored message", async () => {
     const headers = { "idempotency-key": uuidv7() };
     const lost = await loseBegin(headers, () => proxy.refuse());
     expect(lost).toMatchObject(UNAVAILABLE);
@@ -62,7 +62,7 @@ describe("a turn whose acknowledgement is lost between the service and Postgres"
     expect(await stored()).toEqual(["hello", "Hi."]);
   });
 
-  test("as it begins, with Postgres away for long behind it and no key, is refused and taken back: sent again it is there once", async () => {
+  test("without a key is refused and taken back while Postgres stays away, and can be sent again", async () => {
     expect(await loseBegin({}, () => proxy.refuse())).toMatchObject(UNAVAILABLE);
     await proxy.restore();
     await waitUntil("nothing of it is stored", async () => (await stored()).length === 0);
@@ -71,7 +71,7 @@ describe("a turn whose acknowledgement is lost between the service and Postgres"
   });
 });
 
-describe("a turn that another process asks to stop, and that does not hear of it", () => {
+describe("a turn that does not hear another process's request to stop", () => {
   const database = useTestPostgres();
   // Only the connection that listens for cancellations goes dead; it stays open, so that it is not taken up again.
   const proxy = useOpened(() => startTcpProxy(database.url, { only: `listen "${CANCEL_CHANNEL}"` }));

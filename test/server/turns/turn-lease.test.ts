@@ -14,7 +14,7 @@ import { MODEL, says } from "../openai/open-client.ts";
 const TENTHS = (count: number): object => ({ tokens: Array.from({ length: count }, () => "word "), betweenMs: 100 });
 const BUSY = { status: 409, code: "conversation_busy", says: /still answering.*"on_busy": "enqueue"/ };
 const QUEUED = { on_busy: "enqueue" };
-describe("a conversation that is answering", () => {
+describe("a conversation with a running turn", () => {
   // With a lease that no pause of a busy machine outlasts: nothing here waits for its end.
   const running = useServiceWithModel({}, { heartbeatMs: 50 });
 
@@ -30,7 +30,7 @@ describe("a conversation that is answering", () => {
   const contents = async (sessionId: string) => (await messagesOf(running.url, "ada", sessionId)).map(({ content }) => content);
   const done = async ({ ended }: BegunTurn) => contentOf((await ended).events, "done");
 
-  test("refuses a second turn, stores nothing of it, and answers other conversations meanwhile", async () => {
+  test("refuses a second turn and stores nothing of it, while other conversations are answered", async () => {
     const release = running.model.hold(["first answer"]);
     const first = await begin("busy", "first");
     expectRefusal(await post(ask("busy", "second"), "/api/v1/chat/stream"), BUSY);
@@ -43,7 +43,7 @@ describe("a conversation that is answering", () => {
     expect(await contents("busy")).toEqual(["first", "first answer"]);
   });
 
-  test("keeps the connection of who waits alive with heartbeats", async () => {
+  test("keeps the connection of a waiting client alive with heartbeats", async () => {
     const release = running.model.hold();
     const first = await begin("heartbeat", "first");
     const waiting = await connectTo(running.url);
@@ -57,7 +57,7 @@ describe("a conversation that is answering", () => {
     expect(await contents("heartbeat")).toHaveLength(4);
   });
 
-  test("forgets waiting turns whose clients leave, at the head of the line and behind, and takes the others", async () => {
+  test("forgets waiting turns whose clients leave, at any place in the line, and takes the others", async () => {
     running.model.answer(({ messages }) => (messages.at(-1)?.content === "first" ? TENTHS(15) : { tokens: ["answer"] }));
     const turns = [await begin("left", "first")];
     for (const message of ["second, who leaves", "third", "fourth, who leaves", "fifth"]) {
@@ -70,7 +70,7 @@ describe("a conversation that is answering", () => {
     expect(running.model.seen.filter(({ body }) => body.messages.at(-1)?.content.includes("who leaves"))).toEqual([]);
   });
 
-  test("that is deleted lets those who wait begin it anew", async () => {
+  test("can be deleted, and a waiting turn then begins it anew", async () => {
     running.model.answer(TENTHS(30));
     const first = await begin("deleted", "first");
     const second = await begin("deleted", "second", QUEUED);
@@ -89,7 +89,7 @@ const turn = { user_id: "ada", message: "Hello!" };
 const openai = { model: MODEL, user: "ada" };
 const completion = { ...openai, messages: [says("Hello!")] };
 const response = { ...openai, input: "Hello!" };
-describe("a turn that fails since its model's server is overloaded", () => {
+describe("a turn whose model's server is overloaded", () => {
   const postgres = useTestPostgres();
   const running = useOpened(() => openServiceWithModel({ DATABASE_URL: postgres.url }));
   const overload = (headers: Record<string, string> = {}): void => running.model.answer({ status: 503, headers });
@@ -105,18 +105,18 @@ describe("a turn that fails since its model's server is overloaded", () => {
     ["a streamed response", "/v1/responses", { ...response, stream: true }],
   ];
 
-  test.each(routes)("is an answer with the server's own Retry-After, of %s", async (_what, route, body) => {
+  test.each(routes)("gives the server's own Retry-After for %s", async (_what, route, body) => {
     const { status, headers } = await postJson(running.url + route, body);
     expect({ status, retryAfter: headers.get("retry-after") }).toEqual({ status: 503, retryAfter: String(SECONDS) });
   });
 
-  test.each(routes)("is an answer with a Retry-After of 1 when the server names none, of %s", async (_what, route, body) => {
+  test.each(routes)("gives a Retry-After of 1 when the server names none, for %s", async (_what, route, body) => {
     overload();
     const { status, headers } = await postJson(running.url + route, body);
     expect({ status, retryAfter: headers.get("retry-after") }).toEqual({ status: 503, retryAfter: "1" });
   });
 
-  test("says the seconds in its stream, and of what is stored", async () => {
+  test("shows the seconds to wait in its stream and in its stored error", async () => {
     const { events, headers } = await postTurn(running.url, inNewSession(turn));
     const error = contentOf(events, "error");
     expect(error).toMatchObject({ code: "model_unavailable", retryable: true, retry_after_seconds: SECONDS });
@@ -127,8 +127,8 @@ describe("a turn that fails since its model's server is overloaded", () => {
 
   test.each([
     ["with seconds", SECONDS, String(SECONDS)],
-    ["without any, as earlier versions store it", undefined, "1"],
-  ])("is told again from a stored outcome %s", async (_what, seconds, retryAfter) => {
+    ["without seconds, as earlier versions store it", undefined, "1"],
+  ])("repeats its error from a stored outcome %s", async (_what, seconds, retryAfter) => {
     overload();
     const failed = await postTurn(running.url, inNewSession(turn));
     const turnId = failed.headers.get("x-turn-id") ?? "";

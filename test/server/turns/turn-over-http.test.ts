@@ -65,7 +65,7 @@ describe("the bytes of a chat stream", () => {
     expect(last).toBe(frame(lastId, done));
   });
 
-  test("end so that the connection serves the next request, or ends when the client asked for that", async () => {
+  test("end so that the connection serves the next request, or closes when the client asked for that", async () => {
     running.model.answer({ tokens: TOKENS });
     const connection = await post("again");
     await connection.until(LAST_CHUNK);
@@ -77,7 +77,7 @@ describe("the bytes of a chat stream", () => {
     expect(closing.received().endsWith(LAST_CHUNK)).toBe(true);
   });
 
-  test("have heartbeats as comments while the model is silent, which leave the ids of the events alone", async () => {
+  test("have heartbeats as comments while the model is silent, which do not count in the ids of events", async () => {
     running.model.answer({ tokens: ["Hello"], firstTokenMs: 1_000 });
     const { sent, body, turn } = await readStream("heartbeat");
     expect(sent.slice(0, sent.indexOf('"status":"token"')).split(HEARTBEAT).length - 1).toBeGreaterThanOrEqual(3);
@@ -95,7 +95,7 @@ describe("a turn over HTTP", () => {
   const ask = (sessionId: string, fields: object = {}) =>
     postTurn(running.url, { user_id: "ada", session_id: sessionId, message: "hello", ...fields });
 
-  test("is answered whole by /api/v1/chat, with what done carries, and stored under the ids that the client was given", async () => {
+  test('is answered whole by /api/v1/chat with the fields of "done", and is stored with the ids that the client gets', async () => {
     running.model.answer({ tokens: ["All", " of it"] });
     const body = { user_id: "ada", session_id: "whole", message: "question" };
     const { status, headers, json } = await postJson<TurnResult>(`${running.url}/api/v1/chat`, body);
@@ -149,7 +149,7 @@ describe("a turn over HTTP", () => {
     expect(next.headers.get("x-turn-id")).not.toBe(turnId);
   });
 
-  test("asks the model for no more than 2,000 tokens, and says where an answer was cut", async () => {
+  test("asks the model for at most 2,000 tokens, and reports an answer that was cut", async () => {
     running.model.answer({ tokens: ["As long as", " it gets"], ending: "length" });
     const { events } = await ask("cut");
     expect(running.model.seen.at(-1)?.body).toMatchObject({ max_tokens: 2_000 });
@@ -163,7 +163,7 @@ describe("a turn over HTTP", () => {
     expect(json.choices).toMatchObject([{ finish_reason: "length" }]);
   });
 
-  test("says that the model's bound is too small for its thoughts, and does not ask twice", async () => {
+  test("reports that the model's limit is too small for its thoughts, and does not ask twice", async () => {
     running.model.answer({ tokens: [], ending: "length" });
     const before = running.model.seen.length;
     const { events } = await ask("thoughts");
@@ -174,7 +174,7 @@ describe("a turn over HTTP", () => {
     expect(running.model.seen).toHaveLength(before + 1);
   });
 
-  test("gives notice when a message does not fit the model", async () => {
+  test("gives a notice when a message does not fit the model", async () => {
     const { events } = await ask("notice", { message: "many words about it ".repeat(40) });
     const message = expect.stringMatching(/256 tokens.*1 long message is shortened/);
     expect(contentOf(events, "notice")).toEqual({ code: "context_trimmed", message });
@@ -184,7 +184,7 @@ describe("a turn over HTTP", () => {
     [{ agent_type: "chat_agent" }, "general:chat_agent", "rule"],
     [{ kb_prefix: "general" }, "general:hybrid_agent", "requested"],
     [{ kb_prefix: null, agent_type: "naive_rag_agent" }, "general:naive_rag_agent", "default"],
-  ])("with %j is routed as asked, to %s", async (fields, worker_name, method) => {
+  ])("with %j is routed as it asks, to %s", async (fields, worker_name, method) => {
     running.model.answer({ tokens: ["answer"] });
     expect(contentOf((await ask("route", fields)).events, "route_decision")).toMatchObject({ kb_prefix: "general", worker_name, method });
   });

@@ -42,7 +42,7 @@ describe("turns in memory", () => {
   const addEnded = (turnId: string, tokens?: string[], answer?: string): Promise<void> => add(turnId, tokens)(answer);
   const known = (...ids: string[]): string[] => ids.filter((id) => registry.find(id) !== null);
 
-  test("stay for a time after their end, and however long they run", async () => {
+  test("stay for a time after their end, and for as long as they run", async () => {
     registry = makeTurnRegistry({ ...BOUNDLESS, keptMs: 1_000 });
     const endSlow = add("slow");
     await addEnded("first");
@@ -58,7 +58,7 @@ describe("turns in memory", () => {
     expect(known("slow")).toEqual([]);
   });
 
-  test("have a largest number: the one that ended first goes first, those that run stay", async () => {
+  test("have a largest number, and the first one to end is dropped first while running ones stay", async () => {
     registry = makeTurnRegistry({ ...BOUNDLESS, turns: 2 });
     const endSlow = add("slow");
     for (const id of ["1", "2", "3"]) await addEnded(id);
@@ -71,7 +71,7 @@ describe("turns in memory", () => {
     ["tokens", (size: number) => [copies(size), ""] as const],
     ["answers", (size: number) => [[], KIBIBYTE.repeat(size)] as const],
     ["events", (size: number) => [copies(size * 7, ""), ""] as const],
-  ])("have a largest size, counted by their %s: the oldest make room", async (_what, textsOf) => {
+  ])("have a largest size, counted by their %s, and the oldest are dropped", async (_what, textsOf) => {
     registry = makeTurnRegistry({ ...BOUNDLESS, bytes: 100 * 1024 });
     for (const id of ["1", "2", "3"]) await addEnded(id, ...(textsOf(25) as [string[], string]));
     expect(known("1", "2", "3")).toEqual(["1", "2", "3"]);
@@ -81,7 +81,7 @@ describe("turns in memory", () => {
     expect(known("3", "large", "too large")).toEqual([]);
   });
 
-  test("that are gone make room, however they went", async () => {
+  test("make room when they are dropped, for whatever reason", async () => {
     registry = makeTurnRegistry({ keptMs: 1_000, turns: 2, bytes: 100 * 1024 });
     for (let round = 0; round < 5; round++) {
       const ids = ["1", "2", "3"].map((number) => `${round} ${number}`);
@@ -93,7 +93,7 @@ describe("turns in memory", () => {
     expect(jest.getTimerCount()).toBe(0);
   });
 
-  test("say whether they were let in, and how they ended", async () => {
+  test("show whether they were accepted, and how they ended", async () => {
     registry = makeTurnRegistry(BOUNDLESS);
     const end = add("turn");
     await jest.advanceTimersByTimeAsync(0);
@@ -120,7 +120,7 @@ async function place(events: TurnEvent[], after?: EventPosition, size = 3): Prom
 const textOf = (placed: NumberedEvent[]): string => placed.map(({ event }) => (event.status === "token" ? event.content : "")).join("");
 const numberOf = ({ id }: NumberedEvent): number => parseLastEventId(id).number;
 describe("the id of an event", () => {
-  test("is its number, the characters of the answer sent so far and the end of the turn's id", async () => {
+  test("is its number, the count of characters sent so far and the end of the turn's id", async () => {
     const placed = await place([ROUTE, token("ab"), NOTICE, token("cde"), DONE]);
     expect(placed.map(({ id }) => id)).toEqual(["1.0", "2.2", "3.2", "4.5", "5.5"].map((start) => `${start}.37f95833`));
   });
@@ -130,20 +130,20 @@ describe("the id of an event", () => {
     (header) => expect(() => parseLastEventId(header)).toThrow(/Last-Event-ID/),
   );
 
-  test.each([undefined, "", "0.0"])("of the beginning is %p", (header) => {
+  test.each([undefined, "", "0.0"])("is read as the beginning when it is %p", (header) => {
     expect(parseLastEventId(header)).toEqual({ number: 0, characters: 0 });
   });
 });
 const tokens = fc.array(fc.string({ minLength: 1, maxLength: 5, unit: "binary" }), { minLength: 1, maxLength: 8 });
 describe("a client that comes back", () => {
-  test("to another attempt at its message gets that one from its first event", async () => {
+  test("to another attempt at its message gets this attempt from the first event", async () => {
     const events = [ROUTE, token("another answer"), DONE];
     expect(await place(events, parseLastEventId("7.9.00000000"))).toEqual(await place(events));
     expect(textOf(await place(events, parseLastEventId("7.9.37f95833")))).toBe("nswer");
     expect(textOf(await place(events, parseLastEventId("7.9")))).toBe("nswer");
   });
 
-  test("gets of the same events exactly those behind its place, with the ids that they had", async () => {
+  test("gets exactly the events after its place, with the same ids", async () => {
     await fc.assert(
       fc.asyncProperty(tokens, fc.nat(), fc.integer({ min: 1, max: 4 }), async (words, at, size) => {
         const events = [ROUTE, ...words.slice(0, 1).map(token), NOTICE, ...words.slice(1).map(token), DONE];
@@ -156,7 +156,7 @@ describe("a client that comes back", () => {
     );
   });
 
-  test("gets the whole answer once, whether each part is live or made of the outcome, in any order", async () => {
+  test("gets the whole answer once, from live and stored events in any order", async () => {
     await fc.assert(
       fc.asyncProperty(tokens, fc.array(fc.tuple(fc.boolean(), fc.nat()), { maxLength: 4 }), async (words, breaks) => {
         const live = [ROUTE, ...words.map(token), DONE];
@@ -176,7 +176,7 @@ describe("a client that comes back", () => {
     );
   });
 
-  test("who claims to have had more than there is gets the end", async () => {
+  test("with a place after the end gets only the end", async () => {
     expect(await place([ROUTE, token("ab"), DONE], { number: 999, characters: 999 })).toEqual([{ id: "1000.999.37f95833", event: DONE }]);
   });
 });

@@ -32,7 +32,7 @@ describe("a turn as a resource", () => {
       onEvent: (_event, events) => (events.length === 4 ? "leave" : undefined),
     });
 
-  test("tells when it is done what its last event said, but the text, and which messages it has", async () => {
+  test("shows after its end what its last event said except the text, and the ids of its messages", async () => {
     running.model.answer({ tokens: ["Hi ", "there."] });
     const response = await postTurn(url, bodyOf("done"));
     const { conversation_id, receipt, usage, timings } = contentOf(response.events, "done");
@@ -60,7 +60,7 @@ describe("a turn as a resource", () => {
   test.each([
     ["the stream ends with it", 401],
     ["/chat answers with it", 500],
-  ])("tells of a failure its code when %s", async (how, status) => {
+  ])("shows the code of its failure when %s", async (how, status) => {
     running.model.answer({ status });
     const path = how.startsWith("/chat") ? "/api/v1/chat" : "/api/v1/chat/stream";
     const response = await postTurn(url, bodyOf(how), { path });
@@ -69,7 +69,7 @@ describe("a turn as a resource", () => {
     expect((await getTurn(url, idOf(response))).json).toMatchObject({ state: "failed", error });
   });
 
-  test("goes on behind the last event, from memory while it runs and when it has ended", async () => {
+  test("can be read on after the last event, while it runs and after its end", async () => {
     running.model.answer({ tokens: WORDS, betweenMs: 30 });
     const broken = await leave("resume");
     expect((await getTurn(url, idOf(broken))).json).toMatchObject({ state: "running", ended_at: null, answer_message_id: null });
@@ -84,14 +84,14 @@ describe("a turn as a resource", () => {
     expect(whole.events.slice(0, broken.events.length).map(({ id }) => id)).toEqual(broken.events.map(({ id }) => id));
   });
 
-  test("is not cancelled by a reader of its stream that leaves", async () => {
+  test("goes on when a reader of its stream leaves", async () => {
     running.model.answer({ tokens: WORDS, betweenMs: 30 });
     const turnId = idOf(await leave("reader leaves"));
     await expect(streamTurn(url, turnId, { signal: AbortSignal.timeout(100) })).rejects.toThrow();
     expect(contentOf((await streamTurn(url, turnId)).events, "done").completed).toBe(true);
   });
 
-  test("is cancelled at once; its stream ends with its last event and the partial answer is kept", async () => {
+  test("can be cancelled at once, and its stream then ends and its half answer is kept", async () => {
     running.model.answer({ tokens: ["half "], ending: "hang" });
     const { promise: spoken, resolve } = Promise.withResolvers<void>();
     const onEvent = ({ data }: { data: { status: string } }) => void (data.status === "token" && resolve());
@@ -105,7 +105,7 @@ describe("a turn as a resource", () => {
     expect([tokenText(stored.events), contentOf(stored.events, "error").code]).toEqual(["half ", "turn_cancelled"]);
   });
 
-  test("that waits in line can be read and cancelled, and leaves no record", async () => {
+  test("can be read and cancelled while it waits in line, and leaves no record", async () => {
     running.model.answer({ tokens: ["half "], ending: "hang" });
     const first = await beginTurn(url, bodyOf("line"));
     const waiting = await beginTurn(url, bodyOf("line", { on_busy: "enqueue" }));
@@ -117,13 +117,13 @@ describe("a turn as a resource", () => {
     await first.ended;
   });
 
-  test.each(["", "/stream"])("is 404 when there is none, 400 when its id or the place in its events is none: %p", async (route) => {
+  test.each(["", "/stream"])("answers 404 for an unknown id, and 400 for a wrong id or place, at the route %p", async (route) => {
     expect((await callApi(`${url}/api/v1/turns/${NOBODY}${route}`)).status).toBe(404);
     expect((await callApi(`${url}/api/v1/turns/nonsense${route}`)).status).toBe(400);
     if (route) expect((await streamTurn(url, NOBODY, { lastEventId: "7" })).json?.error.message).toContain("Last-Event-ID");
   });
 
-  test("is gone with its user, however much of it is still in memory", async () => {
+  test("is gone when its user is erased, even when it is still in memory", async () => {
     running.model.answer({ tokens: ["a secret"] });
     const { json, headers } = await postJson<{ answer: string }>(`${url}/api/v1/chat`, { ...bodyOf("erased"), user_id: "grace" });
     expect(json.answer).toBe("a secret");
@@ -132,7 +132,7 @@ describe("a turn as a resource", () => {
   });
 });
 
-describe("a turn of a user with a token is as if it were not there", () => {
+describe("a turn of a user with a token", () => {
   const ada = tokenOf("default", "ada");
   beforeAll(async () => {
     running = await openServiceWithModel({ JWT_SECRET, API_KEYS: "key-of-default:default,key-of-other:other" });
@@ -144,7 +144,7 @@ describe("a turn of a user with a token is as if it were not there", () => {
     ["another user's token", tokenOf("default", "eve")],
     ["a token of the same name in other letters", tokenOf("default", "Ada")],
     ["the key of another tenant", bearer("key-of-other")],
-  ])("for %s, while it runs, waits in line, and when it is done", async (_who, headers) => {
+  ])("does not exist for %s, whether it runs, waits in line or is done", async (_who, headers) => {
     const routes = ["GET ", "GET /stream", "POST /cancel"].map((route) => route.split(" "));
     const call = async (turnId: string, [method = "", path = ""]: string[], as: Record<string, string>) => {
       const { status, text } = await callApi(`${url}/api/v1/turns/${turnId}${path}`, { method, headers: as });

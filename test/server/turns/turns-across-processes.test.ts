@@ -58,7 +58,7 @@ describe("many turns in two processes at once", () => {
     return turns;
   }
 
-  test("are taken one at a time in each conversation: others are refused as busy, and none interleave", async () => {
+  test("are taken one at a time in each conversation, and the others are refused as busy", async () => {
     const answers = await postAll("refused");
     const refused = answers.filter(({ status }) => status !== 200);
     expect(refused.map(({ status, json }) => [status, json?.error.code])).toEqual(refused.map(() => [409, "conversation_busy"]));
@@ -72,7 +72,7 @@ describe("many turns in two processes at once", () => {
     expect(await expectWholeTurns("enqueued")).toBe(TURNS);
   });
 
-  test("with interrupt take over one after the other: all messages are stored, a stopped answer is incomplete, the last one is whole", async () => {
+  test("with interrupt replace each other, and all messages, the half answers and a whole last answer are stored", async () => {
     const answers = await postAll("interrupting", { on_busy: "interrupt" }, 500);
     const ends = answers.map(({ events }) => events.at(-1)?.data);
     const stopped = ends.filter((end) => end?.status === "error");
@@ -117,7 +117,7 @@ describe("a turn of another process on the same Postgres", () => {
     return turn;
   }
 
-  test("is waited for by its stream, and told from its outcome behind what the client has had", async () => {
+  test("can be followed to its end from here, and only the missing part is sent", async () => {
     const { turnId, ended } = await startThere();
     expect((await getTurn(here.url, turnId)).json).toMatchObject({ state: "running" });
     const followed = await streamTurn(here.url, turnId, { lastEventId: "3.10" });
@@ -131,7 +131,7 @@ describe("a turn of another process on the same Postgres", () => {
     expect((await getTurn(here.url, turnId)).json).toMatchObject({ state: "done", completed: true });
   });
 
-  test("goes on when the process that waits for its end stops, which says so", async () => {
+  test("can be followed elsewhere when the process that follows it stops", async () => {
     here.model.answer({ tokens: WORDS, betweenMs: 300 });
     const stopping = await openTestService({ DATABASE_URL: database.url, OPENAI_BASE_URL: here.model.url });
     const { turnId, ended } = await startThere();
@@ -146,7 +146,7 @@ describe("a turn of another process on the same Postgres", () => {
     await ended;
   });
 
-  test("is cancelled from here", async () => {
+  test("can be cancelled from here", async () => {
     here.model.answer({ tokens: ["half "], ending: "hang" });
     const { turnId, ended } = await startThere();
     expect((await cancelTurn(here.url, turnId)).json).toEqual({ turn_id: turnId, cancelled: true });
@@ -157,7 +157,7 @@ describe("a turn of another process on the same Postgres", () => {
     expect([tokenText(events), contentOf(events, "error").code]).toEqual(["half ", "turn_cancelled"]);
   });
 
-  test("is interrupted from here: what it said is kept as incomplete, and this message is answered", async () => {
+  test("can be interrupted from here, and its half answer is kept as incomplete", async () => {
     here.model.answer(({ messages }) =>
       messages.at(-1)?.content === "hello" ? { tokens: ["half "], ending: "hang" } : { tokens: ["whole"] },
     );
@@ -173,7 +173,7 @@ describe("a turn of another process on the same Postgres", () => {
     ]);
   });
 
-  test("is the one of its key here too, while it runs and afterwards, streamed or whole", async () => {
+  test("is found here by its key while it runs and afterwards, streamed or whole", async () => {
     const { turnId, ended } = await startThere();
     const [streamed, whole] = await Promise.all([send(here.url), postJson<{ answer: string }>(`${here.url}/api/v1/chat`, ask(), headers)]);
     expect([streamed, whole].map(idOf)).toEqual([turnId, turnId]);
@@ -184,16 +184,19 @@ describe("a turn of another process on the same Postgres", () => {
     expect(here.model.seen).toHaveLength(1);
   });
 
-  test.each(["refuse", "enqueue", "interrupt"])("and this one make six requests at once one turn, with on_busy %s", async (on_busy) => {
-    const together = await Promise.all([here, there, here, there, here, there].map(({ url }) => send(url, { on_busy })));
-    expect(together.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
-    expect(new Set(together.map(({ events }) => contentOf(events, "done").message_id)).size).toBe(1);
-    for (const { events } of together) expect(tokenText(events)).toBe(WORDS.join(""));
-    expect(here.model.seen).toHaveLength(1);
-    expect(await stored()).toHaveLength(2);
-  });
+  test.each(["refuse", "enqueue", "interrupt"])(
+    "is a single turn for six requests in both processes at once, with on_busy %s",
+    async (on_busy) => {
+      const together = await Promise.all([here, there, here, there, here, there].map(({ url }) => send(url, { on_busy })));
+      expect(together.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200, 200]);
+      expect(new Set(together.map(({ events }) => contentOf(events, "done").message_id)).size).toBe(1);
+      for (const { events } of together) expect(tokenText(events)).toBe(WORDS.join(""));
+      expect(here.model.seen).toHaveLength(1);
+      expect(await stored()).toHaveLength(2);
+    },
+  );
 
-  test("that is killed in mid-turn is interrupted, and its key runs it again here for the stored message", async () => {
+  test("is interrupted when its process is killed, and its key runs it again here for the stored message", async () => {
     here.model.answer({ tokens: ["half "], ending: "hang" });
     const { turnId, ended } = await startThere();
     there.kill("SIGKILL");

@@ -20,7 +20,7 @@ import { useOpened } from "../../support/use-opened.ts";
 import { cancelTurn, getTurn, streamTurn } from "../../support/clients/turn-client.ts";
 import type { ModelScript } from "../../servers/model-server.ts";
 
-describe("turns that are gone", () => {
+describe("in two processes,", () => {
   const running = useServicesOnOneDatabase({ ENABLE_CORE_MEMORY: "true" });
   const database = useOpened(() => openPostgres(running.databaseUrl));
   let userId: string;
@@ -33,12 +33,12 @@ describe("turns that are gone", () => {
   const ask = ({ url } = running.here, message = "I live in Zanzibar.") =>
     beginTurn(url, { user_id: userId, session_id: sessionId, message }, { headers: { "idempotency-key": key } });
   const contents = async ({ url } = running.here) => (await messagesOf(url, userId, sessionId)).map(({ content }) => content);
-  describe("erasing while a turn with a key is answered", () => {
+  describe("erasing during a turn with a key", () => {
     test.each([
       ["user", () => `users/${encodeURIComponent(userId)}`, []],
       // What the user's models cost stays with the user.
       ["conversation", async () => `conversations/${(await listConversations(running.there.url, userId))[0]?.id}`, ["public.model_usage"]],
-    ])("leaves nothing of it by its %s: neither rows, nor in memory, nor under its key", async (_what, pathOf, bills) => {
+    ])("removes the turn with its %s from the tables, from memory and from its key", async (_what, pathOf, bills) => {
       const { model, here, there, both } = running;
       const release = model.hold(["I live in Zanzibar too."]);
       const asked = await ask();
@@ -78,7 +78,7 @@ describe("turns that are gone", () => {
     describe.each([
       ["and is emptied", true],
       ["and waits to be emptied", false],
-    ])("has ended %s", (_how, isEmptied) => {
+    ])("that has ended %s", (_how, isEmptied) => {
       async function askYesterday(): Promise<string> {
         const { turnId, ended } = await ask();
         await ended;
@@ -87,7 +87,7 @@ describe("turns that are gone", () => {
         return turnId;
       }
 
-      test("is gone in each process, what it said too, however much of it is still in memory; its messages stay", async () => {
+      test("is gone in each process with its text, even when it is still in memory, while its messages stay", async () => {
         running.model.answer({ tokens: ["Hi."] });
         const turnId = await askYesterday();
         const gone = { status: 410, json: { error: { code: "turn_gone", message: expect.stringContaining(turnId) } } };
@@ -102,7 +102,7 @@ describe("turns that are gone", () => {
       test.each([
         ["done", { tokens: ["Hi."] }],
         ["failed", { status: 500 }],
-      ])("leaves its key to another message when it was %s", async (_outcome, script) => {
+      ])("gives its key to another message when it was %s", async (_outcome, script) => {
         running.model.answer(script);
         const turnId = await askYesterday();
         running.model.answer({ tokens: ["Again."] });
@@ -140,10 +140,10 @@ const SCRIPTS: [string, ModelScript][] = [
   ["with NUL in it", { tokens: ["a\0", "\0b", "c"] }],
   ["that breaks off in the middle of a character", { tokens: ["one ", `two ${HALF}`], ending: "cut" }],
   ["that breaks off", { tokens: ["one ", "two "], ending: "cut" }],
-  ["cut at its length", { tokens: ["one ", "two "], ending: "length" }],
+  ["that is cut at its length", { tokens: ["one ", "two "], ending: "length" }],
 ];
 /** One process tells from its memory, the other only has what is stored: as the first one, when the turn is no longer in its memory. */
-describe("a turn that is told from memory first, then from its stored outcome", () => {
+describe("a turn that is read from memory and from its stored outcome", () => {
   const running = useServicesOnOneDatabase();
 
   const numberOf = ({ id }: ReceivedEvent): number => Number(id?.split(".")[0]);
@@ -171,7 +171,7 @@ describe("a turn that is told from memory first, then from its stored outcome", 
     }
   }
 
-  test.each(SCRIPTS)("goes on at every event and back again, %s", async (_what, script) => {
+  test.each(SCRIPTS)("goes on in either of them after every event, with an answer %s", async (_what, script) => {
     const { model, here: memory, there: store } = running;
     model.answer({ betweenMs: 15, ...script });
     const live = await postTurn(memory.url, { user_id: "ada", session_id: uuidv7(), message: "hello" });
@@ -192,7 +192,7 @@ describe("a turn that is told from memory first, then from its stored outcome", 
     await goOnFromMemory([], stored.events);
   });
 
-  test("told as done is done for whoever asks at that moment, in each process, and its key leads to the same", async () => {
+  test("is done for every request in each process as soon as its stream says so, and its key leads to it", async () => {
     const { model, both } = running;
     model.answer({ tokens: ["Hi."] });
     for (let round = 0; round < 20; round++) {

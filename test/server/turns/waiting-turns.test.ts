@@ -14,7 +14,7 @@ import { postTurn } from "../../support/clients/event-client.ts";
 import { useServiceWithEpisodes } from "../../support/services/service-with-episodes.ts";
 
 const DUE = { answered: { by: "time" } } as unknown as ResumedTurn;
-test("a stop waits for the look at waiting turns that is under way, whose turns go on; there is no other look", async () => {
+test("a stop waits for the running check of waiting turns, whose turns go on, and begins no other check", async () => {
   const [looking, gate] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   let looks = 0;
   const wentOn: ResumedTurn[] = [];
@@ -79,7 +79,7 @@ describe("QUESTION_WEBHOOK_URL", () => {
     client.follow([callOf("order", { item: "tea" })], "Done.");
   });
 
-  test("is told of a question, signed, also when it fails twice before, and the turn waits for none of it", async () => {
+  test("gets a signed question, even after two failures, and the turn does not wait for it", async () => {
     failures = 2;
     const { question, turn_id, conversation_id } = await client.untilWaiting("asks", { message: "Order something secret." });
     await waitUntil("it is told", () => received.length === 3);
@@ -101,7 +101,7 @@ describe("QUESTION_WEBHOOK_URL", () => {
     expect(received[0]?.body).not.toContain("secret");
   });
 
-  test("is not told of calls of the caller's own tools, nor of what was answered before it could be reached", async () => {
+  test("gets no calls of the caller's own tools, and no question that was answered before it could be reached", async () => {
     client.follow([callOf("at_caller", {})], "Done.");
     const atCaller = await client.untilWaiting("asks");
     client.follow([callOf("order", { item: "tea" })], "Done.");
@@ -117,7 +117,7 @@ describe("QUESTION_WEBHOOK_URL", () => {
     expect(received.some(({ body }) => body.includes(atCaller.turn_id))).toBe(false);
   });
 });
-test("QUESTION_WEBHOOK_URL wants a secret", () => {
+test("QUESTION_WEBHOOK_URL needs a secret", () => {
   expect(() => parseConfig({ QUESTION_WEBHOOK_URL: "https://chat.example.org/hook" })).toThrow(/QUESTION_WEBHOOK_SECRET: is missing/);
 });
 
@@ -134,7 +134,7 @@ describe("the execution log", () => {
     return events.flatMap(({ data }) => (data.status === "execution_log" ? [data.content] : []));
   }
 
-  test("has one entry a node, with what it found and how long that took, and nothing that was said", async () => {
+  test("has one entry for each node, with its findings and its time but no words of the user", async () => {
     const logs = await logsOf(true);
     const byNode = Object.fromEntries(logs.map((log) => [String(log["node"]), log]));
     expect(Object.keys(byNode).sort()).toEqual(["core_memory", "generate", "history", "persist", "retrieve", "route"]);
@@ -156,7 +156,7 @@ describe("the execution log", () => {
     expect(JSON.stringify(logs)).not.toMatch(/bicycle|cellar/);
   });
 
-  test("stays with the answer, beside the memory that it was given", async () => {
+  test("is stored with the answer, beside the memory that the turn was given", async () => {
     const [, answer] = await messagesOf(running.url, "ada", "second");
     const log = expect.arrayContaining([expect.objectContaining({ node: "generate" })]);
     const episodes = [expect.objectContaining({ message_ids: [expect.any(String), expect.any(String)] })];
@@ -164,5 +164,5 @@ describe("the execution log", () => {
     expect(JSON.stringify(answer?.metadata)).not.toMatch(/bicycle|cellar/);
   });
 
-  test("is not there without debug", async () => expect(await logsOf(false)).toEqual([]));
+  test("is missing without debug", async () => expect(await logsOf(false)).toEqual([]));
 });

@@ -19,7 +19,7 @@ const { opened, follow, makeAgent, chats, ask } = useAgentService(
   { extras: { tools: [fromLangChainTool(meet, { onlyReads: true })] } },
 );
 
-describe("what an agent says of its turns holds: a turn", () => {
+describe("a turn with an agent's settings", () => {
   test("ends with an answer and a notice when its time is over", async () => {
     await makeAgent("slow", { tools: ["calculate"], limits: { timeout_s: 1 } });
     let round = 0;
@@ -33,7 +33,7 @@ describe("what an agent says of its turns holds: a turn", () => {
     expect(of("notice")).toMatchObject([{ code: "agent_limit", message: expect.stringContaining("1 seconds") }]);
   });
 
-  test("runs so many calls side by side as its agent may, and tells their results in the order of the calls", async () => {
+  test("runs at most as many calls at once as its agent may, and gives their results in the order of the calls", async () => {
     await makeAgent("host", { tools: ["meet"], limits: { parallel_tools: 2 } });
     const who = ["a", "b", "c", "d", "e"];
     follow(
@@ -58,7 +58,7 @@ describe("what an agent says of its turns holds: a turn", () => {
     }
   });
 
-  test("asks the model as its agent says, and sees the layers of memory that its agent has", async () => {
+  test("asks the model with its agent's settings, and sees only the layers of memory that its agent has", async () => {
     const { url } = opened;
     const layers = { summary: "<conversation_summary>", episodic: "<earlier_exchanges>", core_memory: "<core_memory>" };
     for (const layer of Object.keys(layers))

@@ -37,7 +37,7 @@ const { opened, follow, makeAgent, chats, ask } = useAgentService(
 );
 
 describe("a turn of an agent", () => {
-  test("shows each call and its result, keeps them as steps and answers from them", async () => {
+  test("shows each call and its result, stores both as steps and answers from them", async () => {
     await makeAgent("calculator", { tools: ["calculate"], instructions: "You count." });
     follow([calls("calculate", { expression: "6*7" })], "It is 42.");
     const { events, of, steps, done } = await ask("calculator", "What is 6*7?");
@@ -58,7 +58,7 @@ describe("a turn of an agent", () => {
     ]);
   });
 
-  test("reads a failure of any kind as a result, and goes on", async () => {
+  test("reads every kind of failure as a result, and goes on", async () => {
     await makeAgent("failing", { tools: ["calculate", "order"], permissions: [{ tool: "order", action: "deny" }] });
     const wrong = [calls("calculate", { expression: "6*" }, "a"), calls("nothing", {}, "b"), calls("calculate", { wrong: 1 }, "c")];
     follow([...wrong, calls("calculate", "{no json", "d"), calls("order", { item: "tea" }, "e")], "Sorry.");
@@ -74,7 +74,7 @@ describe("a turn of an agent", () => {
     expect(done?.answer).toBe("Sorry.");
   });
 
-  test("does not run a tool that changes something without a rule that allows it", async () => {
+  test("does not run a tool that changes something unless a rule allows it", async () => {
     await makeAgent("careful", { tools: ["order"] });
     const before = runs;
     follow([calls("order", { item: "tea" })], "Not ordered.");
@@ -83,7 +83,7 @@ describe("a turn of an agent", () => {
     expect(runs).toBe(before);
   });
 
-  test("whose model's server fails after a call keeps the call, and says why without an answer", async () => {
+  test("keeps a finished call when the model's server then fails, and reports the error without an answer", async () => {
     await makeAgent("broken", { tools: ["calculate"] });
     let rounds = 0;
     opened.model.answer(({ model, tools }) => {
@@ -96,14 +96,14 @@ describe("a turn of an agent", () => {
     expect(steps[1]).toMatchObject({ kind: "tool", output: "42", ok: true });
   });
 
-  test("searches the knowledge base of its agent", async () => {
+  test("searches the knowledge base that its agent names", async () => {
     await putJson(`${opened.url}/api/v1/knowledge/teas`, { description: "Teas of the house" });
     await makeAgent("host", { tools: ["calculate"], knowledge: "teas" });
     follow("Welcome.");
     expect((await ask("host", "What is there?")).of("route_decision")).toMatchObject([{ kb_prefix: "teas" }]);
   });
 
-  test("that is cancelled while its model thinks is kept as incomplete", async () => {
+  test("is stored as failed when it is cancelled while its model thinks", async () => {
     await makeAgent("slow", { tools: ["calculate"] });
     opened.model.answer(({ model }) => (model === "test-chat" ? { tokens: ["half "], ending: "hang" } : { tokens: ["nothing"] }));
     const { turnId, ended } = await beginTurn(opened.url, { user_id: "ada", session_id: "stopped", message: "think", agent: "slow" });
@@ -126,7 +126,7 @@ describe("a turn of an agent", () => {
     expect((await stepsNow())[1]).toMatchObject({ output: "ordered slow", ok: true });
   });
 
-  test("of an agent that a program defines runs its hooks around each call", async () => {
+  test("runs the hooks of a program's agent around each call", async () => {
     follow([calls("order", { item: "poison" }, "a"), calls("order", { item: "tea" }, "b")], "Ordered.");
     const { of } = await ask("clerk", "order both");
     const results = new Map(of("tool_result").map(({ call_id, ok, output }) => [call_id, [ok, output]]));
@@ -148,7 +148,7 @@ describe("a turn of an agent", () => {
     expect(of("notice")).toMatchObject([{ code: "agent_limit", message: expect.stringContaining(limit) }]);
   });
 
-  test("sees what earlier turns of the conversation called, and an agent without tools sees their answers only", async () => {
+  test("sees the calls of earlier turns when it has tools, and only their answers when it has none", async () => {
     await makeAgent("remembering", { tools: ["calculate"] });
     follow([calls("calculate", { expression: "1+1" })], "Two.");
     await ask("remembering", "1+1?", "remembered");
@@ -160,7 +160,7 @@ describe("a turn of an agent", () => {
     expect(roles(chats().at(-1)?.body)).toEqual(["user", "assistant", "user", "assistant", "user"]);
   });
 
-  test("gives a task to a subagent, whose steps are kept under its name", async () => {
+  test("gives a task to a subagent, whose steps are stored under its name", async () => {
     await makeAgent("worker", { tools: ["calculate"], instructions: "You work." });
     await makeAgent("boss", { tools: ["current_time"], subagents: ["worker"] });
     opened.model.answer(({ model, messages }) => {
@@ -181,7 +181,7 @@ describe("a turn of an agent", () => {
     ]);
   });
 
-  test("says so when the knowledge base of its agent is not there", async () => {
+  test("gives a notice when the knowledge base of its agent no longer exists", async () => {
     await putJson(`${opened.url}/api/v1/knowledge/handbook`, { description: "The handbook" });
     await makeAgent("librarian", { tools: ["current_time"], knowledge: "handbook" });
     await callApi(`${opened.url}/api/v1/knowledge/handbook`, { method: "DELETE" });
@@ -191,7 +191,7 @@ describe("a turn of an agent", () => {
     expect(done?.answer).toBe("Without it.");
   });
 
-  test("is chosen by its keywords", async () => {
+  test("finds its agent by the agent's keywords", async () => {
     await makeAgent("weather", { tools: ["current_time"], keywords: ["weather", "天气"] });
     follow("Sunny.");
     const { json } = await postJson<{ agent: string }>(`${opened.url}/api/v1/chat`, {
@@ -208,7 +208,7 @@ describe("a turn of an agent", () => {
     expect(plain.agent).toBe("assistant");
   });
 
-  test("shows its steps and its part in the conversation when they are asked for, and all of it is erased with that", async () => {
+  test("lists its steps and its agent's state on request, and both are erased with the conversation", async () => {
     follow([calls("calculate", { expression: "123454321*1" })], "Done.");
     const { done, turnId } = await ask("calculator", "count");
     const conversation = `${opened.url}/api/v1/conversations/${done?.conversation_id}`;

@@ -37,7 +37,7 @@ describe("agents of the system", () => {
     for (const name of ["clerk", "coder"]) await remove(name);
   });
 
-  test("are those of files and of a program, for every tenant", async () => {
+  test("come from files and from a program, and serve every tenant", async () => {
     expect(await listed()).toEqual([
       ["assistant", "system", false],
       ["clerk", "system", false],
@@ -46,7 +46,7 @@ describe("agents of the system", () => {
     expect([await whoAnswers("clerk"), await whoAnswers("coder")]).toEqual(["file", "program"]);
   });
 
-  test("give way to the tenant's of that name until it is deleted", async () => {
+  test("give way to a tenant's agent of the same name until that one is deleted", async () => {
     const made = await put("clerk", { description: "Ours", instructions: "You are of the tenant." });
     expect([made.status, made.json]).toMatchObject([201, { tier: "tenant", version: 1, disabled: false }]);
     expect(await whoAnswers("clerk")).toBe("tenant");
@@ -54,7 +54,7 @@ describe("agents of the system", () => {
     expect(await whoAnswers("clerk")).toBe("file");
   });
 
-  test("are switched off for a tenant, answer none of its turns, and come back", async () => {
+  test("can be switched off for a tenant, then answer none of its turns, and can be switched on again", async () => {
     expect((await put("clerk", { disabled: true })).json).toMatchObject({ tier: "tenant", disabled: true });
     expect((await listed()).slice(1)).toEqual([
       ["clerk", "tenant", true],
@@ -66,7 +66,7 @@ describe("agents of the system", () => {
     expect(await whoAnswers("clerk")).toBe("file");
   });
 
-  test("are changed by their file only: who deletes one is told how to switch it off", async () => {
+  test("cannot be deleted over HTTP, and the refusal says how to switch one off", async () => {
     const { status, json } = await remove("clerk");
     expect([status, json]).toMatchObject([
       404,
@@ -101,7 +101,7 @@ describe("an agent with built-in tools", () => {
     );
   });
 
-  test("finds messages of its user, and of nobody else, by their words", async () => {
+  test("finds messages of its own user by their words, and of no other user", async () => {
     await makeAgent("finder", { tools: ["conversation_search"] });
     const say = async (user_id: string, message: string): Promise<string> => {
       const body = { user_id, session_id: message, message };
@@ -121,7 +121,7 @@ describe("an agent with built-in tools", () => {
     expect(await search("bicycle submarine")).toContain("No message has all these words");
   });
 
-  test("reads no page of this machine", async () => {
+  test("cannot read a page of this machine", async () => {
     await makeAgent("reader", { tools: ["web_fetch"] });
     follow([calls("web_fetch", { url: `${opened.url}/healthz` })], "Not allowed.");
     const { of } = await ask("reader", "Read it.");
@@ -132,7 +132,7 @@ describe("an agent with built-in tools", () => {
 describe("a turn with a thought and a call", () => {
   const { opened, makeAgent, ask } = useAgentService({ SUMMARY_MIN_MESSAGES: "2", SUMMARY_UPDATE_DELTA: "1", HISTORY_WINDOW: "0" });
 
-  test("tells them in their order, and nothing of them reaches the memory agent or the summary", async () => {
+  test("shows both in their order, and passes neither to the memory agent nor to the summary", async () => {
     await makeAgent("counter", { tools: ["calculate"] });
     opened.model.answer(({ model, messages }) => {
       if (model !== "test-chat") return { tokens: ["nothing"] };
@@ -169,10 +169,10 @@ describe("a turn with a thought and a call", () => {
 });
 
 const LIMIT = 1_500;
-describe("a loop that takes more than the model's limit by itself", () => {
+describe("an agent's loop that alone exceeds the model's limit", () => {
   const { follow, makeAgent, ask } = useAgentService({ CONTEXT_TOKEN_BUDGET: `${LIMIT}` });
 
-  test("names that limit in its notices, and no number below 0 anywhere", async () => {
+  test("gives notices that name this limit, and never shows a number below 0", async () => {
     await makeAgent("counting", { tools: ["calculate"] });
     follow("It is long.");
     await ask("counting", "tell me about the mountains ".repeat(60), "full-loop");

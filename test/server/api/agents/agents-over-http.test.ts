@@ -6,7 +6,7 @@ const opened = useServiceWithModel();
 const url = (name = "") => `${opened.url}/api/v1/agents${name && `/${name}`}`;
 const put = (name: string, body: object) => putJson<Record<string, unknown>>(url(name), body);
 
-describe("agents over HTTP", () => {
+describe("over HTTP,", () => {
   test("an agent is made, listed with its defaults, changed and deleted", async () => {
     const made = await put("helper", { description: "Calculates", tools: ["calculate"] });
     expect(made.status).toBe(201);
@@ -68,7 +68,7 @@ describe("agents over HTTP", () => {
     ["subagents", { description: "x", subagents: ["wrong"] }],
     ["subagents", { description: "x", subagents: ["assistant"] }],
     ["subagents.0", { description: "x", subagents: ["No Name"] }],
-  ])("a wrong %s is refused by its name", async (field, body) => {
+  ])("a wrong field %s of an agent is refused by its name", async (field, body) => {
     const { status, json } = await put("wrong", body);
     expect(status).toBe(400);
     expect(json).toMatchObject({
@@ -79,12 +79,12 @@ describe("agents over HTTP", () => {
     });
   });
 
-  test("a tool that is switched off is refused with the setting that switches it on", async () => {
+  test("a tool that is switched off is refused with the name of the setting that switches it on", async () => {
     const { json } = await put("reader", { description: "Reads", tools: ["web_fetch"] });
     expect(json).toMatchObject({ error: { message: expect.stringContaining("WEB_FETCH=true") } });
   });
 
-  test("names of what a tenant can still add are warned of, until it is there", async () => {
+  test("an agent may name things that its tenant can still add, and the answer warns of them until they exist", async () => {
     const spec = { description: "Reads", tools: ["mcp__docs__read", "*"], skills: ["trips", "*"] };
     const warnings = [
       { field: "tools.0", problem: '"mcp__docs__read" names no MCP server that there is; there are: none' },
@@ -99,7 +99,7 @@ describe("agents over HTTP", () => {
     await callApi(url("early"), { method: "DELETE" });
   });
 
-  test("the longest of everything is taken", async () => {
+  test("an agent may have the longest texts and the largest and smallest limits", async () => {
     const limits = { max_steps: 100, max_tool_calls: 1_000, timeout_s: 86_400, parallel_tools: 50 };
     const most = { description: "x".repeat(1_024), instructions: "x".repeat(20_000), temperature: 2, max_output_tokens: 1_000_000, limits };
     expect((await put("a".repeat(64), most)).json).toMatchObject(most);
@@ -107,12 +107,12 @@ describe("agents over HTTP", () => {
     expect((await put("-", { description: "x", temperature: 0, limits: least })).json).toMatchObject({ temperature: 0, limits: least });
   });
 
-  test.each(["a".repeat(65), "A", "a_b", "a%20b", "%00", "a%0A", "..%2Fx"])("no agent is called %s", async (name) => {
+  test.each(["a".repeat(65), "A", "a_b", "a%20b", "%00", "a%0A", "..%2Fx"])("an agent is refused when its name is %s", async (name) => {
     const { status, json } = await put(name, { description: "x" });
     expect([status, json]).toMatchObject([400, { error: { details: [{ field: "name" }] } }]);
   });
 
-  test("a deleted agent takes its versions along, and one of that name begins anew", async () => {
+  test("a deleted agent loses its versions, and a new one of the same name begins at version 1", async () => {
     for (const description of ["a", "b"]) await put("again", { description });
     expect((await callApi(url("again"), { method: "DELETE" })).status).toBe(200);
     expect((await put("again", { description: "c" })).json).toMatchObject({ version: 1 });
@@ -129,7 +129,7 @@ describe("agents over HTTP", () => {
       "files.SKILL.md",
     ],
     ["an MCP server", "mcp-servers/draft", { url: "https://docs.example.org/mcp" }, { url: "docs" }, "url"],
-  ])("%s can be checked without being kept", async (_what, path, right, wrong, field) => {
+  ])("%s can be checked without being stored", async (_what, path, right, wrong, field) => {
     const address = `${opened.url}/api/v1/${path}`;
     const checked = await putJson<Record<string, unknown>>(`${address}?dry_run=true`, right);
     expect([checked.status, checked.json["name"], checked.json["tier"]]).toEqual([200, "draft", "tenant"]);

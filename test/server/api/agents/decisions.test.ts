@@ -28,7 +28,7 @@ function useAskingService(environment: Record<string, string> = {}) {
   return { database, opened, list, erase };
 }
 
-describe("the decisions of a user", () => {
+describe("a user's list of decisions", () => {
   const { database, opened, list, erase } = useAskingService();
   let client: ReturnType<typeof askingClient>;
   beforeEach(async () => {
@@ -46,7 +46,7 @@ describe("the decisions of a user", () => {
     return { waiting, last: (await list("ada")).decisions[0] };
   }
 
-  test("tell who answered what, when and for which arguments", async () => {
+  test("shows who answered what, when and for which arguments", async () => {
     await client.makeAgent("asks");
     const before = new Date();
     const { waiting, last } = await decide({ answer: "deny", text: "Too dear." });
@@ -68,7 +68,7 @@ describe("the decisions of a user", () => {
     expect((await list("bob")).decisions).toEqual([]);
   });
 
-  test("that nobody answered are those of the timeout, and a cancelled question is none", async () => {
+  test("shows an unanswered question as decided by the timeout, and a cancelled question not at all", async () => {
     await client.makeAgent("asks");
     const waiting = await client.untilWaiting("asks");
     await database.query({
@@ -92,7 +92,7 @@ describe("the decisions of a user", () => {
     ["allow", "order", true, "allow"],
     ["deny", "order", true, "deny"],
     [null, "order", false, "deny"],
-  ])("by the rule %s about %s, with interactive %s: %s", async (rule, name, interactive, kept) => {
+  ])("shows for the rule %s about the tool %s, with interactive %s, the decision %s", async (rule, name, interactive, kept) => {
     const agent = `rule-${rule ?? "none"}`;
     await client.makeAgent(agent, { permissions: rule === null ? [] : [{ tool: name, action: rule }] });
     client.follow([callOf(name, TEA)], "Done.");
@@ -102,7 +102,7 @@ describe("the decisions of a user", () => {
     expect((await list("ada")).decisions).toHaveLength(expected.length);
   });
 
-  test("are kept of a question of the model that nobody could be asked", async () => {
+  test("shows what a rule decided when nobody could be asked a question of the model", async () => {
     await client.makeAgent("asks");
     const option = (label: string, is_recommended: boolean) => ({ label, description: "", is_recommended });
     const given = { decision_type: "branch", context: "Which tea?", options: [option("green", false), option("black", true)] };
@@ -112,7 +112,7 @@ describe("the decisions of a user", () => {
     expect((await list("ada")).decisions).toMatchObject([asked]);
   });
 
-  test("go with their exchange, their conversation and their user", async () => {
+  test("loses a decision when its exchange, its conversation or its user is erased", async () => {
     await client.makeAgent("asks");
     const { waiting: one } = await decide({ answer: "deny" });
     const { waiting: two } = await decide({ answer: "deny" });
@@ -132,7 +132,7 @@ describe("with KEEP_DECISIONS_DAYS", () => {
   const KEEP_DAYS = 30;
   const { database, opened, list, erase } = useAskingService({ KEEP_DECISIONS_DAYS: String(KEEP_DAYS) });
 
-  test("an erase keeps what the audit needs of the younger ones, and the job removes it when its days are over", async () => {
+  test("an erase keeps what an audit needs of recent decisions, until a job removes it after this time", async () => {
     const client = askingClient(opened);
     client.follow([tea], "Done.");
     await client.makeAgent("asks");

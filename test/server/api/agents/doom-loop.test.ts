@@ -49,10 +49,10 @@ async function untilLoop(fields: object = {}) {
   return { asked, waiting: contentOf(asked.events, "waiting") };
 }
 
-describe("the third time that a call is made", () => {
+describe("the third call with the same arguments", () => {
   beforeEach(() => call([tea], [sameTea], [tea]));
 
-  test("it is not run, and the person is asked how to go on", async () => {
+  test("is not run, and the person is asked how to go on", async () => {
     const { asked, waiting } = await untilLoop();
     expect(statuses(asked).slice(-4)).toEqual(["tool_call", "doom_loop_detected", "decision_asked", "waiting"]);
     expect(contentOf(asked.events, "doom_loop_detected")).toEqual({ name: "order", arguments: { item: "tea", sugar: 1 }, count: 3 });
@@ -69,7 +69,7 @@ describe("the third time that a call is made", () => {
     await stop(waiting);
   });
 
-  test("stop has the model answer from what there is, without tools", async () => {
+  test('ends with the answer "stop", and the model answers from what there is, without tools', async () => {
     const { waiting } = await untilLoop();
     const rest = await stop(waiting);
     expect(statuses(rest)).toEqual(["decision_answered", "tool_result", "token", "done"]);
@@ -78,7 +78,7 @@ describe("the third time that a call is made", () => {
     expect(readText()).toContain("the person stopped it: no more tools can be called");
   });
 
-  test("continue runs it, and counts anew: two more run before the next question", async () => {
+  test('runs with the answer "continue", and then two more run before the next question', async () => {
     const { waiting } = await untilLoop();
     await client.answer(waiting, { answer: "continue" });
     const rest = await client.rest(waiting);
@@ -93,9 +93,9 @@ describe("the third time that a call is made", () => {
   });
 
   test.each<[how: string, answer: object]>([
-    ["correct", { answer: "correct", text: "要牛奶，不要茶。" }],
-    ["the person's own words alone", { text: "要牛奶，不要茶。" }],
-  ])("%s does not run it, and the model reads what to do instead", async (_how, answer) => {
+    ['"correct" with words', { answer: "correct", text: "要牛奶，不要茶。" }],
+    ["the person's words alone", { text: "要牛奶，不要茶。" }],
+  ])("is not run when the answer is %s, and the model reads what to do instead", async (_how, answer) => {
     call([tea], [tea], [tea], [milk], []);
     const { waiting } = await untilLoop();
     expect((await client.answer(waiting, answer)).status).toBe(201);
@@ -105,13 +105,13 @@ describe("the third time that a call is made", () => {
     expect(ordered.at(-1)).toBe('{"item":"milk"}');
   });
 
-  test("correct without words is refused", async () => {
+  test('cannot be answered with "correct" but no words', async () => {
     const { waiting } = await untilLoop();
     expectRefusal(await client.answer(waiting, { answer: "correct" }), { status: 400, code: "invalid_request", says: /text: is missing/ });
     await stop(waiting);
   });
 
-  test("skip tells the model that it was skipped, and the next time is asked about again", async () => {
+  test('is skipped with the answer "skip", which the model reads, and the next such call asks again', async () => {
     const { waiting } = await untilLoop();
     await client.answer(waiting, { answer: "skip" });
     const rest = await client.rest(waiting);
@@ -121,7 +121,7 @@ describe("the third time that a call is made", () => {
     await stop(contentOf(rest.events, "waiting"));
   });
 
-  test("it stops when nobody answers, or can be asked", async () => {
+  test("stops the loop when nobody answers or nobody can be asked", async () => {
     const { waiting } = await untilLoop();
     await expireQuestions(database);
     await waitUntil("the turn has gone on", async () => (await client.turn(waiting)).state === "done");
@@ -136,14 +136,14 @@ describe("the third time that a call is made", () => {
   });
 });
 
-test("two calls that take turns are a loop, too", async () => {
+test("two calls that alternate are a loop, too", async () => {
   call([tea], [milk], [tea], [milk], [tea], [milk]);
   const { asked, waiting } = await untilLoop();
   expect([contentOf(asked.events, "doom_loop_detected").count, ordered.length]).toEqual([3, 4]);
   expect(contentOf((await stop(waiting)).events, "done").completed).toBe(true);
 });
 
-test("of three in one answer the third waits, and stop leaves out what waits behind it", async () => {
+test('when one answer makes the same call three times, the third call waits, and "stop" drops it and the calls after it', async () => {
   await client.makeAgent("loops", {
     permissions: [
       { tool: "order", action: "allow" },
@@ -158,7 +158,7 @@ test("of three in one answer the third waits, and stop leaves out what waits beh
   expect(contentOf(rest.events, "done").answer).toBe("From what there is.");
 });
 
-test("the time that people take does not count: what is called again afterwards is still the same", async () => {
+test("the time that a person takes to answer does not count when the service looks for repeated calls", async () => {
   await client.makeAgent("loops", { permissions: [] });
   call([tea]);
   const first = await client.untilWaiting("loops");
@@ -183,7 +183,7 @@ test("the time that people take does not count: what is called again afterwards 
   expect(contentOf((await client.rest(fifth)).events, "waiting").question.type).toBe("decision");
 });
 
-test("a tool that fails three times in the same way ends the loop with an answer, also across a question", async () => {
+test("a tool that fails three times in the same way ends the loop with an answer, even when a question came between", async () => {
   const wrong = (index: number) => [callOf("calculate", { expression: index }, `c${index}`)];
   call(wrong(1), wrong(2), wrong(3), wrong(4));
   const answer = await client.ask("loops");

@@ -52,8 +52,8 @@ async function doneAt(): Promise<string> {
   return outputs(await client.ask("clerk"))[0]?.[1] ?? "";
 }
 
-describe("what an MCP server asks in the middle of a call", () => {
-  test("is asked field by field, an answer that does not fit once more, and the call is made again with what the person said", async () => {
+describe("a question that an MCP server asks during a call", () => {
+  test("is put field by field, repeats a field whose answer does not fit, and the call is then made again with the answers", async () => {
     client.follow([callOf(toolOf("book"), {}, "b")], "Booked.");
     const asked = await client.ask("clerk");
     expect(statuses(asked)).toEqual(["route_decision", "tool_call", "tool_result", "clarification_asked", "waiting"]);
@@ -95,7 +95,7 @@ describe("what an MCP server asks in the middle of a call", () => {
     expect(await doneAt()).toBe("book accept");
   });
 
-  test("is a yes or no when it has no fields; a second form of the same call is asked, too", async () => {
+  test("is a yes or no when its form has no fields, and a second form of the same call is asked, too", async () => {
     client.follow([callOf(toolOf("erase"), { file: "notes" })], "Erased.");
     const waiting = await client.untilWaiting("clerk");
     expect(waiting.question.options.map(({ label }) => label)).toEqual(["yes", "no"]);
@@ -106,9 +106,9 @@ describe("what an MCP server asks in the middle of a call", () => {
   });
 
   test.each<[what: string, tool: string, answers: object[], told: RegExp]>([
-    ["declined", "book", [{ answer: "window" }, { answer: "decline" }], /declined to answer/],
-    ["refused", "erase", [{ answer: "no" }], /declined to answer/],
-  ])("that is %s: the call is not made again, and the model reads why", async (_what, tool, answers, told) => {
+    ["declined by the person", "book", [{ answer: "window" }, { answer: "decline" }], /declined to answer/],
+    ["answered with no", "erase", [{ answer: "no" }], /declined to answer/],
+  ])("ends the call when it is %s, and the model reads why", async (_what, tool, answers, told) => {
     const before = await doneAt();
     client.follow([callOf(toolOf(tool), { file: "notes" })], "Not done.");
     const rest = await answerAll(await client.untilWaiting("clerk"), answers);
@@ -117,7 +117,7 @@ describe("what an MCP server asks in the middle of a call", () => {
     expect(await doneAt()).toBe(before);
   });
 
-  test("that nobody answers in time is told to the model; where nobody can be asked the server hears cancel", async () => {
+  test('is reported to the model when nobody answers in time, and the server hears "cancel" when nobody can be asked', async () => {
     client.follow([callOf(toolOf("book"), {})], "Not booked.");
     const waiting = await client.untilWaiting("clerk");
     await expireQuestions(database);
@@ -127,20 +127,20 @@ describe("what an MCP server asks in the middle of a call", () => {
     expect(outputs(alone)).toEqual([[true, "cancel {}"]]);
   });
 
-  test("is not asked when the server goes on without an answer: its call has been made", async () => {
+  test("is not put to the person when the server goes on without an answer", async () => {
     client.follow([callOf(toolOf("careless"), {})], "Done.");
     const asked = await client.ask("clerk");
     expect([outputs(asked), statuses(asked).at(-1)]).toEqual([[[true, "done anyway: nobody"]], "done"]);
   });
 
-  test("that is never the same twice is asked five times at most, and what was said to another wording does not count", async () => {
+  test("is asked at most five times when its words always change, and an answer to other words does not count", async () => {
     client.follow([callOf(toolOf("fickle"), {})], "Odd.");
     const rest = await answerAll(await client.untilWaiting("clerk"), Array(5).fill({ answer: "yes" }));
     expect([outputs(rest)[0]?.[0], statuses(rest).at(-1)]).toEqual([false, "done"]);
     expect(await doneAt()).not.toContain("fickle accept");
   });
 
-  test("belongs to nobody while its server has several calls, and after one that was given up", async () => {
+  test("is cancelled while its server has several calls, and after a call that was given up", async () => {
     const beside = await openTestService({ ...settings(), OPENAI_BASE_URL: opened.model.url, CHAT_MODEL: "test-chat" });
     try {
       const other = askingClient({ url: beside.url, model: opened.model });
@@ -156,7 +156,7 @@ describe("what an MCP server asks in the middle of a call", () => {
     }
   });
 
-  test("is asked of each of several calls, once the server is known to ask: it then has one at a time", async () => {
+  test("is asked for each of several calls, one call at a time, once the server is known to ask", async () => {
     const erase = (file: string) => callOf(toolOf("erase"), { file }, file);
     client.follow([erase("first")], "No.");
     await answerAll(await client.untilWaiting("clerk"), [{ answer: "no" }]);
@@ -172,7 +172,7 @@ describe("what an MCP server asks in the middle of a call", () => {
     expect(outputs(await answerAll(two, [{ answer: "yes" }, { answer: "yes" }]))).toEqual([[true, "accept accept"]]);
   });
 
-  test("is answered at another process, after the one that asked has gone", async () => {
+  test("is answered in another process after the process that asked has ended", async () => {
     client.follow([callOf(toolOf("erase"), { file: "letters" })], "Erased.");
     const first = await openTestService({ ...settings(), OPENAI_BASE_URL: opened.model.url, CHAT_MODEL: "test-chat" });
     const waiting = await askingClient({ url: first.url, model: opened.model }).untilWaiting("clerk");
@@ -181,7 +181,7 @@ describe("what an MCP server asks in the middle of a call", () => {
     expect(outputs(rest)).toEqual([[true, "accept accept"]]);
   });
 
-  test("server-everything's form of thirteen fields is filled in, with what it recommends where there is something", async () => {
+  test("can have a form of thirteen fields like server-everything's, and takes the values that the form recommends", async () => {
     client.follow([callOf("mcp__everything__trigger-elicitation-request", {})], "Thanks.");
     let waiting = await client.untilWaiting("clerk");
     let rest: EventStreamResponse | null = null;

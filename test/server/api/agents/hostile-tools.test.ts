@@ -31,7 +31,7 @@ describe("a turn whose MCP server never lists its tools", () => {
     await makeAgent("patient", { tools: ["mcp__endless__*"] });
   });
 
-  test("answers without them in the time of its agent, and says so", async () => {
+  test("answers without these tools in the time of its agent, and gives a notice", async () => {
     follow("Without.");
     const { of, done } = await ask("brief", "go");
     const message = 'The MCP server "endless" has not told its tools in the time of the agent. Its tools are missing.';
@@ -68,7 +68,7 @@ describe("a process whose turn waits for an MCP server", () => {
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   afterEach(killServiceProcesses);
 
-  test("ends by SIGTERM", async () => {
+  test("ends on SIGTERM", async () => {
     const MCP_CONFIG = path.join(folder, "mcp.json");
     writeFileSync(MCP_CONFIG, JSON.stringify({ mcpServers: { endless: { url: server.url } } }));
     const service = await startServiceProcess({
@@ -116,28 +116,28 @@ describe("hostile calls of a model", () => {
     return { results: of("tool_result"), steps: steps.filter(({ kind }) => kind === "tool") };
   };
   const nested = (levels: number): string => `{"expression":${"[".repeat(levels)}${"]".repeat(levels)}}`;
-  describe("a call is a result that the model reads, whatever stands in it:", () => {
+  describe("with unusual content", () => {
     test.each<[what: string, call: Call, says: string]>([
       ["a NUL in the name of a field", ["calculate", '{"a\\u0000b":1}'], "invalid_arguments"],
       ["half a surrogate pair in the name of a field", ["calculate", '{"a\\ud800b":1}'], "invalid_arguments"],
       ["lists in lists", ["calculate", nested(101)], "nest deeper than 100 levels"],
-      ["the prototype", ["calculate", '{"__proto__":{"expression":"1"}}'], "invalid_arguments"],
-      ["a section of core memory that there is not", ["core_memory_update", { section: "secrets", content: "x" }], "section: "],
+      ["a field named __proto__", ["calculate", '{"__proto__":{"expression":"1"}}'], "invalid_arguments"],
+      ["a section of core memory that does not exist", ["core_memory_update", { section: "secrets", content: "x" }], "section: "],
       ["too much for core memory", ["core_memory_update", { section: "goals", content: "x".repeat(2_001) }], "content: "],
       ["an importance over 1", ["memory_save", { content: "x", importance: 2 }], "importance: "],
       ["51 items of a plan", ["todo_write", { items: Array(51).fill({ content: "x", status: "pending" }) }], "items: "],
-      ["a status of no plan", ["todo_write", { items: [{ content: "x", status: "perhaps" }] }], "items.0.status: "],
-      ["a place that is no time zone", ["current_time", { time_zone: "../../etc/passwd" }], "invalid_time_zone"],
-      ["a knowledge base that there is not", ["knowledge_search", { query: "x", kb: "a' or 1=1" }], "unknown_knowledge_base"],
-      ["no name", ["", {}], "unknown_tool"],
+      ["an unknown status of a plan's item", ["todo_write", { items: [{ content: "x", status: "perhaps" }] }], "items.0.status: "],
+      ["a time zone that is a path", ["current_time", { time_zone: "../../etc/passwd" }], "invalid_time_zone"],
+      ["a knowledge base that does not exist", ["knowledge_search", { query: "x", kb: "a' or 1=1" }], "unknown_knowledge_base"],
+      ["no tool's name", ["", {}], "unknown_tool"],
       ["a NUL in the tool's name", ["calc\0ulate", {}], "unknown_tool"],
-    ])("%s", async (_what, asked, says) => {
+    ])("become failed results that the model reads: %s", async (_what, asked, says) => {
       const { results, steps } = await call(asked);
       expect(results).toMatchObject([{ ok: false, output: expect.stringContaining(says) as unknown }]);
       expect(steps).toMatchObject([{ ok: false, output: results[0]?.output }]);
     });
 
-    test("what cannot be stored is left out of what a tool keeps", async () => {
+    test("succeed without the characters that cannot be stored", async () => {
       const { results } = await call(
         ["core_memory_update", '{"section":"goals","content":"Sails\\u0000 far\\ud800."}', "a"],
         ["memory_save", '{"content":"Has\\u0000 a boat."}', "b"],
@@ -146,22 +146,22 @@ describe("hostile calls of a model", () => {
       expect(results.map(({ ok }) => ok)).toEqual([true, true, true]);
     });
   });
-  test("a failure that quotes what the model sent is cut", async () => {
+  test("fail with a text that is cut when it quotes the model", async () => {
     const { steps } = await call(["calculate", JSON.stringify({ ["k".repeat(20_000)]: 1 })]);
     expect(String(steps[0]?.["output"]).length).toBeLessThan(2_500);
   });
-  test("a hook sees calls whose arguments fit the schema only", async () => {
+  test("reach a hook only when their arguments fit the schema", async () => {
     const { results } = await call(["order", { wrong: 1 }, "a"], ["order", { item: "tea" }, "b"]);
     expect(results.find(({ call_id }) => call_id === "a")?.output).toContain("item: ");
     expect(hooked.filter((given) => JSON.stringify(given).match(/wrong|tea/))).toEqual([{ item: "tea" }]);
   });
-  test("an event has the first 4,000 characters of an output, and the step all of it", async () => {
+  test("have the first 4,000 characters of their output in the event, and all of it in the step", async () => {
     const { results, steps } = await call(["recite", {}]);
     const whole = "line of a long poem\n".repeat(1_000);
     expect(results).toMatchObject([{ ok: true, cut: true, output: whole.slice(0, 4_000) }]);
     expect(steps[0]?.["output"]).toBe(whole);
   });
-  test("calls of one answer that have the same id are told apart", async () => {
+  test("are told apart when two of one answer have the same id", async () => {
     await call(["order", { item: "tea" }, "same"], ["order", { item: "milk" }, "same"]);
     const said = chats().at(-1)?.body.messages.slice(-3) ?? [];
     const asked = said[0]?.tool_calls?.map(({ id }) => id) ?? [];

@@ -27,7 +27,7 @@ const decide = (fields: object = {}) => callOf("ask_decision", { decision_type: 
 /** What the model read last. */
 const read = (): string => String(opened.model.seen.at(-1)?.body.messages.at(-1)?.content);
 
-describe("a question of the model", () => {
+describe("a model's question", () => {
   test("makes the turn wait, and the person's answer is the result that the model reads", async () => {
     client.follow([clarify()], "Green it is.");
     const asked = await client.ask("asks");
@@ -61,7 +61,7 @@ describe("a question of the model", () => {
     ["the person's own words alone", {}, { text: "白茶，谢谢。" }, "The person says: 白茶，谢谢。"],
     ["several options", { allow_multiple: true }, { answer: ["black", "green"] }, 'The person chose "black", "green".'],
     ["one option of several", { allow_multiple: true }, { answer: ["green"], text: "Cold." }, 'The person chose "green". They say: Cold.'],
-  ])("is a decision that is answered by %s", async (_what, fields, answer, told) => {
+  ])("can be answered with %s", async (_what, fields, answer, told) => {
     client.follow([decide(fields)], "Done.");
     const waiting = await client.untilWaiting("asks");
     expect(waiting.question.type).toBe("decision");
@@ -79,9 +79,9 @@ describe("a question of the model", () => {
       null,
       /what you assumed/,
     ],
-    ["is no, when it is about a risk", decide({ decision_type: "risk" }), "no", /counts as "no": do not do it/],
-    ["is no, when it confirms", decide({ decision_type: "confirmation" }), "no", /counts as "no"/],
-  ])("that nobody answers, or can answer, %s", async (_what, call, answer, told) => {
+    ["counts as no when it is about a risk", decide({ decision_type: "risk" }), "no", /counts as "no": do not do it/],
+    ["counts as no when it asks to confirm", decide({ decision_type: "confirmation" }), "no", /counts as "no"/],
+  ])("that nobody answers, or that nobody can be asked, %s", async (_what, call, answer, told) => {
     client.follow([call], "Done.");
     const waiting = await client.untilWaiting("asks");
     await expireQuestions(database);
@@ -101,7 +101,7 @@ describe("a question of the model", () => {
     expect(await client.open()).toEqual([]);
   });
 
-  test("that is required ends the turn when nobody answers, or can be asked", async () => {
+  test("that requires an answer ends the turn when nobody answers or nobody can be asked", async () => {
     client.follow([clarify({ required: true })], "Done.");
     const waiting = await client.untilWaiting("asks");
     expect(waiting.question.required).toBe(true);
@@ -118,7 +118,7 @@ describe("a question of the model", () => {
     });
   });
 
-  test("beside other calls lets those run first, and is asked before the next", async () => {
+  test("waits for the other calls beside it to run, and comes before the next question", async () => {
     client.follow([clarify(), callOf("order", { item: "cups" }, "a"), { ...decide(), id: "d" }], "Done.");
     const first = await client.untilWaiting("asks");
     expect([first.question.type, ordered]).toEqual(["clarification", ['{"item":"cups"}']]);
@@ -133,7 +133,7 @@ describe("a question of the model", () => {
     ]);
   });
 
-  test("with wrong arguments is no question: the model reads what is wrong", async () => {
+  test("is not asked when its arguments are wrong, and the model reads what is wrong", async () => {
     client.follow([clarify({ options: [] }), callOf("ask_decision", "no JSON", "n")], "Sorry.");
     const answer = await client.ask("asks");
     expect(contentOf(answer.events, "done").answer).toBe("Sorry.");
@@ -144,7 +144,7 @@ describe("a question of the model", () => {
     ]);
   });
 
-  test("that a rule denies is not asked; a rule that asks changes nothing", async () => {
+  test('is not asked when a rule denies it, and is asked once when a rule says "ask"', async () => {
     await client.makeAgent("mute", { permissions: [{ tool: "ask_*", action: "deny" }] });
     client.follow([clarify()], "Then I guess.");
     expect(contentOf((await client.ask("mute")).events, "tool_result")).toMatchObject({ ok: false });

@@ -10,7 +10,7 @@ import { useOpened } from "../../../support/use-opened.ts";
 import { callApi, postJson } from "../../../support/clients/api-client.ts";
 import { expectRefusal } from "../../../support/clients/expect-refusal.ts";
 
-describe("permissions of tools", () => {
+describe("a call of", () => {
   const MCP_CONFIG = path.join(mkdtempSync(path.join(tmpdir(), "permissions-")), "mcp.json");
   const odd = { command: process.execPath, args: [path.resolve("test/servers/odd-mcp-server.ts")] };
   writeFileSync(MCP_CONFIG, JSON.stringify({ mcpServers: { odd } }));
@@ -58,7 +58,7 @@ describe("permissions of tools", () => {
   );
   let agents = 0;
   beforeEach(() => void agents++);
-  test.each(rows)("$kind, rule $rule: as the table says", async ({ kind, rule, row }) => {
+  test.each(rows)("$kind runs, asks or is refused as the table says, with the rule $rule", async ({ kind, rule, row }) => {
     const { tool, given, service } = TOOLS[kind];
     const client = askingClient(service);
     const agent = `row-${agents}`;
@@ -111,7 +111,7 @@ describe("a waiting turn", () => {
     client.follow([tea], "Ordered.");
   });
 
-  test("answers POST /api/v1/chat with 202 and the question, and its answer can be read as a stream at once", async () => {
+  test("answers POST /api/v1/chat with 202 and the question, and the person's answer can be streamed at once", async () => {
     const body = { user_id: "ada", session_id: "whole", message: "Order tea.", agent: "asks" };
     const { status, json } = await postJson<Awaited<ReturnType<typeof client.untilWaiting>>>(`${opened.url}/api/v1/chat`, body);
     expect([status, json.question.type]).toEqual([202, "permission"]);
@@ -124,7 +124,7 @@ describe("a waiting turn", () => {
     expect([tokenText(events), events.at(-1)?.data.status]).toEqual(["Ordered.", "done"]);
   });
 
-  test("goes on with its event ids: a reader misses nothing and gets nothing twice", async () => {
+  test("continues its event ids, so that a reader misses nothing and gets nothing twice", async () => {
     opened.model.answer(({ messages }) =>
       messages.at(-1)?.role === "tool" ? { tokens: ["Tea ", "is ordered."] } : { tokens: ["One moment. "], toolCalls: [tea] },
     );
@@ -152,7 +152,7 @@ describe("a waiting turn", () => {
     expect(ordered).toHaveLength(1);
   });
 
-  test.each(["POST …/cancel", "cancel_waiting", "interrupt"])("ends by %s, and its conversation is free", async (how) => {
+  test.each(["POST …/cancel", "cancel_waiting", "interrupt"])("ends by %s and frees its conversation", async (how) => {
     const waiting = await client.untilWaiting("asks", { session_id: how });
     if (how.startsWith("POST")) {
       const { json } = await postJson<{ cancelled: boolean }>(`${opened.url}/api/v1/turns/${waiting.turn_id}/cancel`, {});
@@ -184,7 +184,7 @@ describe("a waiting turn", () => {
     ["several options", { answer: ["deny", "allow_once"] }, /takes one/],
     ["results", { answer: "deny", results: [] }, /results/],
     ["an unknown field", { answer: "deny", arguments: { item: "gold" } }, /arguments/],
-  ])("refuses %s as its answer, and waits on", async (_what, body, says) => {
+  ])("refuses %s as an answer, and keeps waiting", async (_what, body, says) => {
     const waiting = await client.untilWaiting("asks");
     expectRefusal(await client.answer(waiting, body), { status: 400, code: "invalid_request", says });
     expect((await client.turn(waiting)).state).toBe("waiting");

@@ -39,7 +39,7 @@ const TINY = "mcp__everything__get-tiny-image";
 const rules = (name: string) => ({ tools: [name], permissions: [{ tool: name, action: "allow" }] });
 const sent = () => chats().at(-1)?.body.messages ?? [];
 
-test("the model sees the picture of an MCP tool behind the results, and later turns read its mark", async () => {
+test("the model sees an MCP tool's picture after the results, and a placeholder for it in later turns", async () => {
   await makeAgent("looker", rules(TINY));
   follow([calls(TINY, {})], "A logo.");
   const { done, steps } = await ask("looker", "Look at it.", "look");
@@ -55,7 +55,7 @@ test("the model sees the picture of an MCP tool behind the results, and later tu
   expect(JSON.stringify(sent())).not.toContain("image_url");
 });
 
-test("the picture of a call that somebody allows is shown, too", async () => {
+test("a picture is shown to the model, too, when a person has allowed its call", async () => {
   await makeAgent("asker", { tools: ["camera"], permissions: [{ tool: "camera", action: "ask" }] });
   follow([calls("camera", {})], "A cat.");
   const { of, turnId } = await ask("asker", "What is there?");
@@ -66,7 +66,7 @@ test("the picture of a call that somebody allows is shown, too", async () => {
   expect(sent().at(-1)).toMatchObject({ role: "user", content: [{ type: "text" }, { image_url: { url: SHOWN } }] });
 });
 
-test("pictures of a tool that was registered by code are shown, and one that cannot be read is told", async () => {
+test("the model sees pictures of a tool that was registered by code, and reads which picture is unreadable", async () => {
   await makeAgent("watcher", rules("camera"));
   follow([calls("camera", {})], "A cat.");
   const { of } = await ask("watcher", "What is on the roof?");

@@ -19,7 +19,7 @@ beforeEach(() => {
 const tea = callOf("order", { item: "tea" });
 
 describe("a call that needs permission", () => {
-  test("is asked about, not run, and runs when somebody allows it: the same turn goes on to its answer", async () => {
+  test("waits, runs when the person allows it, and the same turn then goes on to its answer", async () => {
     await client.makeAgent("asks");
     client.follow([tea], "Ordered.");
     const asked = await client.ask("asks", { session_id: "story" });
@@ -57,7 +57,7 @@ describe("a call that needs permission", () => {
     expect((await client.turn(waiting)).state).toBe("done");
   });
 
-  test("is not run when it is denied, and the model reads why", async () => {
+  test("is not run when the person denies it, and the model reads why", async () => {
     await client.makeAgent("asks");
     client.follow([tea], "Then not.");
     const waiting = await client.untilWaiting("asks");
@@ -68,7 +68,7 @@ describe("a call that needs permission", () => {
     expect(ordered).toEqual([]);
   });
 
-  test("counts as denied when nobody answers in time, within two seconds", async () => {
+  test("counts as denied within two seconds when nobody answers in time", async () => {
     await client.makeAgent("asks");
     client.follow([tea], "Then not.");
     const waiting = await client.untilWaiting("asks");
@@ -78,7 +78,7 @@ describe("a call that needs permission", () => {
     expect(ordered).toEqual([]);
   });
 
-  test("of several that one answer asks for, those that are allowed run at once, and the others are asked one after the other", async () => {
+  test("does not delay allowed calls of the same answer, and several such calls are asked about one after the other", async () => {
     await client.makeAgent("asks");
     client.follow([callOf("order", { item: "tea" }, "a"), callOf("look_up", {}, "b"), callOf("order", { item: "milk" }, "c")], "Done.");
     const asked = await client.ask("asks");
@@ -105,7 +105,7 @@ describe("a call that needs permission", () => {
     ]);
   });
 
-  test("that is allowed for good asks no more, until that is revoked or the tool has changed", async () => {
+  test('is not asked about again after "allow_always", until this is revoked or the tool has changed', async () => {
     await client.makeAgent("always");
     client.follow([tea], "Ordered.");
     const waiting = await client.untilWaiting("always");
@@ -129,7 +129,7 @@ describe("a call that needs permission", () => {
     expect(await again()).toBe("waiting");
   });
 
-  test("runs with the arguments that were shown, whatever the model wrote around them", async () => {
+  test("runs with exactly the arguments that the person saw, whatever else the model wrote", async () => {
     await client.makeAgent("asks");
     const written =
       '{ "item": "t\\u0065a", "z": 1, "a": [1.50, {"__proto__": 2}], "item": "t\\u0065a\\u0000!", "big": 12345678901234567890 }';
@@ -141,7 +141,7 @@ describe("a call that needs permission", () => {
   });
 });
 
-test("calls of the caller's own tools are one question, which all of their results answer together", async () => {
+test("several calls of the caller's own tools are one question, which all of their results answer together", async () => {
   await client.makeAgent("caller");
   client.follow([callOf("at_caller", { a: 1 }, "one"), callOf("at_caller", { a: 2 }, "two")], "Both.");
   const waiting = await client.untilWaiting("caller");
@@ -167,7 +167,7 @@ test("calls of the caller's own tools are one question, which all of their resul
   expect(read).toEqual(["<tool_output>\n> first\n</tool_output>", "<tool_output>\n> second\n</tool_output>"]);
 });
 
-test("a subagent asks nobody: what it would have to ask about is not run", async () => {
+test("a subagent asks nobody, and does not run a call that needs permission", async () => {
   await client.makeAgent("worker", { tools: ["order"], instructions: "You work." });
   await client.makeAgent("boss", { tools: [], subagents: ["worker"], permissions: [] });
   await client.makeAgent("boss", { tools: ["look_up"], subagents: ["worker"] });

@@ -55,7 +55,7 @@ describe("a turn that is stepped through", () => {
     expect(opened.model.seen).toHaveLength(2);
   });
 
-  test("goes on without stopping from run on, and still asks what it has to ask", async () => {
+  test('goes on without stopping after "run", and still asks for permission', async () => {
     await client.makeAgent("careful");
     client.follow([tea], [milk], "Ordered.");
     const first = await client.untilWaiting("careful", stepping);
@@ -72,7 +72,7 @@ describe("a turn that is stepped through", () => {
     expect(contentOf((await client.rest(fourth)).events, "done").answer).toBe("Ordered.");
   });
 
-  test("keeps that no more tools are called, over the question before the last answer", async () => {
+  test('still calls no more tools after "stop" in a doom loop, and asks once more before the last answer', async () => {
     opened.model.answer(({ tools }) => ((tools?.length ?? 0) > 0 ? { toolCalls: [tea] } : { tokens: ["From what there is."] }));
     let waiting = await client.untilWaiting("steps", stepping);
     while (!waiting.question.options.some(({ label }) => label === "skip")) {
@@ -85,7 +85,7 @@ describe("a turn that is stepped through", () => {
     expect([seen, last]).toMatchObject([["model"], { status: "done", content: { answer: "From what there is." } }]);
   });
 
-  test.each(["stop", "nobody answers"])("ends as cancelled when %s", async (how) => {
+  test.each(["stop", "nobody answers"])("ends as cancelled (%s)", async (how) => {
     client.follow([tea], "Ordered.");
     const first = await client.untilWaiting("steps", stepping);
     await client.answer(first, { answer: "step" });
@@ -97,13 +97,13 @@ describe("a turn that is stepped through", () => {
     expect([ordered, opened.model.seen.length]).toEqual([[], 1]);
   });
 
-  test("can be a turn of the assistant, without tools", async () => {
+  test("can be a turn of the assistant without tools", async () => {
     client.follow("Hello.");
     const { seen, last } = await stepThrough(await client.untilWaiting("assistant", stepping));
     expect([seen, last]).toMatchObject([["model"], { status: "done", content: { answer: "Hello.", agent: "assistant" } }]);
   });
 
-  test("works over POST /api/v1/chat and with the answer's own stream", async () => {
+  test("works over POST /api/v1/chat and over the stream of the answer", async () => {
     client.follow("Hello.");
     const body = { user_id: "ada", session_id: "whole-step", message: "Hi.", agent: "steps", ...stepping };
     const { status, json } = await postJson<Waiting>(`${opened.url}/api/v1/chat`, body);
@@ -129,7 +129,7 @@ describe("a turn that is stepped through", () => {
     }
   });
 
-  test("takes a word of its question only, and nobody who cannot be asked", async () => {
+  test("takes only an option of its question as an answer, and is refused when nobody can be asked", async () => {
     const first = await client.untilWaiting("steps", stepping);
     expectRefusal(await client.answer(first, { text: "Go on." }), {
       status: 400,

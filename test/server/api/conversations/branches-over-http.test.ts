@@ -47,7 +47,7 @@ const activate = (id: string, branchId: string) => putJson(api(`conversations/${
 const IN_USE = { status: 409, code: "branch_in_use" };
 const lastPrompt = (): string => JSON.stringify(opened.model.seen.filter(({ body }) => body.stream).at(-1)?.body.messages);
 
-test("an edited question takes its words and all behind them off the path and out of the prompt, and a switch brings them back", async () => {
+test("an edited question and all after it leave the path and the prompt, and a switch of branches brings them back", async () => {
   const { say } = talk();
   const { conversation_id: id } = await say({ message: "Hello there" }, "Hi.");
   await say({ message: "My boat is the Argo" }, "Noted.");
@@ -72,7 +72,7 @@ test("an edited question takes its words and all behind them off the path and ou
   expect(lastPrompt()).not.toContain("Calypso");
 });
 
-test("a version is switched to by its message: to the branch that was shown last of those that have it", async () => {
+test("a switch to a message's version chooses the branch with this version that was shown last", async () => {
   const { say } = talk();
   const first = await say({ message: "Name a colour" }, "Red.");
   const id = first.conversation_id;
@@ -95,7 +95,7 @@ test("a version is switched to by its message: to the branch that was shown last
   expect(await contents(id)).toEqual(["Name a colour", "Red."]);
 });
 
-test("an answer is given again to the same question, which stands once in the prompt", async () => {
+test("a repeated answer answers the same question, which stands once in the prompt", async () => {
   const { say } = talk();
   const first = await say({ message: "Name a colour" }, "Red.");
   const again = await say({ regenerate: first.message_id }, "Green.");
@@ -108,7 +108,7 @@ test("an answer is given again to the same question, which stands once in the pr
   expect(messages[0]?.versions).toBeUndefined();
 });
 
-test("an answer that was cut short is given again, and one that fails leaves the old one a switch away", async () => {
+test("an answer that was cut off can be repeated, and a failed repeat keeps the old answer on another branch", async () => {
   const { say, send } = talk();
   opened.model.answer({ tokens: ["Half an"], ending: "cut" });
   await send({ message: "Tell me" });
@@ -132,7 +132,7 @@ test("an answer that was cut short is given again, and one that fails leaves the
   expect(again).toMatchObject({ content: "A whole answer.", versions: { index: 1, message_ids: answers.other_answers } });
 });
 
-test("the same key is the same turn, and begins one branch", async () => {
+test("two requests with the same key are one turn, and begin one branch", async () => {
   const { say, send } = talk();
   const first = await say({ message: "Name a colour" }, "Red.");
   const key = { "idempotency-key": uuidv7() };
@@ -142,7 +142,7 @@ test("the same key is the same turn, and begins one branch", async () => {
   expect((await send({ message: "another body" }, key)).status).toBe(422);
 });
 
-test("a branch is erased with its own messages, and then the conversation has none", async () => {
+test("a branch is erased with its own messages, and the conversation keeps only its other messages", async () => {
   const { say } = talk();
   const { conversation_id: id, message_id } = await say({ message: "one" }, "1");
   const question = (await list(id))[0];
@@ -167,7 +167,7 @@ test("a branch is erased with its own messages, and then the conversation has no
   expect(await contents(id)).toEqual(["one", "4"]);
 });
 
-test("a snapshot is come back to on a new branch, and is forgotten with the branch it stands on", async () => {
+test("a snapshot is restored on a new branch, and is deleted with the branch that it belongs to", async () => {
   const { say } = talk();
   const { conversation_id: id } = await say({ message: "one" }, "1");
   const second = await say({ message: "two" }, "2");
@@ -193,22 +193,22 @@ test("a snapshot is come back to on a new branch, and is forgotten with the bran
   expect((await postJson(path(), { label: " " })).status).toBe(400);
 });
 
-describe("refused", () => {
+describe("the service refuses", () => {
   test.each([
     ["a message beside regenerate", (answer: string) => ({ regenerate: answer, message: "x" }), 400, "message"],
     ["an edit beside regenerate", (answer: string) => ({ regenerate: answer, edit_of: answer }), 400, "edit_of"],
     ["an edit without a message", (answer: string) => ({ edit_of: answer }), 400, "message"],
     ["an edit of an answer", (answer: string) => ({ edit_of: answer, message: "x" }), 400, "edit_of"],
-    ["an id that is none", () => ({ edit_of: "x", message: "x" }), 400, "edit_of"],
-    ["an answer that is not there", () => ({ regenerate: uuidv7() }), 404, "regenerate"],
-    ["a message that is not there", () => ({ edit_of: uuidv7(), message: "x" }), 404, "edit_of"],
+    ["an id that is no UUID", () => ({ edit_of: "x", message: "x" }), 400, "edit_of"],
+    ["an answer that does not exist", () => ({ regenerate: uuidv7() }), 404, "regenerate"],
+    ["a message that does not exist", () => ({ edit_of: uuidv7(), message: "x" }), 404, "edit_of"],
     [
       "a message of another user",
       (_answer: string, question: string) => ({ user_id: "eve", edit_of: question, message: "x" }),
       404,
       "edit_of",
     ],
-  ])("is %s", async (_what, fields, status, field) => {
+  ])("a request with %s", async (_what, fields, status, field) => {
     const { say, ask } = talk();
     const { conversation_id: id, message_id } = await say({ message: "one" }, "1");
     const question = (await list(id))[0]?.id ?? "";
@@ -222,10 +222,10 @@ describe("refused", () => {
   });
 
   test.each([
-    ["a branch of nobody", () => ({ branch_id: uuidv7() }), 404],
+    ["a branch that does not exist", () => ({ branch_id: uuidv7() }), 404],
     ["no branch", () => ({}), 400],
-    ["no UUID", () => ({ branch_id: "x" }), 400],
-  ])("is a switch to %s", async (_what, body, status) => {
+    ["an id that is no UUID", () => ({ branch_id: "x" }), 400],
+  ])("a switch to %s", async (_what, body, status) => {
     const { conversation_id: id } = await talk().say({ message: "one" }, "1");
     expect((await putJson(api(`conversations/${id}/active-branch`), body())).status).toBe(status);
     expect((await callApi(api(`conversations/${id}/messages?branch_id=${uuidv7()}`))).status).toBe(404);

@@ -61,7 +61,7 @@ describe("a context that is nearly full", () => {
   const summaryOf = async (id: string) => (await callApi<{ summary: ShownSummary | null }>(`${conversation(id)}/summary`)).json.summary;
   const context = async (id: string) => (await callApi<Record<string, unknown>>(`${conversation(id)}/context`)).json;
 
-  test("is told once at 80 %, and again only when it was below meanwhile", async () => {
+  test("gives a notice once at 80 %, and again only after it was below 80 %", async () => {
     const told: string[][] = [];
     for (const tokens of [1_500, 1_650, 1_700, 1_500, 1_600]) told.push((await say("told", "hello", tokens)).notices);
     expect(told).toEqual([[], ["context_near_limit"], [], [], ["context_near_limit"]]);
@@ -70,7 +70,7 @@ describe("a context that is nearly full", () => {
     expect(await context(id)).toMatchObject({ usage_ratio: 0.85, warned: true, saturated: false });
   });
 
-  test("is summarised at 92 % by a job, with parts that stand in the next prompt; later versions carry them on", async () => {
+  test("is summarised by a job at 92 %, and the next prompt and later versions have the summary's parts", async () => {
     await say("full", "We take the night train.");
     await say("full", "It leaves at eight.");
     const { id } = await say("full", "Remember that.", 1_900);
@@ -96,7 +96,7 @@ describe("a context that is nearly full", () => {
     expect(division?.body.messages[1]?.content).toMatch(/<earlier_notes>\n> .*night train/);
   });
 
-  test("is summarised before an answer whose prompt has no room for older messages, and the messages are in the summary", async () => {
+  test("is summarised before the answer when older messages have no room, and the summary has them", async () => {
     const long = (name: string): string => `${name}. ${"many words here ".repeat(260)}`;
     for (const name of ["first", "second"]) await say("long", long(name));
     const { done, compressions, id } = await say("long", long("third"));
@@ -108,7 +108,7 @@ describe("a context that is nearly full", () => {
     expect((await summaryOf(id))?.parts).not.toBeNull();
   });
 
-  test("is cut, and says so, when the summary fails; then nothing is changed", async () => {
+  test("is cut with a notice when the summary fails, and nothing stored changes", async () => {
     summariser = () => ({ status: 500 });
     const long = (name: string): string => `${name}. ${"many words here ".repeat(260)}`;
     for (const name of ["first", "second"]) await say("fails", long(name));
@@ -120,7 +120,7 @@ describe("a context that is nearly full", () => {
     summariser = () => ({ tokens: ["They spoke of many words."] });
   });
 
-  test("a version of the summary can be made the newest again; what it does not cover is in the window", async () => {
+  test("has a summary that can go back to an earlier version, and the window then shows the messages it does not cover", async () => {
     await say("back", "We take the night train.");
     const { id } = await say("back", "It leaves at eight.");
     const compact = async () => (await postJson<{ compacted: boolean; summary: ShownSummary }>(`${conversation(id)}/compact`, {})).json;

@@ -50,7 +50,7 @@ describe("the context of a conversation", () => {
   const say = async (sessionId: string, index = 0) =>
     (await postJson<TurnResult>(`${url(index)}/api/v1/chat`, { user_id: "ada", session_id: sessionId, message: "hello" })).json;
 
-  test("is told by the models' list with the source of each fact", async () => {
+  test("has a limit that the list of models shows, with the source of each fact", async () => {
     expect(await models(0)).toEqual([
       {
         name: "own",
@@ -66,7 +66,7 @@ describe("the context of a conversation", () => {
     ]);
   });
 
-  test("has the last prompt of an agent that called tools, and the tokens of all its prompts", async () => {
+  test("has the size of an agent's last prompt, and the tokens of all its prompts together", async () => {
     await putJson(`${url()}/api/v1/agents/counter`, { description: "Counts", tools: ["calculate"] });
     let asked = 0;
     model.answer(() => (asked++ < 2 ? { toolCalls: [{ name: "calculate", arguments: { expression: `${asked}+1` } }] } : { tokens: ["3"] }));
@@ -76,7 +76,7 @@ describe("the context of a conversation", () => {
     expect(await context(done.conversation_id)).toMatchObject({ prompt_tokens: 300, usage_ratio: 0.0319, remaining_tokens: 3_133 - 100 });
   });
 
-  test("grows with every turn of any process, outlives them, and done tells of its own turn", async () => {
+  test('counts every turn of every process, outlives the process, and is reported for its own turn in "done"', async () => {
     model.answer({ tokens: ["a", "b"] });
     const done = await say("grows");
     const limit = Math.floor(4_096 * 0.85 * 0.9);
@@ -108,7 +108,7 @@ describe("the context of a conversation", () => {
     expect(await context(done.conversation_id, 2)).toEqual(told);
   });
 
-  test("counts a turn without a count of the server as one without a price, and nothing of one that said nothing", async () => {
+  test("counts a turn whose server reports no usage as one without a price, and ignores a turn without an answer", async () => {
     model.answer({ tokens: ["a"], withoutUsage: true });
     const { conversation_id: id } = await say("unpriced");
     const before = await context(id);
@@ -122,7 +122,7 @@ describe("the context of a conversation", () => {
     expect(await context(id)).toEqual(before);
   });
 
-  test("is empty before the first prompt, and 404 of another user's conversation", async () => {
+  test("is empty before the first prompt, and is not found for an unknown conversation", async () => {
     const body = { user_id: "eve", session_id: "imported", messages: [{ role: "user", content: "hi" }] };
     const { conversation_id: id } = (await postJson<{ conversation_id: string }>(`${url()}/api/v1/conversations/import`, body)).json;
     expect(await context(id)).toMatchObject({ usage_ratio: 0, prompt_tokens: 0, cost: null, parts: null, remaining_tokens: 3_133 });
@@ -130,13 +130,13 @@ describe("the context of a conversation", () => {
   });
 });
 
-describe("MODEL_PROFILES", () => {
+describe("a MODEL_PROFILES file", () => {
   test.each([
-    ["names no file", null, /cannot be read/],
-    ["is no JSON", "{", /is not JSON/],
-    ["has a field that is none", '{"m": {"context": 5}}', /m: Unrecognized key: "context"/],
+    ["does not exist", null, /cannot be read/],
+    ["is not JSON", "{", /is not JSON/],
+    ["has an unknown field", '{"m": {"context": 5}}', /m: Unrecognized key: "context"/],
     ["has a wrong value", '{"m": {"context_window": 100}}', /m\.context_window: must be 512 or more/],
-  ])("that %s is refused at the start, and says so", async (_, text, message) => {
+  ])("that %s is refused at the start with the reason", async (_, text, message) => {
     const file = join(tmpdir(), `${uuidv7()}.json`);
     if (text !== null) await writeFile(file, text);
     await expect(openTestService({ MODEL_PROFILES: file })).rejects.toThrow(message);

@@ -14,7 +14,7 @@ import { useServiceWithModel } from "../../../support/services/service-with-mode
 import { useTestPostgres } from "../../../support/databases/databases.ts";
 
 type ListPage = { conversations: ListedConversation[]; messages: ListedMessage[]; next: string | null };
-describe("the lists", () => {
+describe("the lists of conversations and messages", () => {
   const running = useServiceWithModel();
   const conversationIds: string[] = [];
   beforeAll(async () => {
@@ -42,7 +42,7 @@ describe("the lists", () => {
     }
   }
 
-  test("show a user's conversations, the newest first", async () => {
+  test("show a user's conversations with the newest first", async () => {
     const { conversations } = (await list("ada")).json;
     expect(conversations.map(({ id }) => id)).toEqual(conversationIds.toReversed());
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown;
@@ -53,13 +53,13 @@ describe("the lists", () => {
     expect(Date.parse(oldest?.updated_at ?? "")).toBeGreaterThan(Date.parse(oldest?.created_at ?? ""));
   });
 
-  test("page conversations without gaps or repeats, next null at the end", async () => {
+  test('show conversations page by page without gaps or repeats, and "next" is null at the end', async () => {
     const pages = await readPages("/api/v1/conversations?user_id=ada&", 3);
     expect(pages.map(({ conversations }) => conversations.length)).toEqual([3, 1]);
     expect(pages.flatMap(({ conversations }) => conversations.map(({ id }) => id))).toEqual(conversationIds.toReversed());
   });
 
-  test("page messages, the oldest first, without gaps or repeats", async () => {
+  test("show messages page by page with the oldest first, without gaps or repeats", async () => {
     const pages = await readPages(`/api/v1/conversations/${conversationIds[0]}/messages?`, 5);
     expect(pages).toHaveLength(2);
     const messages = pages.flatMap((page) => page.messages);
@@ -70,7 +70,7 @@ describe("the lists", () => {
     expect(times).toEqual(times.toSorted((one, other) => one - other));
   });
 
-  test("find a message by its id", async () => {
+  test("lead to a message that can be read by its id", async () => {
     const [id = ""] = conversationIds;
     const [asked] = await listMessages(running.url, id);
     const find = (message = "") => callApi(`${running.url}/api/v1/messages/${message}`);
@@ -79,14 +79,14 @@ describe("the lists", () => {
     expectRefusal(await find("x"), { status: 400, code: "invalid_request" });
   });
 
-  test("begin with the newest message when asked to", async () => {
+  test("begin with the newest message on request", async () => {
     const address = `${running.url}/api/v1/conversations/${conversationIds[0]}/messages`;
     const { messages } = (await callApi<ListPage>(`${address}?order=newest_first&limit=2`)).json;
     expect(messages.map(({ content }) => content)).toEqual(["answer", "message 3"]);
     expectRefusal(await callApi(`${address}?order=newest`), { status: 400, code: "invalid_request", field: "order" });
   });
 
-  test("give 50 without a limit", async () => {
+  test("have 50 entries on a page unless a limit is given", async () => {
     for (let index = 0; index < 26; index++) await say("many", "s", `message ${index}`);
     const [conversation] = (await list("many")).json.conversations;
     const { json } = await callApi<ListPage>(`${running.url}/api/v1/conversations/${conversation?.id}/messages`);
@@ -95,7 +95,7 @@ describe("the lists", () => {
   });
 });
 
-describe("forks", () => {
+describe("a fork of a conversation", () => {
   const database = useTestPostgres();
   const opened = useServiceWithModel({
     SUMMARY_MIN_MESSAGES: "4",
@@ -135,7 +135,7 @@ describe("forks", () => {
         .json.conversations;
     return { userId, say, recall, listed };
   }
-  test("a fork goes on by itself, names where it comes from, and is refused like any other address", async () => {
+  test("goes on by itself, names its origin, and is refused when its session or place is wrong", async () => {
     const { say, listed } = person();
     const origin = await say("origin", "My boat is the Argo", "Noted.");
     await say("origin", "It is blue", "Nice.");
@@ -166,7 +166,7 @@ describe("forks", () => {
     expectRefusal(await fork(origin.conversation_id, {}), { status: 400, code: "invalid_request", field: "session_id" });
     expectRefusal(await fork(uuidv7(), { session_id: "other" }), { status: 404, code: "not_found" });
   });
-  test("recall finds each shared exchange once, the fork has its summary, and an erase of the origin takes both from it", async () => {
+  test("shares the origin's summary and recalled exchanges once each, and loses both when the origin is erased", async () => {
     const { say, recall } = person();
     const origin = await say("origin", "My sister Zelda keeps zeppelins", "Zeppelins, noted.");
     for (const n of [2, 3, 4, 5]) await say("origin", `Harbour number ${n}`, `Harbour ${n}, noted.`);

@@ -19,7 +19,7 @@ describe("POST /api/v1/conversations/import", () => {
   };
   const one = (fields: object = {}): object => ({ role: "user", content: "hello", ...fields });
 
-  test("stores messages as they are, in the order of time, and lists them like live ones", async () => {
+  test("stores messages unchanged in the order of their time, and lists them like messages of turns", async () => {
     const [first, second] = [{ external_id: "m1" }, { external_id: "m2", source: "elsewhere" }];
     const [asked, answer] = ["我喜欢绿色。\n  Green! ", "好的。"];
     const messages = [
@@ -37,7 +37,7 @@ describe("POST /api/v1/conversations/import", () => {
     expect(await running.bring("lists", messages, "s", ACME)).toEqual({ ...imported, imported: 0, skipped: 2, exchanges: 0 });
   });
 
-  test("has messages without a partner remembered too, each of which can be erased alone", async () => {
+  test("remembers a message without its question or answer, too, and each can be erased alone", async () => {
     const at = (minute: number): string => `2024-05-01T10:0${minute}:00Z`;
     const messages: ImportedMessage[] = [
       { role: "assistant", content: "Welcome! The zebra tour starts at nine.", created_at: at(0) },
@@ -64,14 +64,14 @@ describe("POST /api/v1/conversations/import", () => {
     expect(json.episodes.map(({ id }) => id)).toEqual([penguins?.id]);
   });
 
-  test("needs a key, a JSON body and POST", async () => {
+  test("needs a key, a JSON body and the method POST", async () => {
     expectRefusal(await running.send(body([one()])), { status: 401, code: "unauthorized" });
     expectRefusal(await running.send("{", ACME), { status: 400, code: "invalid_request" });
     const typed = await running.send(JSON.stringify(body([one()])), { ...ACME, "content-type": "text/csv" });
     expectRefusal(typed, { status: 415, code: "unsupported_media_type" });
   });
 
-  test("takes 10,000 messages in one call, and refuses one more", async () => {
+  test("takes 10,000 messages in one call, and refuses 10,001", async () => {
     const many = (count: number): ImportedMessage[] =>
       Array.from({ length: count }, (_, index) => ({ role: "user", content: `message ${index}`, metadata: { external_id: `${index}` } }));
     expect(await running.bring("many", many(10_000), "s", ACME)).toMatchObject({ imported: 10_000, skipped: 0 });
@@ -90,7 +90,7 @@ describe("POST /api/v1/conversations/import", () => {
     return { status, events };
   }
 
-  test("streams its progress to who asks for events, and ends with exactly one done", async () => {
+  test('streams its progress to a client that asks for events, and ends with exactly one "done"', async () => {
     const messages = Array.from({ length: 1_200 }, (_, number) => ({ role: "user", content: `message ${number}` }));
     const { events } = await stream(messages, "streamed");
     expect(events.map(({ data }) => data)).toEqual([
@@ -102,7 +102,7 @@ describe("POST /api/v1/conversations/import", () => {
     expect(events.map(({ id }) => id)).toEqual(["1", "2", "3", "4"]);
   });
 
-  test("ends the stream of an import that fails with one error, while a wrong body is refused before it begins", async () => {
+  test('ends its stream with one "error" when the import fails, and refuses a wrong body before the stream begins', async () => {
     running.model.answer({ tokens: ["slow"], firstTokenMs: 60_000 });
     const leaving = new AbortController();
     const turn = JSON.stringify({ user_id: "ada", session_id: "taken", message: "hold it" });
@@ -128,7 +128,7 @@ describe("POST /api/v1/conversations/import", () => {
     ["an empty list", body([]), "messages"],
     ["a message that is text", body([one(), "hello"]), "messages.1"],
     ["null for a message", body([null]), "messages.0"],
-    ["a role that is none", body([one(), one({ role: "system" })]), "messages.1.role"],
+    ["an unknown role", body([one(), one({ role: "system" })]), "messages.1.role"],
     ["blank content", body([one(), one(), one(), one({ content: " \n\t" })]), "messages.3.content"],
     ["content that is no text", body([one({ content: [{ type: "text", text: "x" }] })]), "messages.0.content"],
     ["content with a NUL", body([one({ content: "a\0b" })]), "messages.0.content"],
@@ -144,28 +144,28 @@ describe("POST /api/v1/conversations/import", () => {
     ["an external id that is no text", body([one({ metadata: { external_id: 7 } })]), "messages.0.metadata"],
     ["an unknown field of the body", body([one()], { tenant_id: "bolt" }), "tenant_id"],
     ["an unknown field of a message", body([one(), one({ name: "Ada" })]), "messages.1.name"],
-  ])("refuses %s, names the field and stores nothing of the whole request", async (_name, wrong, field) => {
+  ])("refuses %s with the field's name, and stores nothing of the whole request", async (_name, wrong, field) => {
     const before = await sessionsOf("ada");
     expectRefusal(await running.send(wrong, ACME), { status: 400, code: "invalid_request", field });
     expect(await sessionsOf("ada")).toEqual(before);
   });
 
   test.each(["0000-06-01T12:00:00Z", "0999-12-31T23:59:59Z", "9000-01-01T00:00:00Z", "9999-12-31T23:59:59-14:00"])(
-    "refuses a time that cannot be kept or counted on from: %s",
+    "refuses the time %s, which cannot be stored or used in calculations",
     async (created_at) => {
       const refused = await running.send(body([one({ created_at })]), ACME);
       expectRefusal(refused, { status: 400, code: "invalid_request", field: "messages.0.created_at", says: /years/ });
     },
   );
 
-  test("refuses a time more than a day ahead, and takes one that a wrong time zone makes", async () => {
+  test("refuses a time that is more than a day ahead, and takes one that a wrong time zone may explain", async () => {
     const ahead = (hours: number): string => new Date(Date.now() + hours * 60 * 60 * 1_000).toISOString();
     const refused = await running.send(body([one(), one({ created_at: ahead(25) })]), ACME);
     expectRefusal(refused, { status: 400, code: "invalid_request", field: "messages.1.created_at", says: /a day ahead/ });
     expect((await running.send(body([one({ created_at: ahead(23) })]), ACME)).status).toBe(200);
   });
 
-  test("names each wrong message by its index, however many there are", async () => {
+  test("names every wrong message by its index, however many there are", async () => {
     const wrong = Array.from({ length: 80 }, () => one({ content: "x".repeat(1_001) }));
     const { status, json } = await running.send(body([one(), ...wrong, one({ role: "system", content: " " })]), ACME);
     const { details } = (json as unknown as { error: { details: { index: number; field: string; problem: string }[] } }).error;
@@ -178,7 +178,7 @@ describe("POST /api/v1/conversations/import", () => {
     expect(details[0]?.problem).toMatch(/1001 characters, at most 1000/);
   });
 
-  test("goes on without wrong messages when it is told to, and says which they are", async () => {
+  test("leaves out wrong messages on request, and lists them in its answer", async () => {
     const long = one({ role: "assistant", content: "x".repeat(1_001) });
     const messages = [one(), long, "hello", one({ role: "assistant", content: "Good day." })];
     const { json } = await running.send(body(messages, { on_invalid: "skip" }), ACME);
@@ -201,11 +201,11 @@ describe("POST /api/v1/conversations/import", () => {
 });
 
 const HEARTBEAT = ": heartbeat\n\n";
-describe("the bytes of an import's stream", () => {
+describe("an import's stream", () => {
   const database = useTestPostgres();
   const service = useOpened(() => openTestService({ DATABASE_URL: database.url }, { heartbeatMs: 50 }));
 
-  test("have the headers of an unbuffered event stream, and heartbeats while the import waits, beside the ids of its events", async () => {
+  test("has the headers of an unbuffered event stream, and sends heartbeats without an id while the import waits", async () => {
     const held = await holdConversations(database.url);
     const connection = await connectTo(service.url);
     const body = { user_id: "ada", session_id: "s", messages: [{ role: "user", content: "hello" }] };
@@ -228,7 +228,7 @@ describe("the bytes of an import's stream", () => {
     expect(events).not.toMatch(/^:/m);
   });
 
-  test("end with the whole list of what was invalid, however long it is", async () => {
+  test("ends with the whole list of wrong messages, however long it is", async () => {
     const invalid = Array.from({ length: 3_000 }, () => ({ role: "nobody", content: "" }));
     const messages = [...invalid, { role: "user", content: "hello" }];
     const response = await fetch(`${service.url}/api/v1/conversations/import`, {

@@ -37,7 +37,7 @@ describe("a list of conversations", () => {
   const at = (id = ""): string => `${running.url}/api/v1/conversations/${id}`;
   const change = (id: string | undefined, body: unknown) => postJson<Shown & ErrorBody>(at(id), body, {}, "PATCH");
 
-  test("shows as title what the user said first, and the beginning of the last message", async () => {
+  test("shows as the title what the user said first, and the beginning of the last message", async () => {
     const { conversations } = await list();
     expect(conversations.map(({ title }) => title)).toEqual(["And a third", "里斯本的图书馆几点开门？", "How do I get to Graça?"]);
     expect(conversations.at(-1)).toMatchObject({
@@ -49,13 +49,13 @@ describe("a list of conversations", () => {
     });
   });
 
-  test("shows one conversation by its id", async () => {
+  test("has each conversation, which can also be read alone by its id", async () => {
     const [, , oldest] = (await list()).conversations;
     expect((await callApi<Shown>(at(ids[0]))).json).toEqual(oldest);
     expectRefusal(await callApi(at(crypto.randomUUID())), { status: 404, code: "not_found" });
   });
 
-  test("shows a title that a person wrote, until it is taken away", async () => {
+  test("shows the title that a person wrote, until the person removes it", async () => {
     const { status, json } = await change(ids[0], { title: "Trams 🚋" });
     expect({ status, title: json.title }).toEqual({ status: 200, title: "Trams 🚋" });
     await say("session 0", "One more thing");
@@ -63,14 +63,14 @@ describe("a list of conversations", () => {
     expect((await change(ids[0], { title: null })).json.title).toBe("How do I get to Graça?");
   });
 
-  test("changes what is given, and leaves the rest", async () => {
+  test("changes only the fields that a request names", async () => {
     await change(ids[1], { pinned: true, metadata: { folder: "trips", tags: ["a"] } });
     const { json } = await change(ids[1], { title: "图书馆" });
     expect(json).toMatchObject({ title: "图书馆", pinned: true, archived: false, metadata: { folder: "trips", tags: ["a"] } });
     expect((await change(ids[1], { metadata: {} })).json).toMatchObject({ title: "图书馆", metadata: {} });
   });
 
-  test("keeps its order when something is pinned, and has pinned ones alone on request, page by page", async () => {
+  test("keeps its order when a conversation is pinned, and shows only pinned ones on request, page by page", async () => {
     await change(ids[0], { pinned: true });
     await change(ids[1], { pinned: true });
     expect(await listIds()).toEqual(ids.toReversed());
@@ -80,7 +80,7 @@ describe("a list of conversations", () => {
     expect(await listIds(`&pinned=true&limit=1&after=${first.next}`)).toEqual([ids[0]]);
   });
 
-  test("leaves archived ones out unless they are asked for", async () => {
+  test("shows archived conversations only on request", async () => {
     await change(ids[2], { archived: true });
     expect(await listIds()).toEqual([ids[1], ids[0]]);
     expect(await listIds("&archived=true")).toEqual([ids[2]]);
@@ -102,12 +102,12 @@ describe("a list of conversations", () => {
     expectRefusal(await change(ids[0], body), { status: 400, code: "invalid_request", field });
   });
 
-  test("changes no conversation that is not there", async () => {
+  test("refuses a change to a conversation that does not exist", async () => {
     expectRefusal(await change(crypto.randomUUID(), { pinned: true }), { status: 404, code: "not_found" });
     expectRefusal(await change("x", { pinned: true }), { status: 400, code: "invalid_request" });
   });
 
-  describe("and a rating of an answer", () => {
+  describe("with rated answers", () => {
     const rating = (id = ""): string => `${running.url}/api/v1/messages/${id}/rating`;
     const rate = (id: string | undefined, body: unknown) => putJson<{ rating: unknown } & ErrorBody>(rating(id), body);
     const remove = (id: string | undefined) => callApi<{ rating: unknown } & ErrorBody>(rating(id), { method: "DELETE" });
@@ -115,7 +115,7 @@ describe("a list of conversations", () => {
     const counted = async (value: string) =>
       (await readMetrics(running.url)).samples.get(`conversation_graph_answer_ratings_total{value="${value}"}`);
 
-    test("is shown with it, can change, is counted when it does, and goes on request", async () => {
+    test("shows each answer's rating, which can be changed and removed and is counted in the metrics", async () => {
       const [, answer] = await listMessages(running.url, ids[0] ?? "");
       const given = await rate(answer?.id, { value: -1, comment: "太慢" });
       expect(given.json).toEqual({ rating: { value: -1, comment: "太慢", rated_at: expect.any(String) } });
@@ -134,19 +134,19 @@ describe("a list of conversations", () => {
       [{ value: "1" }, "value"],
       [{ value: 1, comment: "x".repeat(2_001) }, "comment"],
       [{ value: 1, stars: 5 }, "stars"],
-    ])("of %j is refused, naming %s", async (body, field) => {
+    ])("refuses the rating %j, naming %s", async (body, field) => {
       const [, answer] = await listMessages(running.url, ids[0] ?? "");
       expectRefusal(await rate(answer?.id, body), { status: 400, code: "invalid_request", field });
     });
 
-    test("is of an answer that is there", async () => {
+    test("refuses a rating of an answer that does not exist", async () => {
       const [question] = await listMessages(running.url, ids[0] ?? "");
       expectRefusal(await rate(question?.id, { value: 1 }), { status: 400, code: "invalid_request", field: "message id" });
       expectRefusal(await rate(crypto.randomUUID(), { value: 1 }), { status: 404, code: "not_found" });
       expectRefusal(await remove(crypto.randomUUID()), { status: 404, code: "not_found" });
     });
 
-    test("is erased with its conversation and exported with its user", async () => {
+    test("loses a rating with its conversation, and the user's export has it", async () => {
       const { conversation_id: id, message_id } = await say("rated", "Rate this", "rater");
       await rate(message_id, { value: 1, comment: "a remark of the rater" });
       const exported = async () => (await fetch(`${running.url}/api/v1/users/rater/export`)).text();
@@ -175,7 +175,7 @@ describe("with TITLE_MODEL a conversation", () => {
   const titleOf = async ({ conversation_id: id }: TurnResult) =>
     (await callApi<Shown>(`${running.url}/api/v1/conversations/${id}`)).json.title;
 
-  test("is named once, after its first exchange, which the model gets as text", async () => {
+  test("gets a title once from the model, which reads the first exchange as text", async () => {
     const turn = await begin("ada", '"Way to the castle."\nand more');
     expect(await titleOf(turn)).toBe("Way to the castle");
     expect(titleRequests().at(-1)?.body.messages.at(-1)?.content).toContain("> How do I get to the castle?");
@@ -184,7 +184,7 @@ describe("with TITLE_MODEL a conversation", () => {
     expect([await titleOf(turn), titleRequests().length]).toEqual(["Way to the castle", asked]);
   });
 
-  test("keeps the title of a person", async () => {
+  test("keeps the title that a person wrote", async () => {
     const release = Promise.withResolvers<void>();
     running.model.answer(({ model }) => (model === "title-model" ? { tokens: ["Late"], until: release.promise } : { tokens: ["Hi."] }));
     const turn = await talk("grace", "Hello");
@@ -194,14 +194,14 @@ describe("with TITLE_MODEL a conversation", () => {
     expect(await titleOf(turn)).toBe("Mine");
   });
 
-  test("loses the model's title with its first exchange", async () => {
+  test("loses the model's title when its first exchange is erased", async () => {
     const turn = await begin("mary", "Secret castle");
     const { json } = await callApi<{ messages: { id: string }[] }>(`${running.url}/api/v1/conversations/${turn.conversation_id}/messages`);
     await callApi(`${running.url}/api/v1/users/mary/episodes/${json.messages[0]?.id}`, { method: "DELETE" });
     expect(await titleOf(turn)).toBeNull();
   });
 
-  test("has its first words while the model says nothing of use", async () => {
+  test("has its first words as the title when the model says nothing useful", async () => {
     expect(await titleOf(await begin("joan", ' "" '))).toBe("How do I get to the castle?");
   });
 });

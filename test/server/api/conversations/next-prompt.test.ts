@@ -24,7 +24,7 @@ const running = (environment: Record<string, string> = {}) =>
     ...environment,
   });
 
-describe("the prompt that a message would have", () => {
+describe("the preview of the next prompt", () => {
   const opened = running();
   const small = running({ CONTEXT_TOKEN_BUDGET: "700" });
   const api = (path: string, url = opened.url) => `${url}/api/v1/${path}`;
@@ -67,12 +67,12 @@ describe("the prompt that a message would have", () => {
   });
 
   test.each([
-    ["as it is routed", "What was it about the table in Lisbon?", {}],
-    ["of a named knowledge base", "When does the train to our table in Lisbon leave?", { kb_prefix: "trips" }],
-    ["of an agent without tools", "And the table in Lisbon?", { agent: "poet" }],
-    ["of an agent with tools, whose earlier calls stand in it", "And now the table in Lisbon?", { agent: "counter" }],
-    ["in Chinese", "我们在里斯本订的桌子是几点？", {}],
-  ])("%s is that of the turn which follows", async (_, message, fields) => {
+    ["of a message that the router places", "What was it about the table in Lisbon?", {}],
+    ["with a named knowledge base", "When does the train to our table in Lisbon leave?", { kb_prefix: "trips" }],
+    ["for an agent without tools", "And the table in Lisbon?", { agent: "poet" }],
+    ["for an agent with tools and earlier calls", "And now the table in Lisbon?", { agent: "counter" }],
+    ["of a message in Chinese", "我们在里斯本订的桌子是几点？", {}],
+  ])("%s is equal to the prompt of the turn that follows", async (_, message, fields) => {
     const sessionId = uuidv7();
     let calls = 0;
     // The memory agent reads turns of the test before with tools of its own.
@@ -108,7 +108,7 @@ describe("the prompt that a message would have", () => {
     return rows.flatMap((some) => some.map(({ row }) => row).filter((row) => !others.test(row))).toSorted();
   }
 
-  test("is asked of no model and stored nowhere, also while a turn holds the conversation", async () => {
+  test("asks no model and stores nothing, even while a turn is running in the conversation", async () => {
     opened.model.answer({ tokens: ["fine"] });
     const { conversation_id: id } = await say("held", "Hello.");
     await settle(id);
@@ -126,7 +126,7 @@ describe("the prompt that a message would have", () => {
     expect((await running).completed).toBe(true);
   });
 
-  test("says what has no room in it, and what the summary stands for", async () => {
+  test("names the messages that have no room, and the messages that the summary stands for", async () => {
     small.model.answer({ tokens: ["fine"] });
     const long = (text: string) => `${text} `.repeat(40);
     const id = await bring(
@@ -158,7 +158,7 @@ describe("the prompt that a message would have", () => {
     expectRefusal(await preview(id, query), { status, code, says });
   });
 
-  test("is 404 of a conversation that is not there, and left out without a message", async () => {
+  test("is not found for an unknown conversation, and is left out when no message is given", async () => {
     const { conversation_id: id } = await say("plain", "Hello.");
     expectRefusal(await preview(uuidv7(), { message: "hi" }), { status: 404, code: "not_found" });
     expect((await preview(id, {})).json).not.toHaveProperty("next_prompt");

@@ -77,7 +77,7 @@ describe("a prompt that the model's server refuses as too long", () => {
     events.flatMap((event) => (event.status === "context_compressed" ? [event.content] : []));
   const words = (count: number): string => "many words here ".repeat(count);
 
-  test("is made shorter and asked again, and the next ones fit; another process knows it, and so does the next start", async () => {
+  test("is shortened and sent again, and later prompts fit in this process, in another one and after a restart", async () => {
     refuse();
     let refusals = 0;
     for (let turn = 0; turn < 6; turn++) {
@@ -99,7 +99,7 @@ describe("a prompt that the model's server refuses as too long", () => {
     }
   });
 
-  test("tells what was done to it", async () => {
+  test("is reported in an event with its size before and after it was shortened", async () => {
     refuse(undefined, () => ({ message: "Your input exceeds the context window of this model.", code: "context_length_exceeded" }));
     const fresh = await open();
     try {
@@ -117,7 +117,7 @@ describe("a prompt that the model's server refuses as too long", () => {
     }
   });
 
-  test("fails the turn when the shorter one is refused, too", async () => {
+  test("fails the turn when the shorter prompt is refused, too", async () => {
     model.answer(() => ({ status: 400, error: openai(9_000) }));
     const { json, status } = await postJson<{ error: { code: string } }>(`${service.url}/api/v1/chat`, {
       user_id: "ada",
@@ -129,7 +129,7 @@ describe("a prompt that the model's server refuses as too long", () => {
   });
 
   test.each(REFUSALS.filter(([, , limit]) => limit !== null && limit < 10_000))(
-    "is understood in the words of %s",
+    "is recognised by the error text of %s",
     async (_, { error }, limit) => {
       const fresh = await open();
       try {
@@ -145,7 +145,7 @@ describe("a prompt that the model's server refuses as too long", () => {
     },
   );
 
-  test("leaves outputs of tools out in the middle of an agent's turn", async () => {
+  test("loses outputs of tools when the refusal comes in the middle of an agent's turn", async () => {
     await putJson(`${service.url}/api/v1/agents/finder`, {
       description: "Finds",
       tools: ["read"],

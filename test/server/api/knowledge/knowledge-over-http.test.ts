@@ -11,7 +11,7 @@ const HANDBOOK =
 const TRAVEL = { description: "Travel rules: flights, hotels, trains", keywords: ["flight", "hotel", "train"] };
 const KEYS = { acme: { authorization: "Bearer acme-key-1" }, globex: { authorization: "Bearer globex-key-1" } };
 
-describe("knowledge bases over HTTP", () => {
+describe("over HTTP,", () => {
   const running = useServiceWithEpisodes({ API_KEYS: "acme-key-1:acme,globex-key-1:globex" });
   let acme: KnowledgeClient;
   let globex: KnowledgeClient;
@@ -36,7 +36,7 @@ describe("knowledge bases over HTTP", () => {
       ?.body.messages.map(({ content }) => content)
       .join("\n") ?? "";
 
-  test("a base is made, changed, listed and found, by its own tenant only", async () => {
+  test("a knowledge base is made, changed, listed and read by its own tenant only", async () => {
     expect((await acme.put("hr", { description: "Leave" })).status).toBe(201);
     const changed = await acme.put("hr", { description: "Leave and holidays", keywords: ["holiday"], worker: "hybrid_agent" });
     expect({ status: changed.status, json: changed.json }).toEqual({
@@ -62,11 +62,11 @@ describe("knowledge bases over HTTP", () => {
     ["fine", { description: "x", keywords: [""] }, "keywords.0"],
     ["fine", { description: "x", colour: "red" }, "colour"],
     ["fine", { description: "x", worker: "clever_agent" }, "worker"],
-  ])("PUT %s with %j is refused, naming %s", async (kb, body, field) => {
+  ])("the knowledge base %s with the body %j is refused, naming %s", async (kb, body, field) => {
     expectRefusal(await acme.put(kb, body), { status: 400, code: "invalid_request", field });
   });
 
-  test("passages are found with their scores, best first, and only those of the base", async () => {
+  test("a search finds passages of its own base only, with their scores and the best first", async () => {
     const found = (kb: string, query: string) =>
       callApi<ErrorBody & { passages: { title: string; text: string; score: number }[]; degraded: boolean }>(
         `${running.url}/api/v1/knowledge/${kb}/passages?query=${encodeURIComponent(query)}`,
@@ -81,7 +81,7 @@ describe("knowledge bases over HTTP", () => {
     expectRefusal(await found("nowhere", "hotel"), { status: 404, code: "not_found" });
   });
 
-  test("an answer has the passages that fit, fenced and numbered, and its receipt names them in that order", async () => {
+  test("an answer's prompt has the fitting passages in a numbered block, and its receipt names them in that order", async () => {
     const { receipt, degraded } = await say("What is the hotel limit in Lisbon?");
     expect(degraded).toEqual([]);
     expect(receipt.passages[0]).toMatchObject({ title: "Travel handbook", document_id: expect.any(String) as unknown });
@@ -92,7 +92,7 @@ describe("knowledge bases over HTTP", () => {
     );
   });
 
-  test("an answer keeps the passages that it cites, also when their document is deleted", async () => {
+  test("an answer keeps the passages that it cites, even when their document is deleted", async () => {
     await acme.put("kept", { description: "Hotels" });
     await acme.add("kept", { title: "Hotel list", text: HANDBOOK });
     const [document] = await acme.settled("kept");
@@ -115,7 +115,7 @@ describe("knowledge bases over HTTP", () => {
     await acme.remove("kept");
   });
 
-  test("a passage of a receipt can be read, by its own tenant and in its own base", async () => {
+  test("a passage of a receipt can be read only by its own tenant and in its own base", async () => {
     const { receipt } = await say("What is the hotel limit in Lisbon?");
     const id = receipt.passages[0]?.id;
     const read = (headers: Record<string, string>, kb = "travel", passage = id) =>
@@ -133,7 +133,7 @@ describe("knowledge bases over HTTP", () => {
     expectRefusal(await read(KEYS.acme, "travel", "x"), { status: 400, code: "invalid_request" });
   });
 
-  test("the passages of a document are listed in their order, page by page, for its own tenant and in its own base", async () => {
+  test("a document's passages are listed in order, page by page, only for its own tenant and in its own base", async () => {
     await acme.put("long", { description: "Rules" });
     const rule = (number: number): string => `## Rule ${number}\n${`Rule number ${number} says something about journeys. `.repeat(60)}`;
     await acme.add("long", { title: "Rules", text: Array.from({ length: 5 }, (_, index) => rule(index + 1)).join("\n\n") });
@@ -156,7 +156,7 @@ describe("knowledge bases over HTTP", () => {
     await acme.remove("long");
   });
 
-  test("chat_agent uses no documents, naive_rag_agent vectors alone, and what needs none asks for none", async () => {
+  test("chat_agent uses no documents, naive_rag_agent finds them by vectors alone, and a greeting asks for none", async () => {
     expect((await say("What is the hotel limit in Lisbon?", { agent_type: "chat_agent" })).receipt.passages).toEqual([]);
     expect((await say("What is the hotel limit in Lisbon?", { agent_type: "naive_rag_agent" })).receipt.passages[0]?.title).toBe(
       "Travel handbook",
@@ -165,7 +165,7 @@ describe("knowledge bases over HTTP", () => {
     expect(lastPrompt()).not.toContain("<passages>");
   });
 
-  test("the worker of a base decides how its turns search it, unless a turn says so itself", async () => {
+  test("a base's worker decides how its turns search the base, unless a turn names another worker", async () => {
     const withWorker = async (worker: string | undefined): Promise<void> => void (await acme.put("travel", { ...TRAVEL, worker }));
     const asked = "What is the hotel limit in Lisbon?";
     await withWorker("chat_agent");
@@ -179,7 +179,7 @@ describe("knowledge bases over HTTP", () => {
     await withWorker(undefined);
   });
 
-  test("a document that is deleted answers no more, nor do those of a base that is", async () => {
+  test("a deleted document is in no later answer, and neither are the documents of a deleted base", async () => {
     await acme.put("gone", TRAVEL);
     await acme.add("gone", { title: "One", text: HANDBOOK });
     const [one] = await acme.settled("gone");
@@ -203,7 +203,7 @@ describe("knowledge bases over HTTP", () => {
     expect({ status: answer.status, code: answer.json.error.code }).toEqual({ status, code });
   });
 
-  test("a document is read again only when its file is kept, and one that is read stays as it is", async () => {
+  test("a failed document is read again only when its file is stored, and an indexed one stays as it is", async () => {
     await acme.put("again", { description: "Papers" });
     await acme.upload("again", { title: "broken" }, "application/pdf", "%PDF-1.7 and nothing more");
     await acme.add("again", { title: "read", text: "Words." });
@@ -217,7 +217,7 @@ describe("knowledge bases over HTTP", () => {
     await acme.remove("again");
   });
 
-  test("a document for a base that is not there is 404, and one that is too large 413", async () => {
+  test("a document is refused with 404 when its base does not exist, and with 413 when it is too large", async () => {
     expectRefusal(await acme.add("nowhere", { title: "x", text: "y" }), { status: 404, code: "not_found", says: /"nowhere"/ });
     const large = new Uint8Array(21 * 1024 * 1024).fill(97);
     const refused = await acme.upload("travel", { title: "x" }, "text/plain", large);
@@ -225,7 +225,7 @@ describe("knowledge bases over HTTP", () => {
   });
 });
 
-test("without an index documents are refused with the way out, and a turn that needs them says that it goes without", async () => {
+test("without an index the service refuses documents and says what to do, and a turn reports that it has no knowledge", async () => {
   const service = await openTestService();
   const knowledge = makeKnowledgeClient(service.url);
   await knowledge.put("travel", TRAVEL);

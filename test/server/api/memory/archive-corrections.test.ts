@@ -57,7 +57,7 @@ describe("an archived memory that the memory agent corrects or deletes", () => {
     expect(JSON.stringify(await running.episodes(user, "boat Albatross Minerva Porto Faro", 50))).not.toContain(word);
   }
 
-  test("is found by its new words, keeps its id, and the operation tells both values and why", async () => {
+  test("is found by its new words, keeps its id, and its operation shows both values and the reason", async () => {
     const conversation = await sayThen(UPDATE);
     expect(toldToModel().findLast((said) => said.includes("Albatross"))).toMatch(
       /\[[\d-]{10}, outcome, importance 0\.5, memory 1\]\n> Grace sold/,
@@ -87,7 +87,7 @@ describe("an archived memory that the memory agent corrects or deletes", () => {
     expect(insert).toMatchObject({ operation: "archival_insert", episode_type: "outcome", importance: 0.5, results_count: null });
   });
 
-  test("is not found any more once it is deleted, and the operation tells what it said", async () => {
+  test("is not found any more after it is deleted, and its operation shows what it said", async () => {
     await sayThen(DELETE);
     expect(await archived("Albatross")).toEqual([]);
     expect((await operations())[0]).toMatchObject({
@@ -100,13 +100,13 @@ describe("an archived memory that the memory agent corrects or deletes", () => {
     expect((await operations())[0]).toMatchObject({ operation: "archival_delete", refused: expect.stringContaining("no memory 1") });
   });
 
-  test("is its user's alone: the agent of another user finds no such memory", async () => {
+  test("belongs to its user, and the agent of another user does not find it", async () => {
     await sayThen(DELETE, crypto.randomUUID());
     expect(toldToModel().at(-1)).toMatch(/^Refused: memory: archival_search has shown no memory 1/);
     expect(await archived("Albatross")).toEqual([{ id: memoryId, user_message: OLD }]);
   });
 
-  test("is erased with the conversation that corrected it, and what it rested on before is read again", async () => {
+  test("is erased with the conversation that corrected it, and its source is read again", async () => {
     const corrected = await sayThen(UPDATE);
     running.remember(callOnce(INSERT));
     await erase(`conversations/${corrected}`);
@@ -115,16 +115,19 @@ describe("an archived memory that the memory agent corrects or deletes", () => {
     expect((await archived("Albatross")).map(({ user_message }) => user_message)).toEqual([OLD]);
   });
 
-  test.each(["a conversation", "an exchange"])("is erased with %s that it came from, and so is what quotes it", async (what) => {
-    await sayThen(UPDATE);
-    const exchange = (await running.episodes(user, "news of her ship")).find(({ user_message }) =>
-      user_message.startsWith("Grace has news"),
-    );
-    await erase(what === "a conversation" ? `conversations/${told}` : `users/${user}/episodes/${exchange?.id}`);
-    for (const word of ["Albatross", "Minerva"]) await expectNowhere(word);
-  });
+  test.each(["a conversation", "an exchange"])(
+    "is erased with %s that it came from, together with everything that quotes it",
+    async (what) => {
+      await sayThen(UPDATE);
+      const exchange = (await running.episodes(user, "news of her ship")).find(({ user_message }) =>
+        user_message.startsWith("Grace has news"),
+      );
+      await erase(what === "a conversation" ? `conversations/${told}` : `users/${user}/episodes/${exchange?.id}`);
+      for (const word of ["Albatross", "Minerva"]) await expectNowhere(word);
+    },
+  );
 
-  test("is named as a search's best result until it is erased, whatever else is", async () => {
+  test("is named as a search's best result until it is erased itself", async () => {
     await sayThen(UPDATE);
     const bestResult = async () => (await operations()).find(({ operation }) => operation === "archival_search")?.top_result;
     expect(await bestResult()).toMatchObject({ id: memoryId });
@@ -136,13 +139,13 @@ describe("an archived memory that the memory agent corrects or deletes", () => {
     expect(await bestResult()).toBeNull();
   });
 
-  test("that was deleted is not quoted any more when what it came from is erased", async () => {
+  test("is quoted nowhere after it was deleted and its source is erased", async () => {
     await sayThen(DELETE);
     await erase(`conversations/${told}`);
     await expectNowhere("Albatross");
   });
 
-  test("is read again when the turn that deleted it is erased", async () => {
+  test("comes back when the turn that deleted it is erased", async () => {
     const conversation = await sayThen(DELETE);
     running.remember(callOnce(INSERT));
     await erase(`conversations/${conversation}`);
@@ -150,7 +153,7 @@ describe("an archived memory that the memory agent corrects or deletes", () => {
     expect((await archived("Albatross")).map(({ user_message }) => user_message)).toEqual([OLD]);
   });
 
-  test("leaves no trace in operations when a person forgets it", async () => {
+  test("leaves no trace in the operations when a person forgets it", async () => {
     await sayThen(UPDATE);
     await erase(`users/${user}/episodes/${memoryId}`);
     for (const word of ["Albatross", "Minerva"]) await expectNowhere(word);

@@ -15,7 +15,7 @@ describe("core memory over HTTP", () => {
 
   const aUser = (): string => `user ${crypto.randomUUID()}`;
 
-  test("shows what a person wrote with its version, as an ETag too, its time and that a person wrote it", async () => {
+  test("shows what a person wrote with its time, its author and its version, which is the ETag, too", async () => {
     const user = aUser();
     const content = `  Name: Ada\n住在里斯本\n${"😀".repeat(1_982)}`; // 2,000 characters by code points
     const { status, json, headers } = await service.put(user, "profile", { content });
@@ -28,7 +28,7 @@ describe("core memory over HTTP", () => {
     expect(await service.contents(user)).toEqual({ profile: "Name: Grace" });
   });
 
-  test("shows sections in the order of the configuration, those of CORE_MEMORY_SECTIONS behind the five there are by themselves", async () => {
+  test("shows sections in their configured order, with those of CORE_MEMORY_SECTIONS after the five built-in ones", async () => {
     const user = aUser();
     const names = ["family", "hobbies", "constraints", "profile", "relationships", "goals", "preferences"];
     for (const name of names) await service.write(user, name, `about ${name}`);
@@ -36,7 +36,7 @@ describe("core memory over HTTP", () => {
     expect(shown).toEqual(["profile", "preferences", "goals", "relationships", "constraints", "hobbies", "family"]);
   });
 
-  test.each(['"1"', 'W/"1"', "1", ' "1" '])("writes over version 1 with If-Match %j, and over no other", async (tag) => {
+  test.each(['"1"', 'W/"1"', "1", ' "1" '])("takes If-Match %j for version 1, and for no other version", async (tag) => {
     const user = aUser();
     await service.write(user, "goals", "one");
     const written = await service.put(user, "goals", { content: "two" }, { "if-match": tag });
@@ -47,7 +47,7 @@ describe("core memory over HTTP", () => {
     expect(await service.contents(user)).toEqual({ goals: "two" });
   });
 
-  test("writes with If-None-Match: * only where there is nothing, also after a removal", async () => {
+  test("takes If-None-Match: * only while a section has no content, also after a removal", async () => {
     const user = aUser();
     const onlyNew = { "if-none-match": "*" };
     expect((await service.put(user, "goals", { content: "one" }, onlyNew)).status).toBe(200);
@@ -67,7 +67,7 @@ describe("core memory over HTTP", () => {
     expect((await service.history(user, "goals")).json.versions).toMatchObject([{ content: null }, { content: "one" }]);
   });
 
-  test("shows history and operations newest first, in pages, with every field", async () => {
+  test("shows history and operations page by page with the newest first and with every field", async () => {
     const user = aUser();
     for (let number = 1; number <= 3; number++) await service.write(user, "goals", `goal ${number}`);
     const first = (await service.history(user, "goals", "?limit=2")).json;
@@ -88,7 +88,7 @@ describe("core memory over HTTP", () => {
     expect((await service.operations(user, `?trigger_message_id=${crypto.randomUUID()}`)).json.operations).toEqual([]);
   });
 
-  test("goes back to an earlier version by a new one, and to none that is not there", async () => {
+  test("goes back to an earlier version by writing a new one, and refuses a version that does not exist", async () => {
     const user = aUser();
     for (const content of ["one", "two"]) await service.write(user, "goals", content);
     expect((await service.revert(user, "goals", { version: 1 }, { "if-match": '"1"' })).status).toBe(409);
@@ -100,7 +100,7 @@ describe("core memory over HTTP", () => {
     expect(await service.revert(aUser(), "goals", { version: 1 })).toMatchObject({ status: 404 });
   });
 
-  test("tells of a change by the agent which message gave rise to it and in which conversation", async () => {
+  test("shows for a change by the agent the message and the conversation that caused it", async () => {
     const user = aUser();
     const turn = await service.say(user, "I live in Porto.");
     await service.settle(turn.conversation_id);
@@ -116,7 +116,7 @@ describe("core memory over HTTP", () => {
     expect(operations).toMatchObject([{ ...cause, actor: "agent", old_value: null }]);
   });
 
-  test("tells of a change by the agent in which knowledge base the turn was", async () => {
+  test("shows for a change by the agent the knowledge base of its turn", async () => {
     const user = aUser();
     await makeKnowledgeClient(service.url).put("homes", { description: "Homes", worker: "naive_rag_agent" });
     const asked = { user_id: user, session_id: "s", message: "I live in Porto.", kb_prefix: "homes" };
@@ -136,7 +136,7 @@ describe("core memory over HTTP", () => {
   }
 
   test.each(["*", '"', "", '""', "abc", '"-1"', '"1.5"', '"1", "2"', '"1e3"', "½", '"9999999999"', `"${"1".repeat(500)}"`])(
-    "refuses a write, a removal and a revert with If-Match %j",
+    "refuses a write, a removal and a revert when If-Match is %j",
     async (tag) => {
       const headers = { "if-match": tag };
       await expectInvalid(service.put("ada", "goals", { content: "new" }, headers), "If-Match", /send the version in quotes/);
@@ -159,7 +159,7 @@ describe("core memory over HTTP", () => {
     ["no content", {}, "content", /is missing/],
     ["a number", { content: 5 }, "content", /must be a string/],
     ["null", { content: null }, "content", /must be a string/],
-    ["a field that is not known", { content: "x", version: 3 }, "version", /not a known field/],
+    ["an unknown field", { content: "x", version: 3 }, "version", /not a known field/],
     ["a list", [{ content: "x" }], "body", /./],
   ])("refuses a section with %s", (_name, body, field, says) => expectInvalid(service.put("ada", "goals", body), field, says));
 
@@ -172,7 +172,7 @@ describe("core memory over HTTP", () => {
   ])("refuses a revert with %s", (_name, body, field) => expectInvalid(service.revert("ada", "goals", body), field));
 
   test.each(["unknown", "Goals", "goals%00", "%F0%9F%98%80", "..%2Fgoals", "x".repeat(4_000), "__proto__"])(
-    "refuses the section %s, which there is not, whatever is done with it",
+    "refuses every request for the section %s, which does not exist",
     async (name) => {
       await expectInvalid(service.put("ada", name, { content: "x" }), "section", /is not one of profile, preferences, goals, .*hobbies/);
       await expectInvalid(service.revert("ada", name, { version: 1 }), "section");
@@ -186,12 +186,12 @@ describe("core memory over HTTP", () => {
     ["limit=x", "limit"],
     ["after=rubbish", "after"],
     ["limit=1&limit=2", "limit"],
-  ])("refuses a history or a list of operations with %s", async (query, field) => {
+  ])("refuses the query %s for a history and for a list of operations", async (query, field) => {
     await expectInvalid(service.history("ada", "goals", `?${query}`), field);
     await expectInvalid(service.operations("ada", `?${query}`), field);
   });
 
-  test("refuses a history behind version 0, operations of what is no message", async () => {
+  test("refuses a history before version 1, and operations of an id that is no message's", async () => {
     await expectInvalid(service.history("ada", "goals", "?after=0"), "after");
     await expectInvalid(service.operations("ada", "?trigger_message_id=x"), "trigger_message_id");
   });
@@ -202,7 +202,7 @@ describe("core memory over HTTP", () => {
   });
 });
 
-test("a section that is no longer configured is shown and can be removed, but not written", async () => {
+test("a section that is no longer configured can be read and removed, but not written", async () => {
   const { url, drop } = await createRealDatabase();
   const before = await openOfflineCoreMemory({ DATABASE_URL: url, CORE_MEMORY_SECTIONS: "hobbies" });
   await before.write("ada", "hobbies", "chess");

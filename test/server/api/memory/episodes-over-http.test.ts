@@ -10,7 +10,7 @@ const FACTS = importedTurns([
   ["I am allergic to peanuts, remember that.", "I will."],
   ["我女儿的钢琴老师叫林晓梅。", "林老师听起来很好。"],
 ]);
-describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
+describe("a user's episodes over HTTP", () => {
   const running = useServiceWithEpisodes();
   let conversationId: string;
   beforeAll(async () => {
@@ -21,7 +21,7 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
 
   const lastPrompt = (): string[] => (running.model.seen.at(-1)?.body.messages ?? []).map(({ content }) => content);
 
-  test("shows each episode with every field, best first", async () => {
+  test("are found with every field, the best first", async () => {
     const { status, json } = await running.episodes("ada", { query: "Which director do I like?" });
     expect(status).toBe(200);
     expect(json.degraded).toEqual([]);
@@ -52,7 +52,7 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     expect(scores).toEqual([...scores].sort((one, other) => other - one));
   });
 
-  test("gives at most as many as asked for, and those of one conversation when it is named", async () => {
+  test("are found up to the limit, and only in the conversation that is named", async () => {
     const query = "director peanuts 钢琴老师";
     const [chinese] = (await running.episodes("ada", { query: "钢琴老师是谁？" })).json.episodes;
     expect(chinese).toMatchObject({ user_message: "我女儿的钢琴老师叫林晓梅。", metadata: {} }); // no external ids were given
@@ -62,7 +62,7 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     expect((await running.episodes("ada", { query, conversation_id: crypto.randomUUID() })).json.episodes).toEqual([]);
   });
 
-  test("searches one type, and a span of days or times", async () => {
+  test("can be searched by type, and in a span of days or times", async () => {
     const query = "director peanuts 钢琴老师";
     const found = async (filter: Record<string, string>) =>
       (await running.episodes("ada", { query, ...filter })).json.episodes.map(({ user_message }) => user_message).toSorted();
@@ -81,7 +81,7 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     expect(await found({ episode_type: "preference", to: "2024-03-05T12:01:00Z" })).toEqual([director]);
   });
 
-  test("with scope=user searches everything, as the next turn of that conversation: its talk takes part, its window is left out", async () => {
+  test("are found with scope=user as the next turn would recall them, without the messages in its window", async () => {
     const asked = "Something short would suit this evening.";
     const said = "I want to see a film by my favourite director.";
     const told = await running.bring("grace", FACTS);
@@ -108,16 +108,16 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     ["a query with a NUL", { query: "a\0b" }, "query"],
     ["a limit that is no number", { query: "x", limit: "ten" }, "limit"],
     ["an unknown type", { query: "x", episode_type: "secret" }, "episode_type"],
-    ["a day that there is not", { query: "x", from: "2024-02-30" }, "from"],
+    ["a day that does not exist", { query: "x", from: "2024-02-30" }, "from"],
     ["a time without its zone", { query: "x", to: "2024-02-03T12:00:00" }, "to"],
     ["a span that ends before it begins", { query: "x", from: "2024-02-03", to: "2024-02-02" }, "to"],
     ["a conversation that is no UUID", { query: "x", conversation_id: "1' or '1'='1" }, "conversation_id"],
-  ])("refuses %s and names the field", async (_name, query, field) => {
+  ])("are not searched with %s, and the refusal names the field", async (_name, query, field) => {
     const { status, headers, text } = await running.episodes("ada", query);
     expectRefusal({ status, headers, text, json: JSON.parse(text) as ErrorBody }, { status: 400, code: "invalid_request", field });
   });
 
-  test("a turn in another session has it in the prompt the model sees, fenced and dated, and in its receipt", async () => {
+  test("are in the prompt of a turn in another session, between tags and with their date, and in its receipt", async () => {
     const found = (await running.episodes("ada", { query: "Which director do I like?", limit: "3" })).json.episodes;
     const done = await running.say("ada", "Which director do I like?", "another");
     const prompt = lastPrompt();
@@ -141,7 +141,7 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     }
   });
 
-  test("a conversation that outgrew its window recalls its own beginning", async () => {
+  test("bring back the beginning of a conversation that outgrew its window", async () => {
     const turns = Array.from({ length: 12 }, (_, number) => [`The weather is fine on trip ${number}.`, "Good."] as const);
     const messages = importedTurns([["My passport number ends in 4711.", "Noted."], ...turns]);
     const imported = await running.bring("long", messages, "s");
@@ -151,7 +151,7 @@ describe("GET /api/v1/users/:id/episodes and what a turn recalls", () => {
     expect(lastPrompt().at(-1)).toContain("ends in 4711");
   });
 });
-test("with ENABLE_EPISODIC_MEMORY=false a search is refused with what to do, and turns go on without it", async () => {
+test("with ENABLE_EPISODIC_MEMORY=false the service refuses a search and says what to do, and turns work without it", async () => {
   const service = await openTestService();
   const address = `${service.url}/api/v1/users/ada/episodes?query=x`;
   expectRefusal(await callApi(address), { status: 503, code: "index_unavailable", says: /ENABLE_EPISODIC_MEMORY=true/ });
@@ -165,7 +165,7 @@ const FILMS = [
   ["When does the museum open?", "At ten, on Mondays too."],
   ["And films of Bergman?", "Persona and others."],
 ] as const;
-describe("a search of one's own messages", () => {
+describe("a search of a user's messages", () => {
   const running = useServiceWithEpisodes();
   let conversationId = "";
   beforeAll(async () => {
@@ -188,16 +188,16 @@ describe("a search of one's own messages", () => {
     ["film museum", []],
     ["of the", []],
     ["March", []],
-  ])("for %j finds %j, the newest first", async (query, expected) => expect(await contents(query)).toEqual(expected));
+  ])("for %j finds %j, with the newest first", async (query, expected) => expect(await contents(query)).toEqual(expected));
 
-  test("gives each with its conversation, page by page", async () => {
+  test("gives each message with its conversation, page by page", async () => {
     const first = await find({ query: "film", limit: "1" });
     expect(first.json.messages).toEqual([expect.objectContaining({ conversation_id: conversationId, role: "user", rating: null })]);
     const second = await find({ query: "film", limit: "1", after: first.json.next ?? "" });
     expect(second.json).toMatchObject({ messages: [{ content: FILMS[0][0] }], next: null });
   });
 
-  test("gives nothing of another user, nor what was erased", async () => {
+  test("finds no message of another user, and no erased message", async () => {
     expect((await find({ query: "Bergman" }, "bob")).json.messages.map(({ content }) => content)).toEqual([
       "A film of Bergman about the museum",
     ]);
@@ -217,7 +217,7 @@ describe("a search of one's own messages", () => {
 });
 describe("without episodic memory a search of messages", () => {
   const running = useServiceWithModel({ ENABLE_EPISODIC_MEMORY: "false" });
-  test("is refused, and says what to switch on", async () => {
+  test("is refused with the name of the setting that switches it on", async () => {
     const refused = await callApi(`${running.url}/api/v1/users/ada/messages?query=film`);
     expectRefusal(refused, { status: 503, code: "index_unavailable", says: /ENABLE_EPISODIC_MEMORY/ });
   });

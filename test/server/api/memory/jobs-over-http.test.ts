@@ -23,7 +23,7 @@ interface ShownJobs {
   jobs: { kind: string; state: string; count: number }[];
   dead: Record<string, unknown>[];
 }
-describe("jobs over HTTP", () => {
+describe("background jobs", () => {
   const database = useTestPostgres();
   const API_KEYS = "key-of-acme:acme,key-of-globex:globex,key-of-operator:ops:admin";
   const running = useOpened(() =>
@@ -52,7 +52,7 @@ describe("jobs over HTTP", () => {
     expect(await running.summaryOf(id, headers)).toMatchObject({ text: "at last" });
   }
 
-  test("are counted by kind and state, and those that failed for good are shown to their tenant alone", async () => {
+  test("are counted by kind and state, and the ones that failed for good are shown to their own tenant only", async () => {
     expect(await summaries()).toEqual([]);
     const id = await makeDead("ada");
     expect(await summaries()).toEqual([{ kind: "summarise", state: "dead", count: 1 }]);
@@ -72,7 +72,7 @@ describe("jobs over HTTP", () => {
     expect((await callApi(`${running.url}/readyz`)).status).toBe(200);
   });
 
-  test("are run again by their tenant, of one kind or of every kind, and by no other tenant", async () => {
+  test("that failed are run again by their own tenant only, one kind or all kinds at once", async () => {
     const [own, foreign] = [await makeDead("own"), await makeDead("foreign", GLOBEX)];
     running.summarise({ tokens: ["at last"] });
     const { dead } = await jobsOf();
@@ -90,7 +90,7 @@ describe("jobs over HTTP", () => {
     await expectSummary(every);
   });
 
-  test("are run again of one conversation, by its user too", async () => {
+  test("that failed in one conversation are run again by the tenant or by the user of the conversation", async () => {
     const [id, other] = [await makeDead("bob"), await makeDead("eve")];
     const ofOne = { conversation_id: id };
     for (const headers of [GLOBEX, tokenOf("eve")]) expectRefusal(await retry(ofOne, headers), { status: 404, code: "not_found" });
@@ -102,7 +102,7 @@ describe("jobs over HTTP", () => {
     expect(await running.summaryOf(other, ACME)).toBeNull();
   });
 
-  test("of every tenant are shown to a key of scope admin, with their tenant, and run again by it", async () => {
+  test("of every tenant are shown with the tenant to a key of scope admin, which can run them again", async () => {
     const ids = [await makeDead("seen"), await makeDead("seen", GLOBEX)];
     const { dead } = await jobsOf(OPERATOR);
     for (const [index, tenant] of ["acme", "globex"].entries())
@@ -112,7 +112,7 @@ describe("jobs over HTTP", () => {
     for (const headers of [ACME, GLOBEX]) expect((await jobsOf(headers)).dead).toEqual([]);
   });
 
-  test("of an unknown kind, a field too much, a wrong conversation and a wrong limit are refused by name", async () => {
+  test("cannot be retried or listed with a wrong kind, field, conversation or limit, which the refusal names", async () => {
     const refusal = { status: 400, code: "invalid_request" };
     expectRefusal(await retry({ kind: "dream" }), { ...refusal, field: "kind", says: /summarise/ });
     expectRefusal(await retry({ kind: "summarise", all: true }), { ...refusal, says: /all/ });
@@ -121,11 +121,11 @@ describe("jobs over HTTP", () => {
   });
 });
 
-describe("jobs side by side", () => {
+describe("background jobs of a process", () => {
   const USERS = ["ada", "ben", "cleo", "dan"];
   let service: ServiceWithCoreMemory | undefined;
   afterEach(() => service?.close());
-  test("JOB_CONCURRENCY jobs of a process are at work at a time, the others wait for a place", async () => {
+  test("run JOB_CONCURRENCY at a time, while the others wait", async () => {
     const running = await openServiceWithCoreMemory({ JOB_CONCURRENCY: "2" });
     service = running;
     const over = Promise.withResolvers<void>();
@@ -143,7 +143,7 @@ const config = parseConfig({ EMBEDDING_MODEL: "built-in" });
 const RECORD = `
 insert into search_indexes (name, kind, state, store, embedder, dimensions, created_at, left_at)
 values ($1, 'episodes', $2, $3, 'e', 8, now(), $4)`;
-describe("a service that starts", () => {
+describe("a service", () => {
   let database: Database;
   let store: SearchStore;
   const errors: unknown[] = [];
@@ -169,7 +169,7 @@ describe("a service that starts", () => {
     return rows.map(({ name }) => name);
   }
 
-  test("drops in the background what rebuilds have left, when nobody goes on with it any more, and nothing else", async () => {
+  test("drops in the background the indexes that rebuilds have left and nobody uses, and no others", async () => {
     await addIndex("episodes_long_ago", 3_600_000);
     await addIndex("episodes_building", null);
     await addIndex("episodes_in_milvus", 3_600_000, "milvus");
@@ -185,14 +185,14 @@ describe("a service that starts", () => {
     expect(errors).toEqual([]);
   });
 
-  test("and stops again at once leaves what is still in use to the next one, without complaint", async () => {
+  test("that stops again at once leaves an index that may be in use to the next start, without an error", async () => {
     await addIndex("episodes_a_moment_ago", 0);
     await (await open()).close();
     expect(await store.listIndexes()).toEqual(["chunks_a_moment_ago", "episodes_a_moment_ago"]);
     expect(errors).toEqual([]);
   });
 
-  test("with another embedder than an index nothing was written to takes another one, and drops that", async () => {
+  test("with a new embedder opens a new index and drops the old one when nothing was written to it", async () => {
     const first = await open();
     const unused = await first.memory.index.name();
     await first.memory.index.open(unused);

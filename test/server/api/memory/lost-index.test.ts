@@ -49,7 +49,7 @@ async function openAgain(folder: string): Promise<TestService> {
   return service;
 }
 
-test("data that was brought here without its index is told as degraded, by every start, until the index is made anew", async () => {
+test("a service whose data came without its index reports degraded memory at every start, until the index is rebuilt", async () => {
   const folder = await prepare((statement) => statement("drop schema search cascade"));
   for (const start of ["first", "second"]) {
     const service = await openTestService({ DATA_DIR: folder, ...MEMORY });
@@ -70,7 +70,7 @@ test("data that was brought here without its index is told as degraded, by every
   expect(found.episodes.map(({ user_message }) => user_message)).toContain("My boat is called Calypso");
 });
 
-test("a user is erased although the index is lost", async () => {
+test("a user can be erased although the index is lost", async () => {
   const folder = await prepare((statement, name) => statement(`truncate search."${name}"`));
   const service = await openAgain(folder);
   expect((await find(service, "Calypso")).degraded).toEqual(["episodic"]);
@@ -78,7 +78,7 @@ test("a user is erased although the index is lost", async () => {
   expect(await find(service, "Calypso")).toEqual({ episodes: [], degraded: [], next: null });
 });
 
-test("an index whose one exchange was erased is not taken for a lost one", async () => {
+test("an index is not reported as lost after its only exchange was erased", async () => {
   const { folder, remove } = await createDataFolder();
   releasers.push(remove);
   const first = await openTestService({ DATA_DIR: folder, ...MEMORY });

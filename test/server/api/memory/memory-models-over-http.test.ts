@@ -27,7 +27,7 @@ describe("the memory agent with a model and an archive", () => {
   const toldToModel = (): string[] =>
     running.memoryRequests().flatMap(({ body }) => body.messages.filter(({ role }) => role === "tool").map(({ content }) => content));
 
-  test("asks MEMORY_MODEL after a turn, and what it writes is in the prompt of the next", async () => {
+  test("asks MEMORY_MODEL after a turn, and the next prompt has what it wrote", async () => {
     running.remember(callOnce(writing("profile", "Lives in Porto")));
     const turn = await running.say(user, "I moved to Porto.");
     await running.settle(turn.conversation_id);
@@ -41,7 +41,7 @@ describe("the memory agent with a model and an archive", () => {
     expect(prompt).toMatch(/<core_memory>\n\[profile\]\n> Lives in Porto\n<\/core_memory>/);
   });
 
-  test("is given what is known and what was said: no summary, no recalled episodes, no incomplete turns", async () => {
+  test("shows the model core memory and what was said, but no summary, no recalled episodes and no incomplete turns", async () => {
     const imported = await running.bring(user, importedTurns([["Agnès Varda is a director whose films I watch.", "A fine choice."]]));
     await running.settle(imported.conversation_id);
     await running.write(user, "goals", "To sail");
@@ -60,7 +60,7 @@ describe("the memory agent with a model and an archive", () => {
     );
   });
 
-  test("what it archives becomes an episode: found over HTTP and recalled in another session, and it is logged", async () => {
+  test("archives an episode that is logged, found over HTTP and recalled in another session", async () => {
     running.remember(callOnce(INSERT));
     const turn = await running.say(user, "By the way, Grace has news.");
     await running.settle(turn.conversation_id);
@@ -104,7 +104,7 @@ describe("the memory agent with a model and an archive", () => {
     expect((await running.operations(user)).json.operations).toMatchObject([{ operation: "archival_search", reason: "director" }]);
   });
 
-  test("asks a model whose context is not known for no more than 8,192 tokens, however much there is to read", async () => {
+  test("sends at most 8,192 tokens to a model whose context size is unknown, however much there is to read", async () => {
     for (const section of ["profile", "preferences", "goals"]) await running.write(user, section, "导".repeat(2_000));
     const long = Array.from({ length: 20 }, (_, number) => [`Story ${number}: ${"word ".repeat(900)}`, "word ".repeat(900)] as const);
     const imported = await running.bring(user, importedTurns(long));
@@ -123,7 +123,7 @@ describe("the summary of a conversation", () => {
     running.model.seen.splice(0);
   });
 
-  test("is null until enough was said, then what the summary model wrote of all but the window", async () => {
+  test("is null until enough was said, and then has the summary model's text of all messages but the window", async () => {
     const { conversation_id: id } = await running.say("ada", "one");
     expect(await running.settle(id)).toEqual({ settled: true, pending: 0 });
     expect(await running.summaryOf(id)).toBeNull();
@@ -142,7 +142,7 @@ describe("the summary of a conversation", () => {
     });
   });
 
-  test("is in the next prompt and its receipt, with the window behind it; each model is asked for its own", async () => {
+  test("is in the next prompt before the window and in its receipt, and each model gets its own requests", async () => {
     await running.say("grace", "My ship is the Hopper.");
     const { conversation_id: id, receipt: before } = await running.say("grace", "two");
     expect(before).toMatchObject({ summary: null, window_messages: 2 });
@@ -172,7 +172,7 @@ describe("the summary of a conversation", () => {
     expectRefusal(await read(0), { status: 400, code: "invalid_request", field: "version" });
   });
 
-  test("settle says what is pending when the time is over, and waits for it otherwise", async () => {
+  test('can be waited for with "settle", which reports what is pending when its time is over', async () => {
     running.summarise({ tokens: ["late"], firstTokenMs: 2_000 });
     await running.say("barbara", "one");
     const { conversation_id: id } = await running.say("barbara", "two");
@@ -183,22 +183,25 @@ describe("the summary of a conversation", () => {
     expect(await running.summaryOf(id)).toMatchObject({ text: "late" });
   });
 
-  test.each(["-1", "1.5", "soon", "", "300001", "1&timeout_ms=2"])("settle refuses timeout_ms=%s and names it", async (value) => {
-    const { conversation_id: id } = await running.say("tony", "one");
-    const refused = await callApi(`${running.url}/api/v1/conversations/${id}/settle?timeout_ms=${value}`, { method: "POST" });
-    expectRefusal(refused, { status: 400, code: "invalid_request", field: "timeout_ms" });
-  });
+  test.each(["-1", "1.5", "soon", "", "300001", "1&timeout_ms=2"])(
+    "is not waited for with timeout_ms=%s, and the refusal names the field",
+    async (value) => {
+      const { conversation_id: id } = await running.say("tony", "one");
+      const refused = await callApi(`${running.url}/api/v1/conversations/${id}/settle?timeout_ms=${value}`, { method: "POST" });
+      expectRefusal(refused, { status: 400, code: "invalid_request", field: "timeout_ms" });
+    },
+  );
 
   test.each([
     ["GET", "summary"],
     ["POST", "settle"],
-  ])("%s %s of an unknown conversation is a 404, of what is no UUID a 400", async (method, path) => {
+  ])("answers %s %s for an unknown conversation with 404, and for an id that is no UUID with 400", async (method, path) => {
     const call = (id: string) => callApi(`${running.url}/api/v1/conversations/${id}/${path}`, { method });
     expectRefusal(await call(UNKNOWN), { status: 404, code: "not_found" });
     expectRefusal(await call("1"), { status: 400, code: "invalid_request", field: "conversation id" });
   });
 });
-test("with ENABLE_SUMMARY=false no summary is asked for, and the window is everything that was said", async () => {
+test("with ENABLE_SUMMARY=false the service makes no summary, and the window has everything that was said", async () => {
   const running = await openServiceWithSummaries({ ENABLE_SUMMARY: "false" });
   let last = await running.say("ada", "message 1");
   for (let index = 2; index <= 6; index++) last = await running.say("ada", `message ${index}`);

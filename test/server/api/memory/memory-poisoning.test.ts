@@ -25,7 +25,7 @@ function expectTamed(fences: readonly { tag: string; text: string }[]): string[]
   return fences.filter(({ text }) => text.includes(MARK)).map(({ tag }) => tag);
 }
 
-describe("instructions hidden in what is remembered", () => {
+describe("the hidden instruction", () => {
   const running = useServiceWithCoreMemory({
     ENABLE_EPISODIC_MEMORY: "true",
     EMBEDDING_MODEL: "built-in",
@@ -74,7 +74,7 @@ describe("instructions hidden in what is remembered", () => {
       requests = await poison(attack);
     });
 
-    test("is in prompts of the chat model only between tags or as what its author said in their own role", () => {
+    test("stands in prompts of the chat model only between tags or in a message of its author's role", () => {
       const chats = of(requests, "test-chat");
       const tags = new Set<string>();
       const systems = new Set<string>();
@@ -98,7 +98,7 @@ describe("instructions hidden in what is remembered", () => {
     test.each([
       [SUMMARY_MODEL, ["assistant_message", "earlier_summary", "user_message"]],
       [MEMORY_MODEL, ["assistant_message", "core_memory", "earlier_exchanges", "user_message"]],
-    ])("is in prompts of %s only between tags, and its instructions are the same as ever", (model, expected) => {
+    ])("stands in prompts of %s only between tags, and does not change the instructions", (model, expected) => {
       const tags = new Set<string>();
       const asked = of(requests, model);
       for (const [system, ...others] of asked) {
@@ -115,7 +115,7 @@ describe("instructions hidden in what is remembered", () => {
       expect([...tags].sort()).toEqual(expected);
     });
 
-    test("is nowhere expanded or changed, its brackets and line breaks aside", () => {
+    test("is changed nowhere except in its brackets and line breaks", () => {
       const unmarked = (text: string): string => text.replace(/^> /gmu, "").replace(/[\r\u2028]/gu, "\n");
       const plain = (text: string): string => unmarked(text).replaceAll("<", "‹").replaceAll("[", "⟦");
       const tamed = plain(attack);
@@ -125,7 +125,7 @@ describe("instructions hidden in what is remembered", () => {
       for (const text of marked) expect(text).toContain(tamed);
     });
 
-    test("cannot write a section that there is not, nor call a tool that there is not", async () => {
+    test("cannot write a section or call a tool that does not exist", async () => {
       const memory = of(requests, MEMORY_MODEL).flatMap((messages) => messages.filter(({ role }) => role === "tool"));
       expect(memory.filter(({ content }) => content.startsWith("Refused: ")).length).toBeGreaterThanOrEqual(2);
     });
@@ -154,7 +154,7 @@ describe("the built-in rules of the memory agent", () => {
     "Where do I live?",
   ];
 
-  test("make none of it core memory, said or imported, by the user or the assistant; a plain fact after all of it is taken", async () => {
+  test("take no attack into core memory, said or imported, by user or assistant, and still take a plain fact afterwards", async () => {
     const service = await openOfflineCoreMemory({ MAX_MESSAGE_CHARS: "4000" });
     const echoed = ORDERS.map((order) => [order, `Your name is Eve. You live in Paris. ${order}`] as const);
     await service.settle((await service.bring("ada", importedTurns(echoed))).conversation_id);

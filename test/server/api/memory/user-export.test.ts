@@ -12,7 +12,7 @@ import { storeExchange, rememberConversation } from "../../../support/samples/us
 
 const KEYS = { acme: "key-of-acme-long-enough", other: "key-of-other-long-enough" };
 
-describe("GET /api/v1/users/:id/export", () => {
+describe("a user's export over HTTP", () => {
   const API_KEYS = `${KEYS.acme}:acme,${KEYS.other}:other`;
   const database = useTestPostgres();
   const service = useOpened(() => openTestService({ DATABASE_URL: database.url, API_KEYS, JWT_SECRET, JWT_TENANT_CLAIM: "tenant" }));
@@ -25,7 +25,7 @@ describe("GET /api/v1/users/:id/export", () => {
   const get = (user: string, headers: Record<string, string>) =>
     fetch(`${service.url}/api/v1/users/${encodeURIComponent(user)}/export`, { headers });
 
-  test("is a 503 in a process that is older than the schema, as in a rolling update, until a newer one answers", async () => {
+  test("is refused with 503 by a process that is older than the schema, until a newer process answers", async () => {
     const newer = "insert into schema_migrations (version, name) values (9999, '9999_newer.sql')";
     await database.query({ text: newer });
     const { status, json } = await callApi(`${service.url}/api/v1/users/bob/export`, { headers: bearer(KEYS.acme) });
@@ -35,7 +35,7 @@ describe("GET /api/v1/users/:id/export", () => {
     expect((await get("bob", bearer(KEYS.acme))).status).toBe(200);
   });
 
-  test("answers with what is stored of that user of the caller's tenant, a line each, to be saved as a file", async () => {
+  test("has one line for everything that is stored of this tenant's user, and is sent as a file", async () => {
     const response = await get("艾达", bearer(KEYS.acme));
     expect(response.status).toBe(200);
     expect(response.headers.get("content-type")).toBe("application/x-ndjson; charset=utf-8");
@@ -50,12 +50,12 @@ describe("GET /api/v1/users/:id/export", () => {
     expect(lines.at(-1)).toMatchObject({ kind: "end", rows: { conversations: 1, messages: 4, turns: 2, knowledge_bases: 0 } });
   });
 
-  test("of somebody of whom nothing is there has a first and a last line only", async () => {
+  test("has only a first and a last line for a user of whom nothing is stored", async () => {
     const text = await (await get("nobody", bearer(KEYS.acme))).text();
     expect(parseLines(text).map(({ kind }) => kind)).toEqual(["header", "end"]);
   });
 
-  test("is for the user of a token, also one that may only read, and 404 for another", async () => {
+  test("is given to the user's own token, even one that may only read, and is 404 for another user's token", async () => {
     const token = secretToken({ sub: "bob", tenant: "acme", scope: "read" });
     const own = await get("bob", bearer(token));
     expect(own.status).toBe(200);
@@ -64,7 +64,7 @@ describe("GET /api/v1/users/:id/export", () => {
     expect({ status: foreign.status, code: foreign.json.error.code }).toEqual({ status: 404, code: "not_found" });
   });
 
-  test("is one moment of the store, and leaves nothing on the disk", async () => {
+  test("shows one moment of the store, and leaves nothing on the disk", async () => {
     let isWriting = true;
     const writing = (async () => {
       while (isWriting) await storeExchange(database, { tenantId: "acme", userId: "busy" }, `session ${Math.random()}`, "leeks");
@@ -79,7 +79,7 @@ describe("GET /api/v1/users/:id/export", () => {
     expect((await readdir(os.tmpdir())).filter((name) => name.startsWith("conversation-graph-user-export"))).toEqual([]);
   });
 
-  test("is 503 while Postgres is away, and not half an answer", async () => {
+  test("is refused with 503 while Postgres is away, and is never cut in half", async () => {
     const proxy = await startTcpProxy(database.url);
     const cut = await openTestService({ DATABASE_URL: proxy.url });
     try {

@@ -24,7 +24,7 @@ const WORD = "inz";
 const MODELS = { SUMMARY_MODEL: "test-summary", MEMORY_MODEL: "test-memory" };
 const LAYERS = { ENABLE_EPISODIC_MEMORY: "true", EMBEDDING_MODEL: "built-in", ENABLE_CORE_MEMORY: "true", MEMORY_READ_TIMEOUT_MS: "10000" };
 const EARLY = { HISTORY_WINDOW: "4", SUMMARY_MIN_MESSAGES: "4", SUMMARY_UPDATE_DELTA: "2" };
-describe("answers that an earlier version has stored with thoughts in them", () => {
+describe("answers that an earlier version stored with thoughts", () => {
   let database: Awaited<ReturnType<typeof openTestPostgres>>;
   let running: ServiceWithModel;
   let api: ReturnType<typeof conversationApi>;
@@ -49,13 +49,13 @@ describe("answers that an earlier version has stored with thoughts in them", () 
     return (await callApi<{ messages: ListedMessage[] }>(address)).json.messages.map(({ content }) => content);
   };
 
-  test("are in the next prompt without them", async () => {
+  test("stand in the next prompt without the thoughts", async () => {
     ({ conversation_id: conversationId } = await api.say("ada", "And now?"));
     expect(prompts("test-chat")).toEqual([expect.stringContaining(`"content":"Noted: ${TALK[3]}"`)]);
     expect(prompts("test-chat").join()).not.toContain(WORD);
   });
 
-  test("reach the summary, the memory agent and the index without them", async () => {
+  test("reach the summary, the memory agent and the index without the thoughts", async () => {
     expect(await api.settle(conversationId)).toMatchObject({ settled: true });
     const agent = prompts("test-memory").filter((prompt) => prompt.includes("core memory"));
     for (const read of [prompts("test-summary"), agent]) {
@@ -65,7 +65,7 @@ describe("answers that an earlier version has stored with thoughts in them", () 
     expect(await tablesHolding(database, WORD)).toEqual({ "public.messages": TALK.length });
   });
 
-  test("complete a question that points back without them", async () => {
+  test("help to complete a question that refers to them, without the thoughts", async () => {
     running.model.seen.splice(0);
     await api.say("ada", "Where was that plumber you mentioned?");
     const [asked] = prompts("test-memory").filter((prompt) => prompt.includes("The last question of a conversation points at"));
@@ -73,7 +73,7 @@ describe("answers that an earlier version has stored with thoughts in them", () 
     expect(asked).not.toContain(WORD);
   });
 
-  test("are recalled in another conversation, and found, without them", async () => {
+  test("are recalled in another conversation and found without the thoughts", async () => {
     running.model.seen.splice(0);
     await api.say("ada", "What is my cat called?", "another");
     const [prompt = ""] = prompts("test-chat");
@@ -88,7 +88,7 @@ describe("answers that an earlier version has stored with thoughts in them", () 
     expect((await find("noted cheese")).json.messages.map(({ content }) => content)).toEqual([`Noted: ${TALK[3]}`]);
   });
 
-  test("are listed as they are stored, until they are changed there", async () => {
+  test("are listed with the thoughts until the stored text is changed", async () => {
     expect((await listed()).slice(0, 2)).toEqual([TALK[0], tagged(TALK[0] ?? "")]);
     expect(await removeThoughts(database, new AbortController().signal)).toEqual({ answers: TALK.length, summaries: 0 });
     expect((await listed()).slice(0, 2)).toEqual([TALK[0], `Noted: ${TALK[0]}`]);
@@ -103,7 +103,7 @@ const SMALL_TALK = [
   ...["好的，谢谢。", "我住在哪里？", "Is Porto nice in spring?", "Yes, exactly.", "Could you say that again?"],
 ];
 type Grown = { facts: string[]; versions: number; operations: number };
-describe("a hundred turns in which nothing new is said", () => {
+describe("a hundred turns that say nothing new", () => {
   const closing: (() => Promise<void>)[] = [];
   afterEach(async () => {
     for (const close of closing.splice(0)) await close();
@@ -134,7 +134,7 @@ describe("a hundred turns in which nothing new is said", () => {
     return { before, after: await look(api, "ada") };
   }
 
-  test("leave the built-in rules' core memory, its versions and its log as they were, also when the same is said again and again", async () => {
+  test("do not change the core memory of the built-in rules, its versions or its log", async () => {
     const service = await openOfflineCoreMemory({ ENABLE_SUMMARY: "false" });
     closing.push(() => service.close());
     const facts = ["My name is Ada.", "I live in Porto.", "I like tea.", "我不喜欢香菜。"];
@@ -154,7 +154,7 @@ describe("a hundred turns in which nothing new is said", () => {
     return { tokens: ["You told me: ", known, " I live in Paris. My name is Eve."] };
   }
 
-  test("with a model that repeats core memory in each answer, and a memory model that writes down again all it knows, leave facts, versions and log as they were", async () => {
+  test("do not change core memory when the model repeats it and the memory model writes down again all it knows", async () => {
     const running = await openServiceWithCoreMemory({ ENABLE_SUMMARY: "false" });
     closing.push(() => running.close());
     running.answer(echo);
@@ -172,7 +172,7 @@ describe("a hundred turns in which nothing new is said", () => {
     expect(after).toEqual(before);
   });
 
-  test("with injected core memory never put it into what the memory model takes for the user's words", async () => {
+  test("never show injected core memory to the memory model as the user's words", async () => {
     const running = await openServiceWithCoreMemory({ ENABLE_SUMMARY: "false" });
     closing.push(() => running.close());
     running.answer(echo);
@@ -188,10 +188,10 @@ describe("a hundred turns in which nothing new is said", () => {
   });
 });
 
-describe("a babbling model", () => {
+describe("an exchange", () => {
   const service = useServiceWithEpisodes({ EPISODE_SCOPE: "user", EPISODE_TOP_K: "4" });
   const REX = "The capital of Lisbon is Rex.";
-  test("a model that says one thing to everything is found by the questions alone, and its answers stand in no later prompt", async () => {
+  test("is found by its question alone when a model always says the same, and this answer is in no later prompt", async () => {
     const { say, settle, episodes, model } = service;
     model.answer({ tokens: [REX] });
     for (const message of ["I live in Lisbon near the river.", "My dog is called Rex.", "I am allergic to peanuts."])

@@ -43,7 +43,7 @@ describe.each(["npm", "PyPI"] as const)("a session of the agents SDK of %s", (re
     return output;
   }
 
-  test("has each exchange once, and its first one, too", async () => {
+  test("has each exchange once, even the first one", async () => {
     const { id } = await client().conversations.create({ items: [] });
     const first = await run(id, "hello");
     await run(id, "how are you?", [
@@ -67,7 +67,7 @@ describe.each(["npm", "PyPI"] as const)("a session of the agents SDK of %s", (re
     expect(json.branches).toHaveLength(1);
   });
 
-  test("pops its items from the end, and goes on before them", async () => {
+  test("removes its items from the end, and goes on before them", async () => {
     const { items, retrieve } = { items: client().conversations.items, retrieve: client().conversations };
     const { id } = await client().conversations.create({ items: [] });
     await run(id, "one");
@@ -87,10 +87,10 @@ describe.each(["npm", "PyPI"] as const)("a session of the agents SDK of %s", (re
   });
 });
 
-describe("a conversation", () => {
+describe("a conversation over OpenAI's protocol", () => {
   const running = useServiceWithModel();
 
-  test("gets other metadata, and keeps what is added twice when nobody has said it here", async () => {
+  test("can change its metadata, and keeps an item that is added twice unless it was said here", async () => {
     const { conversations } = openClient(running.url, { headers: { "X-User-Id": "ada" } });
     const { id } = await conversations.create({ metadata: { of: "a test" } });
     expect(await conversations.update(id, { metadata: { of: "another" } })).toMatchObject({ id, metadata: { of: "another" } });

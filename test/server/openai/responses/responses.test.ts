@@ -15,7 +15,7 @@ describe("responses with the official client", () => {
   const prompt = () => running.model.seen.at(-1)?.body.messages ?? [];
   const conversationsOf = (user: string) => listConversations(running.url, user);
 
-  test("come whole, and are read again as they were", async () => {
+  test("are sent whole, and look the same when they are read again", async () => {
     const { data: created, response } = await client()
       .responses.create({ model: MODEL, user: "ada", input: "I live in Porto", instructions: "Be brief.", metadata: { of: "a test" } })
       .withResponse();
@@ -45,7 +45,7 @@ describe("responses with the official client", () => {
     expect(input).toMatchObject([{ role: "user", content: [{ type: "input_text", text: "I live in Porto" }] }]);
   });
 
-  test("are streamed with every event, numbered without holes, under ids that never change", async () => {
+  test("are streamed with every event, numbered without gaps, and with ids that never change", async () => {
     const events: ResponseStreamEvent[] = [];
     const stream = client().responses.stream({ model: MODEL, user: "ada", input: "stream, please" });
     stream.on("event", (event) => events.push(event));
@@ -72,7 +72,7 @@ describe("responses with the official client", () => {
     expect([again[0], again.at(-1)]).toEqual(["response.created", "response.completed"]);
   });
 
-  test("go on behind the previous one, without its instructions; an unknown one is refused", async () => {
+  test("go on after the previous response without its instructions, and an unknown one is refused", async () => {
     const first = await create({ user: "grace", input: "My boat is called Calypso", instructions: "Talk like a pirate." });
     const second = await create({ user: "grace", input: "What is it called?", previous_response_id: first.id });
     expect(second.previous_response_id).toBe(first.id);
@@ -96,7 +96,7 @@ describe("responses with the official client", () => {
     expect(await conversationsOf("grace")).toMatchObject([{ message_count: 6 }]);
   });
 
-  test("that are not stored see what is known and leave nothing, not even a conversation", async () => {
+  test("that are not stored use what is known and leave nothing, not even a conversation", async () => {
     const first = await create({ user: "nobody", input: "I am Nobody" });
     const unstored = await create({ user: "nobody", input: "A secret", store: false, previous_response_id: first.id });
     expect(unstored).toMatchObject({ status: "completed", store: false, output_text: "Porto is lovely" });
@@ -114,7 +114,7 @@ describe("responses with the official client", () => {
     expect(await conversationsOf("nobody")).toMatchObject([{ message_count: 4 }]);
   });
 
-  test("read parts, items with and without a type, system items and what comes back of their own", async () => {
+  test("read parts, items with and without a type, system items and items of earlier responses", async () => {
     const text = (words: string) => ({ type: "input_text", text: words });
     const first = await create({
       user: "hedy",
@@ -133,21 +133,21 @@ describe("responses with the official client", () => {
     expect(await conversationsOf("hedy")).toMatchObject([{ message_count: 6 }]);
   });
 
-  test("that are cut are incomplete, streamed and read again", async () => {
+  test("that are cut off are incomplete, both when streamed and when read again", async () => {
     running.model.answer({ tokens: ["half ", "an"], ending: "length" });
     const final = await client().responses.stream({ model: MODEL, user: "ada", input: "much", store: true }).finalResponse();
     expect(final).toMatchObject({ status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output_text: "half an" });
     expect((await client().responses.retrieve(final.id)).status).toBe("incomplete");
   });
 
-  test("that are cut before their first word are incomplete, too", async () => {
+  test("that are cut off before their first word are incomplete, too", async () => {
     running.model.answer({ tokens: [], ending: "length" });
     const created = await client().responses.create({ model: MODEL, user: "ada", input: "nothing", store: true });
     expect(created).toMatchObject({ status: "incomplete", incomplete_details: { reason: "max_output_tokens" }, output: [] });
     expect(await client().responses.retrieve(created.id)).toMatchObject({ status: "incomplete", error: null });
   });
 
-  test("of a model that is away are a plain error; of one that breaks off the stream ends with response.failed", async () => {
+  test("give a plain error when the model is away, and end with response.failed when it breaks off", async () => {
     running.model.answer({ status: 500 });
     for (const stream of [false, true])
       expect(await failureOf(create({ user: "lise", stream }))).toMatchObject({ status: 503, code: "model_unavailable" });
@@ -164,7 +164,7 @@ describe("responses with the official client", () => {
       expect(await client().responses.retrieve(last.response.id)).toMatchObject({ status: "failed", output_text: "half an " });
   });
 
-  test("pass reasoning through as an item of its own, before the answer", async () => {
+  test("show the model's reasoning as an item of its own before the answer", async () => {
     running.model.answer({ thoughts: ["Let me ", "think."], tokens: ["Four"] });
     const stream = client().responses.stream({ model: MODEL, user: "mary", input: "Two and two?" });
     const deltas: string[] = [];
@@ -186,13 +186,13 @@ describe("responses with the official client", () => {
     ["no input", { input: undefined }, "input"],
     ["an empty input", { input: [] }, "input"],
     ["a blank message", { input: " " }, "input"],
-    ["a message of nobody known", { input: [{ role: "robot", content: "x" }] }, "input.0.role"],
+    ["a message with an unknown role", { input: [{ role: "robot", content: "x" }] }, "input.0.role"],
     ["an answer at the end", { input: [says("hi"), { role: "assistant", content: "x" }] }, "input"],
     ["a file", { instructions: "x", input: [{ role: "user", content: [{ type: "input_file", file_id: "x" }] }] }, "input.0.content"],
     ["a stored prompt", { prompt: { id: "pmpt_1" } }, "prompt"],
     ["two conversations", { conversation: "conv_1", previous_response_id: "resp_1" }, "conversation"],
   ];
-  test.each(REFUSED)("with %s are a bad request that names the field", async (_what, fields, param) => {
+  test.each(REFUSED)("with %s are refused as a bad request that names the field", async (_what, fields, param) => {
     const asked = running.model.seen.length;
     const refused = await failureOf(create(fields));
     expect(refused).toBeInstanceOf(OpenAI.BadRequestError);
@@ -200,7 +200,7 @@ describe("responses with the official client", () => {
     expect(running.model.seen).toHaveLength(asked);
   });
 
-  test("that are too long name the input, unknown models theirs, unknown responses are not found", async () => {
+  test("are refused with the field's name for a long input or an unknown model, and with 404 for an unknown id", async () => {
     expect(await failureOf(create({ input: "x".repeat(201) }))).toMatchObject({ status: 413, code: "message_too_long", param: "input" });
     expect(await failureOf(create({ model: "gpt-4" }))).toMatchObject({ status: 404, code: "model_not_found" });
     for (const path of ["", "/input_items"]) expect((await callApi(`${running.url}/v1/responses/resp_1${path}`)).status).toBe(404);

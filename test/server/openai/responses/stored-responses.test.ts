@@ -7,7 +7,7 @@ import { waitUntil } from "../../../support/wait-until.ts";
 import { failureOf, MODEL, openClient, says } from "../open-client.ts";
 
 const running = useServiceWithModel();
-describe("stored responses and their conversations", () => {
+describe("stored responses", () => {
   beforeEach(() => running.model.answer({ tokens: ["Porto ", "is ", "lovely"] }));
 
   const client = () => openClient(running.url);
@@ -16,7 +16,7 @@ describe("stored responses and their conversations", () => {
   const prompt = () => running.model.seen.at(-1)?.body.messages ?? [];
   const conversationsOf = (user: string) => listConversations(running.url, user);
 
-  test("of a conversation that was made for them have its items", async () => {
+  test("in a conversation that a client made have its items", async () => {
     const { conversations } = client();
     const made = await conversations.create(
       { items: [{ type: "message", role: "user", content: "I like junipers" }], metadata: { of: "a test" } },
@@ -47,14 +47,14 @@ describe("stored responses and their conversations", () => {
     expect(await failureOf(create({ conversation: made.id }))).toMatchObject({ status: 404, param: "conversation" });
   });
 
-  test("that are deleted are gone with their question", async () => {
+  test("that are deleted lose their question, too", async () => {
     const first = await create({ user: "joan", input: "Forget this" });
     expect(await callApi(`${running.url}/v1/responses/${first.id}`, { method: "DELETE" })).toMatchObject({ status: 200 });
     expect(await failureOf(client().responses.retrieve(first.id))).toMatchObject({ status: 404 });
     expect(await conversationsOf("joan")).toMatchObject([{ message_count: 0 }]);
   });
 
-  test("in the background are read by their id, and stopped by it", async () => {
+  test("in the background can be read and cancelled by their id", async () => {
     const release = running.model.hold(["at ", "last"]);
     const begun = await create({ user: "kate", input: "Take your time", background: true });
     expect(begun).toMatchObject({ status: "in_progress", background: true, output: [] });
@@ -72,7 +72,7 @@ describe("stored responses and their conversations", () => {
     expect(await failureOf(create({ background: true, store: false }))).toMatchObject({ status: 400, param: "background" });
   });
 
-  test("need a key where there are keys, and are their user's alone", async () => {
+  test("need a key in a service with keys, and belong to their user alone", async () => {
     const service = await openTestService({ API_KEYS: "key-of-acme:acme,key-of-corp:corp" });
     const at = (apiKey: string) => openClient(service.url, { apiKey }).responses;
     const made = await at("key-of-acme").create({ model: MODEL, safety_identifier: "ada", input: "hello" });
@@ -124,7 +124,7 @@ async function ask(input: object[], fields: object = {}): Promise<Response> {
   >[0]);
   return stream.finalResponse();
 }
-test("Codex is answered as it comes: functions of namespaces are called by their names there, and other tools are left out", async () => {
+test("Codex can call functions by the names in their namespaces, and its other tools are left out", async () => {
   running.model.answer(({ messages }) =>
     messages.at(-1)?.role === "tool"
       ? { tokens: ["On the shelf."] }
@@ -139,7 +139,7 @@ test("Codex is answered as it comes: functions of namespaces are called by their
   const second = await ask([asked, called ?? {}, result]);
   expect(second.output_text).toBe("On the shelf.");
 });
-test("a turn tells which tools of its request are left out", async () => {
+test("a turn reports which tools of its request are left out", async () => {
   running.model.answer({ tokens: ["Here."] });
   const { data, response } = await openClient(running.url)
     .responses.create({ model: MODEL, user: "ada", input: "Hi", tools: [{ type: "web_search" }, { type: "local_shell" }] })

@@ -15,7 +15,7 @@ const functionTool = (name: string) => ({
 });
 const TOOLS = [functionTool("weather"), functionTool("time")];
 
-describe("the caller's tools, with the official client", () => {
+describe("the caller's tools, used with the official client,", () => {
   const running = useServiceWithModel();
   beforeEach(() => running.model.answer({ tokens: ["no ", "script"] }));
 
@@ -43,7 +43,7 @@ describe("the caller's tools, with the official client", () => {
     });
   }
 
-  test("are called, answered and gone on with: one turn, whose question and answer are stored once", async () => {
+  test("are called and answered within one turn, whose question and answer are stored once", async () => {
     script([call("weather", "w1"), call("time", "t1")]);
     const first = await create("both", {});
     const [choice] = first.choices;
@@ -75,7 +75,7 @@ describe("the caller's tools, with the official client", () => {
     expect(JSON.stringify(seen()?.messages)).toContain("noon");
   });
 
-  test("in the wrong order are refused with what is wrong, and wait for the right one", async () => {
+  test("refuse results in the wrong order with the reason, and wait for the right ones", async () => {
     script([call("weather", "o1"), call("time", "o2")]);
     const [choice] = (await create("order", {})).choices;
     const asked = says("How is it in Porto?");
@@ -96,7 +96,7 @@ describe("the caller's tools, with the official client", () => {
     expect(right.choices[0]?.message.content).toMatch(/sunny/);
   });
 
-  test("run by the client's own loop, streamed or not", async () => {
+  test("run in the client's own loop, streamed or not", async () => {
     for (const stream of [false, true]) {
       script([call("weather", `${String(stream)}-1`)], [call("weather", `${String(stream)}-2`, "Lagos")]);
       const asked: string[] = [];
@@ -117,7 +117,7 @@ describe("the caller's tools, with the official client", () => {
     }
   });
 
-  test("that nobody answers never lock a chat: the next message is a turn of its own", async () => {
+  test("that nobody answers never lock a chat, and the next message is a new turn", async () => {
     script([call("weather", "lost")]);
     await create("lost", {});
     const next = await create("lost", { messages: [says("How is it in Porto?"), says("Never mind")], tools: undefined });
@@ -133,7 +133,7 @@ describe("the caller's tools, with the official client", () => {
     expect(await listConversations(running.url, "zoe")).toHaveLength(2);
   });
 
-  test("are none with tool_choice none, and that one alone where one is named", async () => {
+  test('are left out with tool_choice "none", and only the named tool stays with a named one', async () => {
     await create("none", { tool_choice: "none" });
     expect(seen()?.tools).toBeUndefined();
     running.model.answer({ toolCalls: [call("time", "t")] });
@@ -151,7 +151,7 @@ describe("the caller's tools, with the official client", () => {
     expect(seen()?.tools).toBeUndefined();
   });
 
-  test("that must be called end the turn: nothing waits, and the arguments are the answer", async () => {
+  test("that must be called end the turn, and their arguments are the stored answer", async () => {
     running.model.answer({ toolCalls: [call("weather", "w")] });
     await create("extract", { tool_choice: "required" });
     expect((await messagesOf(running.url, "ada", "extract")).map(({ content }) => content)).toEqual([
@@ -162,7 +162,7 @@ describe("the caller's tools, with the official client", () => {
     expect(JSON.stringify(json.questions)).not.toContain('"w"');
   });
 
-  test("that must be called in the Responses API are read again as calls", async () => {
+  test("that must be called are read again as calls in the Responses API", async () => {
     running.model.answer({ toolCalls: [call("weather", "rw")] });
     const { responses } = openClient(running.url);
     const { name, parameters } = functionTool("weather").function;
@@ -172,7 +172,7 @@ describe("the caller's tools, with the official client", () => {
     expect((await responses.retrieve(made.id)).output).toEqual(made.output);
   });
 
-  test("that must be called and whose results come late, for some alone or of another user are refused", async () => {
+  test("that must be called refuse late, missing or foreign results", async () => {
     running.model.answer({ toolCalls: [call("weather", "l1"), call("time", "l2")] });
     const asked = says("How is it in Porto?");
     const [choice] = (await create("late", { tool_choice: "required" })).choices;
@@ -194,7 +194,7 @@ describe("the caller's tools, with the official client", () => {
     expect(await failureOf(create("late", { messages: both }))).toMatchObject({ status: 400, param: "messages.2.tool_call_id" });
   });
 
-  test("that must be called, and are not, are asked for once more as JSON of their schema", async () => {
+  test("that must be called but are not called are asked for again as JSON of their schema", async () => {
     running.model.answer((body) => ({ tokens: body.response_format ? ['{"city":', '"Porto"}'] : ["I would rather talk."] }));
     const forced = await create("rather", { tool_choice: { type: "function", function: { name: "weather" } } });
     expect(forced.choices[0]?.message).toMatchObject({
@@ -204,7 +204,7 @@ describe("the caller's tools, with the official client", () => {
     expect(seen()).toMatchObject({ response_format: { json_schema: { schema: TOOLS[0]?.function.parameters } } });
   });
 
-  test("of the Responses API wait, are answered by previous_response_id or by their call id, and are read again", async () => {
+  test("wait in the Responses API, are answered by previous_response_id or by call id, and can be read again", async () => {
     script([call("weather", "r1")]);
     const { responses } = openClient(running.url);
     const tools = [
@@ -234,7 +234,7 @@ describe("the caller's tools, with the official client", () => {
     expect(closed.status).toBe("completed");
   });
 
-  test("give way when the window is small, the last ones first, and the message does not", async () => {
+  test("are dropped from the last one when the window is small, while the message stays", async () => {
     const many = Array.from({ length: 36 }, (_, index) => ({
       type: "function" as const,
       function: { ...functionTool(`tool_${index}`).function, description: "A long description of what it does. ".repeat(100) },

@@ -18,11 +18,11 @@ async function openServiceWithSmallModel() {
   return { url: service.url, close: () => service.close().finally(() => model.stop()) };
 }
 
-describeUnless(smallModelMissing, "clients of npm with a small model on llama.cpp behind the service", () => {
+describeUnless(smallModelMissing, "clients from npm with a small model on llama.cpp behind the service", () => {
   const running = useOpened(openServiceWithSmallModel, PATIENCE_MS);
 
   test.each(triedNpmClients(() => running.url))(
-    "$client: $column",
+    "work as the docs say: $client, $column",
     async ({ feature, uses, user }) => {
       if (feature === "JSON") expect(await uses.JSON(user)).toEqual({ city: expect.any(String) });
       else if (feature !== "tools") expect(await uses[feature](user)).toMatch(/\w/);

@@ -7,11 +7,11 @@ import { answerClients, SAID } from "./client-script.ts";
 import { columnsInDocs } from "./clients-table.ts";
 import { City, triedNpmClients } from "./npm-clients.ts";
 
-describe("clients of npm, as they are", () => {
+describe("unchanged clients from npm", () => {
   const running = useServiceWithModel();
   const TRIED = triedNpmClients(() => running.url);
 
-  test.each(TRIED)("$client: $column", async ({ feature, uses, user }) => {
+  test.each(TRIED)("work as the docs say: $client, $column", async ({ feature, uses, user }) => {
     running.model.answer(answerClients);
     if (feature === "JSON") expect(await uses.JSON(user)).toEqual({ city: "Porto" });
     else if (feature !== "tools") expect(await uses[feature](user)).toBe("Hello there");
@@ -25,11 +25,11 @@ describe("clients of npm, as they are", () => {
     }
   });
 
-  test.each([...new Set(TRIED.map(({ client }) => client))])("what the docs say of %s is tried here", (name) => {
+  test.each([...new Set(TRIED.map(({ client }) => client))])("are tried here for everything that the docs say of %s", (name) => {
     expect(columnsInDocs(name)).toEqual(TRIED.filter(({ client }) => client === name).map(({ column }) => column));
   });
 
-  test("OpenAI's own reads arguments by zod, in both of its APIs", async () => {
+  test("such as OpenAI's own read arguments by zod in both APIs", async () => {
     running.model.answer(answerClients);
     const { chat, responses } = openClient(running.url, { headers: { "X-User-Id": "zod" } });
     const [completion, called] = await Promise.all([

@@ -21,7 +21,7 @@ const EXPECTED: [ending: string, result: string][] = [
 ];
 const expected = (column: string): string | undefined => EXPECTED.find(([ending]) => column.endsWith(ending))?.[1];
 
-describeUnless(most.missing ?? ofLiteLLM.missing, "clients of PyPI, as they are", () => {
+describeUnless(most.missing ?? ofLiteLLM.missing, "with unchanged packages from PyPI,", () => {
   const running = useServiceWithModel();
   beforeEach(() => running.model.answer(answerClients));
 

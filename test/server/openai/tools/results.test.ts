@@ -37,7 +37,7 @@ describe("results of the caller's tools", () => {
     return [ASKED, choices[0]?.message as ChatCompletionMessageParam];
   }
 
-  test("may hold pictures: the model sees them behind the results, and later turns read a mark", async () => {
+  test("may have pictures, which the model sees after the results and later turns read as a placeholder", async () => {
     const history = await called("p1");
     const shown = { type: "image_url", image_url: { url: pngUrl(4, 3) } };
     const answer = await create({ messages: [...history, result("p1", [{ type: "text", text: '{"at": "noon"}' }, shown])] });
@@ -50,7 +50,7 @@ describe("results of the caller's tools", () => {
     expect(JSON.stringify(sent())).not.toContain("image_url");
   });
 
-  test("may hold pictures in the Responses API, too", async () => {
+  test("may have pictures in the Responses API, too", async () => {
     await called("p2");
     const image = { type: "input_image" as const, image_url: pngUrl(5, 3), detail: "auto" as const };
     const output = { type: "function_call_output" as const, call_id: "p2", output: [image] };
@@ -58,7 +58,7 @@ describe("results of the caller's tools", () => {
     expect(sent().at(-1)).toMatchObject({ content: [{ type: "text" }, { image_url: { url: image.image_url } }] });
   });
 
-  test("with wrong pictures are refused by their place, and the right ones still wait", async () => {
+  test("with a wrong picture are refused with its place, and the turn still waits for right ones", async () => {
     const history = await called("p3");
     const wrong = await failureOf(
       create({ messages: [...history, result("p3", [{ type: "image_url", image_url: { url: "http://example.org/cat.png" } }])] }),
@@ -80,7 +80,7 @@ describe("results of the caller's tools", () => {
   });
 });
 
-test("pictures of results are left out, and the model is told, where its server takes none", async () => {
+test("a model whose server takes no pictures is told that the pictures of results are left out", async () => {
   const { model, url, close } = await openServiceWithModel();
   try {
     const ask = (messages: object[]) =>

@@ -25,7 +25,7 @@ async function open() {
 describe.each([
   ["a completion", completions(false)],
   ["a streamed completion", completions(true)],
-  ["a response behind the previous one", responses(false, "previous")],
+  ["a response after the previous one", responses(false, "previous")],
   ["a streamed response with its whole input", responses(true, "whole")],
 ])("%s that brings the results of tools", (_name, ask) => {
   const running = useOpened(open);
@@ -47,7 +47,7 @@ describe.each([
     });
   }
 
-  test("is answered with the instructions, the tools and the model of the agent that took over", async () => {
+  test("is answered with its own instructions, tools and model, as an agent that takes over sends them", async () => {
     script(call("transfer_to_bob"));
     const first = await ask(running.url, user, { instructions: "You are Alice.", tools: ["transfer_to_bob"], temperature: 1 });
     expect(first).toMatchObject({ reason: "tool_calls", calls: ["transfer_to_bob"] });
@@ -62,7 +62,7 @@ describe.each([
     expect(JSON.stringify(seen()?.messages)).toContain("result of transfer_to_bob");
   });
 
-  test("waits again for a call of the tools that came with it", async () => {
+  test("waits again for a call of its own tools", async () => {
     script(call("transfer_to_bob"), call("weather"));
     const first = await ask(running.url, user, { instructions: "You are Alice.", tools: ["transfer_to_bob"] });
     const bob = { instructions: "You are Bob.", tools: ["weather"] };
@@ -76,7 +76,7 @@ describe.each([
   test.each<[string, Application]>([
     ["tool_choice none", { tools: ["weather"], tool_choice: "none" }],
     ["no tools", {}],
-  ])("offers the model no tools with %s, and answers a call itself that it makes all the same", async (_how, last) => {
+  ])("offers the model no tools with %s, and refuses a call that the model still makes", async (_how, last) => {
     script(call("weather"), { name: "weather", id: `${user}-again`, arguments: {} });
     const first = await ask(running.url, user, { instructions: "Be brief.", tools: ["weather"] });
     const second = await ask(running.url, user, last, { of: first, given: [resultOf("weather")] });
@@ -86,7 +86,7 @@ describe.each([
     expect(JSON.stringify(seen()?.messages)).toContain("unknown_tool");
   });
 
-  test("fails when its first request offers no tools and the model calls one and says nothing", async () => {
+  test("fails when its first request offers no tools and the model only calls one", async () => {
     script(call("weather"), call("weather"));
     const failed = ask(running.url, user, {}).then(
       ({ text }) => text,
@@ -108,7 +108,7 @@ describe.each([
     ["required", { tool_choice: "required" }, { tool_choice: "required" }],
     ["named", { tool_choice: { named: "weather" } }, { tool_choice: { named: "weather" } }],
     ["required, and then called freely", { tool_choice: "required" }, {}],
-  ])("goes on with a turn that ended with a call that was %s, and answers once", async (_how, forced, then) => {
+  ])("continues a turn that ended with a call that was %s, and is answered once", async (_how, forced, then) => {
     script(call("weather"), { name: "weather", id: `${user}-again`, arguments: { city: "Porto" } });
     const alice: Application = { instructions: "You are Alice.", tools: ["weather"] };
     const first = await ask(running.url, user, { ...alice, ...forced });
@@ -141,11 +141,11 @@ describe.each([
   });
 });
 
-describe("what a request with results says", () => {
+describe("the fields of a request with results", () => {
   const database = useTestPostgres();
   const running = useOpened(() => openServiceWithModel({ DATABASE_URL: database.url }));
 
-  test("counts, too, when the process that took it died, and another one goes on", async () => {
+  test("are used by another process, too, when the process that took them has died", async () => {
     running.model.answer(({ messages }) =>
       messages.at(-1)?.role === "tool" ? { tokens: ["done"] } : { toolCalls: [{ name: "transfer", id: "t1", arguments: {} }] },
     );
