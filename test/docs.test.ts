@@ -21,9 +21,9 @@ function importsOf(file: string): string[] {
   return [...paths].map(([, path = ""]) => new URL(path, `file:///${file}`).pathname.slice(1));
 }
 
-test("docs/api.md is what npm run docs makes of the sources", async () => expect(await renderApiPage()).toBe(read("docs/api.md")));
+test("docs/api.md is what npm run docs makes from the sources", async () => expect(await renderApiPage()).toBe(read("docs/api.md")));
 
-test("docs/configuration.md, .env.example and docker-compose.yml are what npm run docs makes of the settings", async () => {
+test("docs/configuration.md, .env.example and docker-compose.yml are what npm run docs makes from the settings", async () => {
   expect(await renderConfigurationPage()).toBe(read("docs/configuration.md"));
   expect(renderEnvExample()).toBe(read(".env.example"));
   expect(renderCompose()).toBe(read("docker-compose.yml"));
@@ -45,7 +45,7 @@ test("the picture in docs/architecture.md is the compiled graph", async () => {
   expect(await renderArchitecture(page)).toBe(page);
 });
 
-test("docs/architecture.md tells of every node and every layer", () => {
+test("docs/architecture.md has every node and every layer", () => {
   const page = read("docs/architecture.md");
   const inPicture = [...page.matchAll(/^\t(\w+)\(\1\)$/gm)].map(([, node]) => node);
   const rows = [...page.matchAll(/^\| ((?:`\w+`(?:, )?)+) +\|/gm)].map(([, names = ""]) => names.replaceAll("`", "").split(", "));
@@ -53,12 +53,12 @@ test("docs/architecture.md tells of every node and every layer", () => {
   expect(rows.flat()).toEqual([...inPicture, ...LAYERS]);
 });
 
-test.each(["README.md", "CONTRIBUTING.md", ...globSync("docs/**/*.md")])("%s links to what is there", (page) => {
+test.each(["README.md", "CONTRIBUTING.md", ...globSync("docs/**/*.md")])("%s links only to files that exist", (page) => {
   const links = [...read(page).matchAll(/\]\(([^)#\s]+)[^)]*\)/g)].map(([, link = ""]) => link).filter((link) => !/^https?:/.test(link));
   expect(links.filter((link) => !existsSync(path.join(path.dirname(page), link)))).toEqual([]);
 });
 
-test("CONTRIBUTING.md names files and commands that are there", () => {
+test("CONTRIBUTING.md names only files and commands that exist", () => {
   const page = read("CONTRIBUTING.md");
   const files = [...page.matchAll(/`([\w-]+\/[\w./-]*)`/g)].map(([, file = ""]) => file);
   const commands = [...page.matchAll(/npm run ([\w:]+)/g)].map(([, command = ""]) => command);
@@ -68,7 +68,7 @@ test("CONTRIBUTING.md names files and commands that are there", () => {
   expect(commands.filter((command) => !(command in scripts))).toEqual([]);
 });
 
-test("every file of tests belongs to one of npm test and npm run test:hard, and to no more", async () => {
+test("every test file belongs either to npm test or to npm run test:hard, and never to both", async () => {
   const listed = ["jest.config.js", "jest.hard.config.js"].map(async (config) => {
     const { stdout } = await promisify(execFile)("node_modules/.bin/jest", ["--listTests", "--config", config]);
     return stdout.trim().split("\n");
@@ -82,12 +82,12 @@ test("every file of tests belongs to one of npm test and npm run test:hard, and 
   );
 });
 
-test("the table of floors has every folder with sources, and no other", () => {
+test("the table of floors has every folder with sources, and no other folder", () => {
   const files = [...LAYERS, "web"].flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx}`));
   expect([...new Set(files.map((file) => path.dirname(file)))].toSorted()).toEqual(ROOMS.toSorted());
 });
 
-test("no file imports itself by way of others, types included", () => {
+test("no file imports itself through others, types included", () => {
   const folders = [...LAYERS, "scripts", "benchmarks", "web"];
   const files = folders.flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx}`, { exclude: ["**/node_modules/**"] }));
   const imports = new Map(files.map((file) => [file, importsOf(file)]));

@@ -23,7 +23,7 @@ const openai = await pythonEnvironment(["openai==3.54.0"]);
 const type = async (command: string): Promise<string> =>
   (await promisify(execFile)("bash", ["-c", `${command.replaceAll("http://127.0.0.1:8000", running.url)} --silent`])).stdout;
 
-test("the first example of README.md, typed command by command, says what stands there", async () => {
+test("the first example of README.md, typed command by command, prints what README.md shows", async () => {
   expect(JSON.parse(await type(tell))).toMatchObject({ completed: true });
   const core = known.replace(/ +#.*/, "");
   await waitUntil("core memory", async () => {
@@ -37,14 +37,14 @@ test("the first example of README.md, typed command by command, says what stands
 });
 
 describeUnless(openai.missing, "the Python example of README.md", () => {
-  test("with OpenAI's own client, answers from memory", async () => {
+  test("answers from memory with OpenAI's own client", async () => {
     const [, program = ""] = /```python\n([^`]*)```/.exec(README) ?? [];
     const { stdout } = await promisify(execFile)(openai.python, ["-c", program.replace("http://127.0.0.1:8000", running.url)]);
     expect(stdout.trimEnd()).toBe(JSON.parse(answer));
   });
 });
 
-test("the first commands of README.md are those that .ci/run types in a fresh clone, where npm ci takes too long for a test", () => {
+test("the first commands of README.md are the ones that .ci/run types in a fresh clone, where npm ci takes too long for a test", () => {
   const [, first = ""] = /```sh\n([^`]*)```/.exec(README) ?? [];
   const typed = first
     .split("\n")
@@ -73,7 +73,7 @@ test("npm run ingest -- KB FOLDER of README.md makes a base that a plain questio
   await rm(folder, { recursive: true });
 });
 
-test("every command of README.md's table has its usage behind --help", async () => {
+test("every command in README.md's table shows its usage with --help", async () => {
   const table = README.slice(README.indexOf("## Commands"));
   const named = [...table.matchAll(/^\| `npm run (\w+)/gm)].map(([, name = ""]) => name);
   const commands = named.filter((name) => !["studio", "bench"].includes(name));

@@ -37,17 +37,17 @@ const beside = defineBench({
 });
 const benches = { speed, crash, beside };
 
-describe("The arguments of the bench command", () => {
+describe("the arguments of the bench command", () => {
   test("run all benches when none is named", () => {
     expect(readCommand([], benches)).toEqual({ kind: "run", names: ["speed", "crash"], numbers: {}, isLong: false });
   });
 
-  test("run those that are named, with their numbers", () => {
+  test("run the benches that are named, with their numbers", () => {
     const command = readCommand(["speed", "--rounds", "3", "--long"], benches);
     expect(command).toEqual({ kind: "run", names: ["speed"], numbers: { rounds: 3 }, isLong: true });
   });
 
-  test("hand the word behind its name to a bench that needs one, which is not among all benches", () => {
+  test("hand the word after its name to a bench that needs one, and such a bench is not among all benches", () => {
     expect(readCommand(["beside", "abc", "speed"], benches)).toMatchObject({ names: ["beside", "speed"], argument: "abc" });
     expect(readCommand(["beside"], benches)).toEqual({ kind: "refused", problem: "beside: name a commit behind it." });
     expect(helpOf("beside", beside).join("\n")).toContain("npm run bench beside -- COMMIT [--long]");
@@ -60,12 +60,12 @@ describe("The arguments of the bench command", () => {
     { of: "an option of another bench", args: ["speed", "--seed", "3"], problem: "speed: no option --seed." },
     { of: "an option whose value is no number", args: ["speed", "--rounds", "few"], problem: "--rounds few: a whole number is needed." },
     { of: "an option without a value", args: ["speed", "--rounds"], problem: "Option '--rounds <value>' argument missing" },
-  ])("refuse $of", ({ args, problem }) => {
+  ])("are refused when they name $of", ({ args, problem }) => {
     const command = readCommand(args, benches);
     expect(command.kind === "refused" && command.problem).toContain(problem);
   });
 
-  test("--help of a bench lists its options and environment, and those of no other", () => {
+  test("list with --help the options and the environment of a bench, and no other's", () => {
     expect(readCommand(["crash", "--help"], benches)).toEqual({ kind: "help", names: ["crash"] });
     const text = helpOf("crash", crash).join("\n");
     expect(text).toContain("Does it break. Takes 2 minutes on two quiet cores, with --long 6 minutes.");
@@ -76,12 +76,12 @@ describe("The arguments of the bench command", () => {
 });
 
 describe("npm run bench", () => {
-  test("--help says what each of the eleven benches asks and how long it takes", async () => {
+  test("says with --help what each of the eleven benches asks and how long it takes", async () => {
     const { stdout } = await run(process.execPath, ["benchmarks/run.ts", "--help"]);
     for (const name of NAMES) expect(stdout).toMatch(new RegExp(`^  ${name} .*\\(\\d+ minutes?; --long \\d+\\)$`, "m"));
   });
 
-  test("report tells of each bench its last published figures, or how to publish some", async () => {
+  test("shows by its report each bench's last published figures, or how to publish some", async () => {
     const folder = await mkdtemp(path.join(os.tmpdir(), "results-"));
     try {
       const results = pathToFileURL(`${folder}/new/`);
@@ -98,7 +98,7 @@ describe("npm run bench", () => {
     expect(stdout).not.toMatch(/^(## )?load[,:]/m);
   });
 
-  test("says what is wrong with its arguments on standard error, and ends with 2", async () => {
+  test("prints what is wrong with its arguments on standard error, and ends with 2", async () => {
     const ended = (await run(process.execPath, ["benchmarks/run.ts", "turns"]).catch((error: unknown) => error)) as Ended;
     expect(ended).toMatchObject({ code: 2, stdout: "" });
     expect(ended.stderr).toContain("There is no bench turns.");

@@ -11,7 +11,7 @@ const read = async <File>(path: string): Promise<File> =>
   JSON.parse(await readFile(new URL(`../../${path}`, import.meta.url), "utf8")) as File;
 
 describe("the peers that the service is measured against", () => {
-  it("are named with exact versions, and the lock file holds just those", async () => {
+  it("are named with exact versions, and the lock file holds exactly these", async () => {
     const { dependencies = {} } = await read<Package>("benchmarks/peers/package.json");
     const { packages } = await read<LockFile>("benchmarks/peers/package-lock.json");
     expect(Object.keys(dependencies).length).toBeGreaterThan(0);
@@ -20,7 +20,7 @@ describe("the peers that the service is measured against", () => {
     for (const [name, version] of Object.entries(dependencies)) expect(packages[`node_modules/${name}`]).toMatchObject({ version });
   });
 
-  it("are no dependencies of the project", async () => {
+  it("are not dependencies of the project", async () => {
     const { dependencies, devDependencies } = await read<Package>("package.json");
     const own = Object.keys({ ...dependencies, ...devDependencies });
     expect(own.filter((name) => /^(@mastra|@voltagent)\/|^langchain$/.test(name))).toEqual([]);

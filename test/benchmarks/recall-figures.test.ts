@@ -7,7 +7,7 @@ const measured = (set: string, share: number, five: string[]): MeasuredSet => {
   return { set, questions: five.length, byLegs: { fused: { "recall@5": share } }, later: null, recallMs: [1], five, unrelated: null };
 };
 
-test("recall counts gold among the first five and ten, and in prompts of some lengths: what is too long for the rest is left out", () => {
+test("recallFigures counts gold among the first five and ten, and in prompts of some lengths, and leaves out what is too long for the rest", () => {
   const prompt = [quoted("a", 900), quoted("b", 200), quoted("c", 90), quoted("d", 1_500)];
   const longPrompt = [quoted("a", 7_000), quoted("b", 900), quoted("c", 200)];
   const returned = [["x"], ["a"], ["x"], ["x"], ["x"], ["b", "c"]];
@@ -21,7 +21,7 @@ test("recall counts gold among the first five and ten, and in prompts of some le
   });
 });
 
-test("the spread of a mean over sets is that of the means with one set left out", () => {
+test("the spread of a mean over sets is the spread of the means with one set left out", () => {
   const figures = recallFiguresOf("e", "here", [measured("one", 0.2, ["1"]), measured("two", 0.4, ["2"]), measured("three", 0.9, ["3"])]);
   expect(figures.find(({ name }) => name === "recall@5, mean of 3 sets, e, here")).toMatchObject({
     p50: expect.closeTo(50, 5),
@@ -30,7 +30,7 @@ test("the spread of a mean over sets is that of the means with one set left out"
   });
 });
 
-test("places are compared question by question", () => {
+test("sameFive compares places question by question", () => {
   const one = [measured("one", 1, ["a b", "c d"]), measured("two", 1, ["e f", "g h"])];
   const other = [measured("one", 1, ["a b", "c d"]), measured("two", 1, ["e f", "g i"])];
   expect(sameFive(one, other, "same")).toMatchObject({ p50: 75, samples: 4, goal: { met: false } });

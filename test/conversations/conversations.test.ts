@@ -68,10 +68,10 @@ beforeAll(async () => {
   await place.close();
 });
 
-describe.each([...new Set(conversations.map(({ group }) => group))])("whole conversations: %s", (group) => {
+describe.each([...new Set(conversations.map(({ group }) => group))])("in a whole conversation (%s),", (group) => {
   test.each(conversations.filter((one) => one.group === group).map((one) => [one.title, one] as const))("%s", (_title, conversation) =>
     expect(problems.get(conversation)).toEqual([]),
   );
 });
 
-test("there are fifty", () => expect(conversations).toHaveLength(50));
+test("the file of conversations holds fifty", () => expect(conversations).toHaveLength(50));

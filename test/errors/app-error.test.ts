@@ -11,7 +11,7 @@ describe("an AppError", () => {
     expect(new AppError(code, "what failed").toContent()).toEqual({ code, message: "what failed", retryable });
   });
 
-  test("is not retryable when whoever throws it knows that", () => {
+  test("is not retryable when the code that throws it knows so", () => {
     expect(new AppError("turn_superseded", "what failed", { retryable: false }).toContent().retryable).toBe(false);
   });
 
@@ -34,7 +34,7 @@ describe("an AppError", () => {
     expect(error.cause).toBeInstanceOf(Error);
   });
 
-  test("of bad input names every field in the message and in the details", () => {
+  test("for bad input names every field in its message and in its details", () => {
     const problems = [
       { field: "user_id", problem: "is missing" },
       { field: "limit", problem: '"ten" is no number' },
@@ -61,7 +61,7 @@ describe("toAppError", () => {
   );
 });
 
-test("every code is in snake case, and says whether a retry may help", () => {
+test("every error code is in snake case, and says whether a retry may help", () => {
   for (const code of CODES) expect(code).toMatch(/^[a-z]+(_[a-z]+)*$/);
   expect(CODES.filter((code) => ERROR_CODES[code].retryable)).toEqual([
     ...["conversation_busy", "identity_unavailable", "rate_limited", "too_many_turns", "token_quota_exceeded", "cost_quota_exceeded"],

@@ -12,7 +12,7 @@ const HOOKS = [
   { hook: "ai", of: "useChat of the AI SDK", user: "user", assistant: "assistant" },
 ] as const;
 
-describePage("pages of React in a browser", startReactService, (on) => {
+describePage("on a page of React in a browser,", startReactService, (on) => {
   const open = useReactChats(on);
   let asking: ReturnType<typeof askingClient>;
   beforeEach(async () => {
@@ -22,7 +22,7 @@ describePage("pages of React in a browser", startReactService, (on) => {
   });
 
   describe.each(HOOKS)("$of", ({ hook, user, assistant }) => {
-    test("shows an answer, and the next one that knows of it", async () => {
+    test("shows an answer, and the next answer knows of it", async () => {
       on.model.answer({ tokens: ["Hi ", "there."], betweenMs: 30 });
       const talk = await open(hook);
       await talk.do("say", "My boat is Argo.");
@@ -36,7 +36,7 @@ describePage("pages of React in a browser", startReactService, (on) => {
     test.each([
       [true, "Ordered.", 1],
       [false, "Then not.", 0],
-    ])("asks its user, who answers %s", async (isAllowed, words, calls) => {
+    ])("asks its user a question, and the answer %s is followed", async (isAllowed, words, calls) => {
       asking.follow([callOf("order", { item: "tea" })], words);
       const talk = await open(hook, { agent: "asks" });
       await talk.do("say", "Order tea.");
@@ -46,7 +46,7 @@ describePage("pages of React in a browser", startReactService, (on) => {
       expect(ordered).toHaveLength(calls);
     });
 
-    test("stops an answer, which is kept as incomplete", async () => {
+    test("stops an answer, and the answer is kept as incomplete", async () => {
       on.model.answer({ tokens: ["half "], ending: "hang" });
       const talk = await open(hook);
       await talk.do("say", "Hello");
@@ -59,7 +59,7 @@ describePage("pages of React in a browser", startReactService, (on) => {
 
     if (hook === "langchain") return; // it would join a run by the newer protocol, which is not served
 
-    test("goes on with an answer that was under way when its page was loaded again", async () => {
+    test("goes on with an answer that was under way when the page was loaded again", async () => {
       const released = Promise.withResolvers<undefined>();
       on.model.answer({ tokens: ["At ", "last."], until: released.promise });
       const talk = await open(hook, { on_disconnect: "continue", resume: "1" });
@@ -107,7 +107,7 @@ describePage("pages of React in a browser", startReactService, (on) => {
       ]);
     });
 
-    test("gives an answer again", async () => {
+    test("shows another answer to the same message", async () => {
       on.model.answer({ tokens: ["One."] });
       const talk = await open("ai");
       await talk.do("say", "Say a number.");

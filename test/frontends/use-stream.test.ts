@@ -12,7 +12,7 @@ describePage("useStream of @langchain/langgraph-sdk/react in a browser", startRe
     await asking.makeAgent("asks");
   });
 
-  test("shows an answer given again and an edited question beside the earlier ones, with all behind them", async () => {
+  test("shows a repeated answer and an edited question beside the earlier ones, with all that follows each", async () => {
     const talk = await open("langgraph");
     const say = async (answer: string, what: "say" | "again" | "edit", ...given: unknown[]): Promise<string[]> => {
       on.model.answer({ tokens: [answer] });
@@ -44,7 +44,7 @@ describePage("useStream of @langchain/langgraph-sdk/react in a browser", startRe
     ]);
   });
 
-  test("shows the calls of an agent and their outputs, while it answers and when the page is loaded again", async () => {
+  test("shows the calls of an agent and their outputs, both while the agent answers and after the page is loaded again", async () => {
     await asking.makeAgent("looks", { permissions: [{ tool: "look_up", action: "allow" }] });
     asking.follow([callOf("look_up", { item: "tea" })], "Twelve.");
     const talk = await open("langgraph", { agent: "looks" });
@@ -65,7 +65,7 @@ describePage("useStream of @langchain/langgraph-sdk/react in a browser", startRe
     ]);
   });
 
-  test("asks another question in the place of one whose turn waits for its user", async () => {
+  test("replaces a question whose turn waits for its user by another question", async () => {
     asking.follow([callOf("order", { item: "tea" })], "Ordered.");
     const talk = await open("langgraph", { agent: "asks" });
     await talk.do("say", "Order tea.");
@@ -89,7 +89,7 @@ describePage("useStream of @langchain/langgraph-sdk/react in a browser", startRe
     expect(ordered).toEqual([]);
   });
 
-  test("goes on without a mode that is not served, and is told so", async () => {
+  test("goes on without a mode that is not served, and says so", async () => {
     on.model.answer({ tokens: ["Hello."] });
     const talk = await open("langgraph");
     await talk.do("say", "Hi", ["values", "lifecycle"]);

@@ -23,7 +23,7 @@ describe("the conversation graph in process", () => {
       return run();
     });
 
-  test("runs route and history side by side: each begins before the other ends", async () => {
+  test("runs route and history side by side, so that each begins before the other ends", async () => {
     const routeBegan = Promise.withResolvers<void>();
     const historyBegan = Promise.withResolvers<void>();
     const knowledge: KnowledgeCatalog = {
@@ -41,7 +41,7 @@ describe("the conversation graph in process", () => {
     expect(await talk.say("Hello!")).toMatchObject({ status: "done", content: { answer: "Hi there." } });
   });
 
-  test("with a knowledge base that does not exist gives an error that names it, asks no model and leaves the conversation free", async () => {
+  test("gives an error that names a missing knowledge base, asks no model and leaves the conversation free", async () => {
     const talk = opened.makeTalk();
     const heard: string[] = [];
     const input = { ...talk.input, message: "Hello?", requestedKbPrefix: "nowhere" };
@@ -54,7 +54,7 @@ describe("the conversation graph in process", () => {
     expect(await talk.isFree()).toBe(true);
   });
 
-  test("with a catalog that fails gives an error whose words stay inside, and leaves the conversation free", async () => {
+  test("hides the words of a catalog's error, and leaves the conversation free", async () => {
     const failure = new Error("secret words of the catalog");
     const talk = opened.makeTalk(opened.makeGraph({ knowledge: { list: () => Promise.reject(failure) } }));
     const causes: unknown[] = [];
@@ -66,7 +66,7 @@ describe("the conversation graph in process", () => {
     expect(await talk.isFree()).toBe(true);
   });
 
-  test("with debug gives one execution log for every node, in the state and as events, and no message text", async () => {
+  test("gives with debug one execution log for every node, in the state and as events, and no message text", async () => {
     const { input } = opened.makeTalk();
     const graph = opened.makeGraph();
     const state = await graph.invoke({ ...input, message: "my private words", debug: true });
@@ -78,7 +78,7 @@ describe("the conversation graph in process", () => {
   });
 
   describe("without a turn around it, as Studio and other programs run it", () => {
-    test("invoke gives the whole state, without logs but with the milliseconds of every node, and stores the turn", async () => {
+    test("gives on invoke the whole state, without logs but with the milliseconds of every node, and stores the turn", async () => {
       const talk = opened.makeTalk();
       const state = await opened.makeGraph().invoke({ ...talk.input, message: "Which film?" });
       expect(state).toMatchObject({
@@ -101,7 +101,7 @@ describe("the conversation graph in process", () => {
       expect(await talk.isFree()).toBe(true);
     });
 
-    test("stream gives the events of the nodes on LangGraph's custom stream", async () => {
+    test("gives on stream the events of the nodes on LangGraph's custom stream", async () => {
       const { input } = opened.makeTalk();
       const statuses: string[] = [];
       for await (const event of await opened.makeGraph().stream({ ...input, message: "Hello!" }, { streamMode: "custom" }))
@@ -109,7 +109,7 @@ describe("the conversation graph in process", () => {
       expect(statuses.toSorted()).toEqual(["accepted", "route_decision", "token", "token"]);
     });
 
-    test("messages that the caller hands in are not taken for history", async () => {
+    test("does not take messages that the caller hands in for history", async () => {
       const { input } = opened.makeTalk();
       await opened.makeGraph().invoke({ ...input, message: "Hello!", messages: [new HumanMessage("injected")] });
       expect(opened.server.seen[0]?.body.messages.map(({ role }) => role)).toEqual(["system", "user"]);
@@ -117,7 +117,7 @@ describe("the conversation graph in process", () => {
     });
   });
 
-  describe("with a turn that is refused while it is being routed", () => {
+  describe("when a turn is refused while it is being routed", () => {
     const ROUTER = "test-router";
     const askedOfRouter = (): SeenRequest | undefined => opened.server.seen.find(({ body }) => body.model === ROUTER);
 
@@ -159,7 +159,7 @@ describe("the conversation graph in process", () => {
       expect(refused.heard).toEqual(["conversation_busy"]);
     }
 
-    test("leaves the router model that is being asked, and says nothing behind the error", async () => {
+    test("closes its call to the router model, and says nothing after the error", async () => {
       const begun = () => waitUntil("the router model is asked", askedOfRouter);
       const refused = await startOnBusy({ listed: async () => undefined, begun });
       await refused.turn.ended;
@@ -167,7 +167,7 @@ describe("the conversation graph in process", () => {
       await expectRefusalAlone(refused);
     });
 
-    test("asks no model any more, and says nothing behind the error", async () => {
+    test("asks no model any more, and says nothing after the error", async () => {
       const over = Promise.withResolvers<void>();
       const refused = await startOnBusy({ listed: () => over.promise, begun: async () => undefined });
       await refused.turn.ended;

@@ -13,7 +13,7 @@ async function readAll<Event>(log: EventLog<Event>): Promise<Event[]> {
 }
 
 describe("the event log", () => {
-  test("gives a reader who waits each event as it comes", async () => {
+  test("gives each event to a waiting reader at once", async () => {
     const log = makeEventLog<string>();
     const reader = log.readBatches();
     for (const event of ["first", "second"]) {
@@ -27,7 +27,7 @@ describe("the event log", () => {
     expect(await last).toEqual({ done: true, value: undefined });
   });
 
-  test("holds nobody up for a reader who is slow or has stopped, and gives what has piled up together", async () => {
+  test("waits for no reader who is slow or has stopped, and gives what has piled up together", async () => {
     const log = makeEventLog<number>();
     log.append(1);
     const slow = log.readBatches();
@@ -44,7 +44,7 @@ describe("the event log", () => {
     expect((await slow.next()).done).toBe(true);
   });
 
-  test("gives batches of at most a hundred", async () => {
+  test("gives batches of at most a hundred events", async () => {
     const log = makeEventLog<number>();
     for (let event = 0; event < 250; event++) log.append(event);
     log.end();
@@ -53,7 +53,7 @@ describe("the event log", () => {
     expect(sizes).toEqual([100, 100, 50]);
   });
 
-  test("property: every reader gets every event once and in order, whenever it comes and goes on", async () => {
+  test("gives any reader every event once and in order, whenever the reader comes and goes on", async () => {
     const anyStep = fc.oneof({ weight: 3, arbitrary: fc.constant("append") }, fc.constant("read"), fc.constant("pause"));
     await fc.assert(
       fc.asyncProperty(fc.array(anyStep, { maxLength: 40 }), async (steps) => {

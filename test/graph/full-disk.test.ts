@@ -18,7 +18,7 @@ describe("a turn whose answer has no room on the disk", () => {
   const answersOf = async (talk: ReturnType<typeof opened.makeTalk>): Promise<string[]> =>
     (await talk.stored()).filter(({ role }) => role === "assistant").map(({ content }) => content);
 
-  test("ends as storage_unavailable after its deadline, and the answer is stored when there is room", async () => {
+  test("ends as storage_unavailable after its deadline, and its answer is stored when there is room", async () => {
     const talk = opened.makeTalk();
     await fill();
     const turn = talk.start("Hello!");
@@ -32,7 +32,7 @@ describe("a turn whose answer has no room on the disk", () => {
     expect(await talk.say("And now?")).toMatchObject({ status: "done", content: { receipt: { window_messages: 2 } } });
   });
 
-  test("is done when there is room before its deadline", async () => {
+  test("ends as done when there is room before its deadline", async () => {
     const talk = opened.makeTalk(opened.makeGraph({ storeMs: 60_000 }));
     await fill();
     const turn = talk.start("Hello!");

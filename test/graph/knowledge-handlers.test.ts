@@ -31,7 +31,7 @@ describe("a knowledge base with a handler of its own", () => {
     return { notices, last: await turn.ended, streamed, said: JSON.stringify(events) };
   }
 
-  test("is answered by it: its tokens are streamed and stored, no model is asked, and generate_kb has its time", async () => {
+  test("answers with the handler's tokens, which are streamed and stored, asks no model, and times generate_kb", async () => {
     const { last, streamed, notices } = await ask(async ({ state, stream }) => {
       stream(`You asked: ${state.message} `);
       stream("7.50 euros");
@@ -44,14 +44,14 @@ describe("a knowledge base with a handler of its own", () => {
     expect(opened.server.seen).toHaveLength(0);
   });
 
-  test("names the passages that it rests on in the receipt", async () => {
+  test("names in the receipt the passages that its answer rests on", async () => {
     const passage = { id: "chunk", documentId: "document", title: "Price list", heading: "", text: "7.50", score: 2 };
     const { last } = await ask(async () => ({ rest: "7.50", passages: [passage] }));
     const passages = [{ id: "chunk", document_id: "document", title: "Price list", heading: "", score: 2 }];
     expect(last).toMatchObject({ content: { receipt: { passages } } });
   });
 
-  test("finds more passages of its base, and is told when documents cannot be searched", async () => {
+  test("finds more passages for its handler, and answers by the general generator when documents cannot be searched", async () => {
     const handlers = makeKnowledgeHandlers();
     handlers.registerKnowledgeHandler("prices", async ({ tools }) => {
       const found = [...(await tools.findPassages("screws", 1)), ...(await tools.findPassages("nails"))];
@@ -84,7 +84,7 @@ describe("a knowledge base with a handler of its own", () => {
     ["throws", () => Promise.reject(new Error("no such article"))],
     ["throws before it returns a promise", () => { throw new TypeError("broken"); }], // prettier-ignore
     ["says nothing", async () => undefined],
-  ])("that %s has the general generator answer in its place, with a notice", async (_, handler) => {
+  ])("that %s answers by the general generator instead, with a notice", async (_, handler) => {
     const { last, streamed, notices, said } = await ask(handler);
     expect(notices).toEqual(["handler_failed"]);
     expect(streamed).toBe("general answer");
@@ -92,7 +92,7 @@ describe("a knowledge base with a handler of its own", () => {
     expect(said).not.toMatch(/no such article|TypeError/);
   });
 
-  test("that fails in the middle has the general answer behind what was streamed: the answer is what the client saw", async () => {
+  test("that fails in the middle has the general answer after what was streamed, just as the client saw it", async () => {
     const { last, streamed } = await ask(async ({ stream }) => {
       stream("Let me see:");
       throw new Error("broken");
@@ -101,7 +101,7 @@ describe("a knowledge base with a handler of its own", () => {
     expect(last).toMatchObject({ content: { answer: streamed, completed: true } });
   });
 
-  test("that hangs is given up after the deadline of an answer, and is not heard any more", async () => {
+  test("that hangs is given up after the deadline of an answer, and its late words are dropped", async () => {
     let late: ((token: string) => void) | undefined;
     const { last, streamed, notices } = await ask(
       async ({ stream }) => {
@@ -116,7 +116,7 @@ describe("a knowledge base with a handler of its own", () => {
     expect(last.status).toBe("done");
   });
 
-  test("that is cancelled keeps what there is as incomplete and asks no model", async () => {
+  test("that is cancelled keeps what was said as incomplete, and asks no model", async () => {
     const handlers = makeKnowledgeHandlers();
     const begun = Promise.withResolvers<AbortSignal>();
     handlers.registerKnowledgeHandler("prices", async ({ stream, signal }) => {
@@ -134,7 +134,7 @@ describe("a knowledge base with a handler of its own", () => {
     expect(opened.server.seen).toHaveLength(0);
   });
 
-  test("answers only its own base", async () => {
+  test("answers only questions of its own base", async () => {
     const { last } = await ask(async () => ({ rest: "mine" }), { message: "Which hotel?" });
     expect(last).toMatchObject({ content: { answer: "general answer" } });
   });

@@ -59,7 +59,7 @@ describe("the prompt of a turn", () => {
   describe("without a summary", () => {
     beforeEach(() => opened.server.answer((body) => ({ tokens: [`re: ${body.messages.at(-1)?.content}`] })));
 
-    test.each([0, 2, 6])("has the session so far, however small the window of %i, then the current message once", async (historyWindow) => {
+    test.each([0, 2, 6])("has the session so far and the current message once, even when the window is %i", async (historyWindow) => {
       const talk = opened.makeTalk(opened.makeGraph({ historyWindow }));
       for (const message of ["one", "again", "again", "four"]) await talk.say(message);
       expectSameBeginning();
@@ -70,7 +70,7 @@ describe("the prompt of a turn", () => {
   });
 
   describe("with a summary", () => {
-    test("has it and every message behind it, and says so in the receipt", async () => {
+    test("has the summary and every message after it, and says so in the receipt", async () => {
       const { receipt, degraded, notices } = await say(await storeSummarised(20, 8));
       expect(summaryInPrompt()).toBe("> summary 1");
       expect(opened.lastPrompt().others).toEqual([...messagesFromTo(9, 20), "And now?"]);
@@ -85,7 +85,7 @@ describe("the prompt of a turn", () => {
       expect({ degraded, notices }).toEqual({ degraded: [], notices: [] });
     });
 
-    test("begins as the one before while the version stays, and takes the next version when there is one", async () => {
+    test("begins like the one before while the summary's version stays, and takes the next version when there is one", async () => {
       const conversation = await storeSummarised(20, 8);
       await say(conversation);
       await say(conversation, "And then?");
@@ -113,7 +113,7 @@ describe("the prompt of a turn", () => {
     const ada = (): Session => ({ tenantId: "tenant", userId: crypto.randomUUID(), sessionId: "s" });
     const toldIn = ({ receipt }: TurnResult) => receipt.instructions?.map(({ from }) => from);
 
-    test("has those of the service in every turn, of a base in the turns that it answers, of the caller in that turn alone", async () => {
+    test("has the service's in every turn, a base's in turns that it answers, and the caller's in that turn alone", async () => {
       const talk = ada();
       const asked = await say({ ...talk, instructions: "Rhyme." }, "Which train?", parts);
       expect(opened.lastPrompt().system).toMatch(/\n\nYou are Calypso\.\n\n[^\n]+:\nAnswer like a conductor\.\n\n[^\n]+:\nRhyme\.$/);
@@ -123,14 +123,14 @@ describe("the prompt of a turn", () => {
       expect(opened.lastPrompt().system).toMatch(/\n\nYou are Calypso\.$/);
     });
 
-    test("begins the next prompt of the conversation with this one's, byte for byte", async () => {
+    test("begins the same, byte for byte, in the next turn of the conversation", async () => {
       const talk = { ...ada(), instructions: "Rhyme.", requestedKbPrefix: "trips", agentType: "chat_agent" as const };
       for (const message of ["Which train?", "And the next train?"]) await say(talk, message, parts);
       expectSameBeginning();
       expect(opened.lastPrompt().system).toContain("conductor");
     });
 
-    test("cuts them with a notice when the budget is small, and the message never", async () => {
+    test("cuts the instructions with a notice when the budget is small, and never cuts the message", async () => {
       const message = "word ".repeat(300);
       const long = { ...ada(), instructions: "tell ".repeat(1_000) };
       const { notices, receipt } = await say(long, message, { contextTokenBudget: 1_000 });
@@ -141,7 +141,7 @@ describe("the prompt of a turn", () => {
       expect(opened.lastPrompt().others).toEqual([message]);
     });
 
-    test("keeps nothing of the caller's but hash and length, in the turn alone", async () => {
+    test("leaves only a hash and a length of the caller's instructions in the database, with the turn alone", async () => {
       const talk = { ...ada(), instructions: "Speak of the canary Zephyrine." };
       const done = await say(talk, "Hello!", parts);
       expect(opened.lastPrompt().system).toContain("Zephyrine");
@@ -151,17 +151,17 @@ describe("the prompt of a turn", () => {
     });
   });
 
-  describe("at its limit", () => {
+  describe("at its limit of tokens", () => {
     const oldest = /the oldest \d+ recent messages are left out/;
     const parts = { contextTokenBudget: 1_000 };
 
     test.each<[string, number, number | null, string[], RegExp[]]>([
       ["nothing covers what has no room", 30, null, ["summary"], [oldest]],
       ["the summary covers only some of what has no room", 30, 8, ["summary"], [oldest]],
-      ["not even all is read", 300, 8, ["summary"], [/older messages are left out/]],
+      ["some messages are not even read", 300, 8, ["summary"], [/older messages are left out/]],
       ["the summary covers all that has no room", 20, 18, [], [oldest]],
-      ["what is behind the summary fits", 300, 294, [], []],
-    ])("when %s", async (_name, count, through, degraded, says) => {
+      ["what comes after the summary fits", 300, 294, [], []],
+    ])("leaves out old messages only, and says so if the summary lacks them, when %s", async (_name, count, through, degraded, says) => {
       const conversation =
         through === null
           ? await storeConversation(opened.database, { count, tokenCount: 100 })
@@ -175,7 +175,7 @@ describe("the prompt of a turn", () => {
       expect(summaryInPrompt()).toBe(through === null ? null : "> summary 1");
     });
 
-    test("has long messages shortened", async () => {
+    test("shortens long messages", async () => {
       const talk = opened.makeTalk(opened.makeGraph({ contextTokenBudget: 350 }));
       await talk.say("word ".repeat(120));
       const { notices, receipt, degraded } = await say(talk.input, "word ".repeat(120), { contextTokenBudget: 350 });
@@ -192,7 +192,7 @@ describe("the prompt of a turn", () => {
     });
     const write = (section: string, content: string) => makeCoreMemoryStore(opened.database).put(ada, { section, content });
 
-    test("has its sections, the same in every session, and lists them in the receipt with their versions", async () => {
+    test("has all sections, the same in every session, and lists them in the receipt with their versions", async () => {
       await write("profile", "Name: Grace");
       await write("goals", "To sail");
       const { receipt, degraded } = await say(ada);
@@ -216,7 +216,7 @@ describe("the prompt of a turn", () => {
         [],
         async (run) => (await run()).map((row) => afterErase(row as Record<string, object>)),
       ],
-    ])("has none that %s: the turn is answered all the same", async (_name, degraded, load) => {
+    ])("has no sections when core memory %s, and the turn is answered all the same", async (_name, degraded, load) => {
       const database = interceptStatements(opened.database, (statement, run) =>
         load && statement.name === "core-memory-load" ? load(run) : run(),
       );

@@ -10,7 +10,7 @@ const USAGE = { prompt_tokens: 100, completion_tokens: 2, total_tokens: 102, est
 describe("startTurn", () => {
   const opened = useGraphWithModel();
 
-  test("tells the route, then each token, then done with all that was said and is stored", async () => {
+  test("gives the route, then each token, then done with all that was said and stored", async () => {
     const talk = opened.makeTalk();
     const turn = talk.start("Hello!");
     const events = await eventsOf(turn);
@@ -30,7 +30,7 @@ describe("startTurn", () => {
     expect(answer).toMatchObject({ content: "Hi there.", completed: true, metadata });
   });
 
-  test("tells what a turn has used, and nothing of one whose model was not asked", async () => {
+  test("reports what a turn has used, and nothing for a turn whose model was not asked", async () => {
     const used: unknown[] = [];
     const onUsage = (usage: unknown): void => void used.push(usage);
     const { input } = opened.makeTalk();
@@ -51,7 +51,7 @@ describe("startTurn", () => {
     expect(total_tokens).toBe(prompt_tokens + completion_tokens);
   });
 
-  test("times the whole, the first token and every node", async () => {
+  test("measures the whole turn, its first token and every node", async () => {
     const last = await opened.makeTalk().say("Hello!");
     if (last.status !== "done") throw new Error(JSON.stringify(last));
     const { total_ms, first_token_ms, nodes, started } = last.content.timings;
@@ -64,7 +64,7 @@ describe("startTurn", () => {
     expect(started["retrieve"]).toBeGreaterThanOrEqual((started["history"] ?? 0) + (nodes["history"] ?? 0) - 0.05);
   });
 
-  test("has stored everything and released the conversation before it says done", async () => {
+  test("says done only after everything is stored and the conversation is free", async () => {
     const talk = opened.makeTalk();
     for await (const event of talk.start("Hello!").events()) {
       if (event.status !== "done") continue;
@@ -74,7 +74,7 @@ describe("startTurn", () => {
     expect.assertions(2);
   });
 
-  test("is accepted once the message is stored, while the model is still silent", async () => {
+  test("accepts a turn once its message is stored, while the model is still silent", async () => {
     opened.server.answer({ tokens: [], ending: "hang" });
     const talk = opened.makeTalk();
     const turn = talk.start("Hello!");
@@ -84,7 +84,7 @@ describe("startTurn", () => {
     expect(await turn.ended).toMatchObject({ status: "error", content: { code: "turn_cancelled" } });
   });
 
-  test("uses the turn id it is given, and makes one otherwise", async () => {
+  test("uses the turn id that it is given, or makes one", async () => {
     const talk = opened.makeTalk();
     const turnId = crypto.randomUUID();
     const given = talk.start("Hello!", { turnId });
@@ -95,7 +95,7 @@ describe("startTurn", () => {
     expect((await talk.stored()).map(({ metadata }) => metadata["turn_id"])).toEqual([turnId, turnId, made.turnId, made.turnId]);
   });
 
-  test("keeps turns of different sessions apart that run at the same time", async () => {
+  test("keeps apart turns of different sessions that run at the same time", async () => {
     opened.server.answer((body) => ({ tokens: ["re: ", body.messages.at(-1)?.content ?? ""], betweenMs: 20 }));
     const graph = opened.makeGraph();
     const messages = ["one", "two", "three", "four", "five"];
@@ -126,8 +126,8 @@ describe("startTurn", () => {
     expect(await talk.isFree()).toBe(true);
   });
 
-  describe("cancelled", () => {
-    test("stops the model at once, keeps what was said as incomplete and releases the conversation", async () => {
+  describe("when its turn is cancelled", () => {
+    test("stops the model at once, keeps what was said as incomplete, and frees the conversation", async () => {
       const talk = opened.makeTalk();
       const turn = await talk.hang();
       turn.cancel();
@@ -140,7 +140,7 @@ describe("startTurn", () => {
       expect(await talk.isFree()).toBe(true);
     });
 
-    test("ends with the reason it was given, and changes nothing after its end", async () => {
+    test("ends the turn with the reason it was given, and changes nothing after the end", async () => {
       const turn = await opened.makeTalk().hang();
       turn.cancel(new AppError("shutting_down", "come back later"));
       const last = await turn.ended;
@@ -152,7 +152,7 @@ describe("startTurn", () => {
   });
 
   describe("on a busy conversation", () => {
-    test("is refused: accepted rejects, nothing is stored, and the only end is the error", async () => {
+    test("refuses the turn: accepted rejects, nothing is stored, and the error is the only end", async () => {
       const talk = opened.makeTalk();
       const running = await talk.hang();
       const refused = talk.start("And this?");
@@ -165,7 +165,7 @@ describe("startTurn", () => {
       expect((await talk.stored()).map(({ content }) => content)).toEqual(["Hello!", "half "]);
     });
 
-    test("waits in line when told to: those in line are answered as they came, and one that is cancelled stores nothing", async () => {
+    test("lets turns wait in line when told to, answers them as they came, and stores nothing of a cancelled one", async () => {
       const talk = opened.makeTalk();
       const running = await talk.hang("first");
       opened.server.answer((body) => ({ tokens: [`re: ${body.messages.at(-1)?.content}`] }));

@@ -64,7 +64,7 @@ async function openRecordedGraph() {
   };
 }
 
-describe("the statements of a turn with every layer", () => {
+describe("a turn with every layer", () => {
   const opened = useOpened(openRecordedGraph);
   let [before, behind]: string[][] = [];
 
@@ -80,7 +80,7 @@ describe("the statements of a turn with every layer", () => {
     behind = await opened.settle(conversationId);
   });
 
-  test("before and with its answer", () => {
+  test("makes just the known statements before and with its answer", () => {
     expect(before).toEqual([
       "core-memory-load+episode-look-before+knowledge-list",
       "episode-load",
@@ -91,7 +91,7 @@ describe("the statements of a turn with every layer", () => {
     ]);
   });
 
-  test("behind its answer, but for the claims", () => {
+  test("makes just the known statements after its answer, apart from the claims of jobs", () => {
     expect(behind).toEqual([
       "core-memory-list",
       "episode-advance",

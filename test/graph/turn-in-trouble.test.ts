@@ -21,8 +21,8 @@ const gone = (): AppError => new AppError("storage_unavailable", "The database c
 describe("a turn", () => {
   const opened = useGraphWithModel({ leaseMs: LEASE_MS });
 
-  describe("and its lease", () => {
-    test("renews it while the model is silent", async () => {
+  describe("that holds a lease", () => {
+    test("renews the lease while the model is silent", async () => {
       const renewedTwice = Promise.withResolvers<void>();
       let renewals = 0;
       const database = interceptStatements(opened.database, (statement, run) => {
@@ -34,7 +34,7 @@ describe("a turn", () => {
       expect(last).toMatchObject({ status: "done", content: { answer: "slow" } });
     });
 
-    test("ends with turn_superseded when another turn has taken the conversation, which keeps it", async () => {
+    test("ends with turn_superseded when another turn has taken the conversation, and the other turn keeps it", async () => {
       const talk = opened.makeTalk();
       const turn = await talk.hang();
       const turns = makeTurnStore(opened.database);
@@ -66,7 +66,7 @@ describe("a turn", () => {
     });
   });
 
-  describe("when the database fails", () => {
+  describe("whose database fails", () => {
     /** A talk over the database whose statement `name` fails `times` times; its turns begin without their window. */
     function makeTalkOverFailing(name: string, times: number, leaseMs = LONG_LEASE_MS): Talk {
       let left = times;
@@ -78,7 +78,7 @@ describe("a turn", () => {
       return opened.makeTalk(opened.makeGraph({ database, leaseMs }));
     }
 
-    test("at its begin is refused, asks nothing of the model and gives onError the cause", async () => {
+    test("at the beginning is refused, asks nothing of the model and gives onError the cause", async () => {
       const heard: AppError[] = [];
       const turn = makeTalkOverFailing("turn-begin", 1).start("Hello!", { onError: (error) => heard.push(error) });
       await expect(turn.accepted).rejects.toMatchObject({ code: "storage_unavailable" });
@@ -87,13 +87,13 @@ describe("a turn", () => {
       expect(opened.server.seen).toHaveLength(0);
     });
 
-    test("for a moment at the window, behind its stored message, tries again and is answered", async () => {
+    test("for a moment while the window is read tries again and is answered", async () => {
       const talk = makeTalkOverFailing("window-newest", 1);
       expect(await talk.say("Hello!")).toMatchObject({ status: "done", content: { completed: true } });
       expect(await talk.isFree()).toBe(true);
     });
 
-    test("at the window, and is cancelled meanwhile, releases the conversation", async () => {
+    test("while the window is read can be cancelled, and then frees the conversation", async () => {
       const talk = makeTalkOverFailing("window-newest", 1_000);
       const turn = talk.start("Hello!");
       await sleep(300);
@@ -102,7 +102,7 @@ describe("a turn", () => {
       expect(await talk.isFree()).toBe(true);
     });
 
-    test("for longer than a lease while it stores the answer holds the conversation, and stores it at last", async () => {
+    test("while the answer is stored holds the conversation, even longer than a lease, and stores the answer at last", async () => {
       const talk = makeTalkOverFailing("turn-finish", 12, LEASE_MS);
       const turn = talk.start("Hello!");
       await sleep(2.5 * LEASE_MS);
@@ -112,7 +112,7 @@ describe("a turn", () => {
     });
   });
 
-  describe("and the summary job that it makes due", () => {
+  describe("with summaries", () => {
     const say = (
       { tenantId, userId, sessionId }: OwnedConversation & { sessionId: string },
       { onError, ...parts }: Partial<ConversationGraphParts> & { onError?: (error: AppError) => void } = {},
@@ -137,14 +137,14 @@ describe("a turn", () => {
       [13, 4, {}, 1],
       [50, 0, { summary: null }, 0],
       [2, 0, { historyWindow: 2, summary: { minMessages: 4, updateDelta: 2 } }, 1],
-    ])("of %i messages, %i of them covered, with %j: %i jobs are stored", async (count, covered, parts, jobs) => {
+    ])("after %i messages, %i of them covered, with the settings %j stores %i jobs", async (count, covered, parts, jobs) => {
       const conversation = await storeConversation(opened.database, { count });
       if (covered > 0) await summariseThrough(opened.database, conversation, covered);
       expect(await say(conversation, parts)).toMatchObject({ status: "done" });
       expect(await stored(conversation)).toEqual({ answers: 1, jobs });
     });
 
-    test("are both left out when the job cannot be written; the words of the error stay inside", async () => {
+    test("stores neither answer nor job when the job cannot be written, and shows no database text", async () => {
       const database = finishingBy(({ values = [], ...statement }) =>
         opened.database.query({ ...statement, values: [...values.slice(0, -1), "secret words"] }),
       );
@@ -157,7 +157,7 @@ describe("a turn", () => {
       expect(await stored(conversation)).toEqual({ answers: 0, jobs: 0 });
     });
 
-    test("are both left out when the conversation is deleted before they are stored", async () => {
+    test("stores neither answer nor job when the conversation is deleted first", async () => {
       const conversation = await storeConversation(opened.database, { count: 8 });
       let erasing: Promise<unknown> | undefined;
       const database = finishingBy(async (_statement, run) => {
@@ -175,7 +175,7 @@ describe("a turn", () => {
         (statement) => opened.database.transaction((transaction) => transaction.query(statement).then(() => Promise.reject(gone()))),
       ],
       ["only the acknowledgement of the statement was lost", (statement) => opened.database.query(statement)],
-    ])("are both stored once when %s", async (_name, first) => {
+    ])("stores answer and job once when %s", async (_name, first) => {
       let tries = 0;
       const database = finishingBy((statement, run) => (++tries === 1 ? first(statement).then(() => Promise.reject(gone())) : run()));
       const conversation = await storeConversation(opened.database, { count: 8 });
@@ -184,7 +184,7 @@ describe("a turn", () => {
       expect(await stored(conversation)).toEqual({ answers: 1, jobs: 1 });
     });
 
-    test("are seen together by another process, at the commit", async () => {
+    test("shows answer and job together to another process at the commit", async () => {
       const { url, drop } = await createRealDatabase();
       const [own, other] = await Promise.all([openPostgres(url), openPostgres(url)]);
       const conversation = await storeConversation(own, { count: 8 });

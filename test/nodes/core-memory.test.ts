@@ -19,8 +19,8 @@ async function run(load: CoreMemoryStore["load"] | null, timeoutMs = 5_000) {
   return { update, errors };
 }
 
-describe("core_memory", () => {
-  test("gives the sections of this tenant's user with their versions, nothing else of them, and the last erase that it has seen", async () => {
+describe("the node core_memory", () => {
+  test("gives the sections of this tenant's user with their versions and nothing more, and the last erase that it has seen", async () => {
     const asked: object[] = [];
     const { update, errors } = await run(async (owner) => {
       asked.push(owner);
@@ -37,7 +37,7 @@ describe("core_memory", () => {
     expect(errors).toEqual([]);
   });
 
-  test("gives nothing, in place of what an earlier turn of a thread has loaded, and is not degraded where the layer is switched off", async () => {
+  test("gives nothing when the layer is switched off, drops what an earlier turn of the thread has loaded, and is not degraded", async () => {
     expect(await run(null)).toEqual({ update: NOTHING, errors: [] });
   });
 
@@ -47,13 +47,13 @@ describe("core_memory", () => {
     ["fails", () => Promise.reject(away), "storage_unavailable"],
     ["fails in an unforeseen way", () => Promise.reject(new Error("secret")), "internal_error"],
     ["throws at once", () => { throw new Error("secret"); }, "internal_error"], // prettier-ignore
-  ])("is degraded and does not throw when the database %s, and says why to the log alone", async (_name, load, code) => {
+  ])("is degraded and does not throw when the database %s, and says why in the log only", async (_name, load, code) => {
     const { update, errors } = await run(load, 50);
     expect(update).toEqual({ ...NOTHING, degraded: ["core_memory"] });
     expect(errors).toMatchObject([{ code }]);
   });
 
-  test("a read that fails after its deadline harms nobody", async () => {
+  test("ignores a read that fails after its deadline", async () => {
     const { promise, reject } = Promise.withResolvers<LoadedCoreMemory>();
     const { update } = await run(() => promise, 20);
     reject(new Error("too late"));
@@ -68,7 +68,7 @@ test.each<[string, string | null, string | null, boolean]>([
   ["the user was erased for the first time after it was read", null, "now", false],
   ["the user was erased again after it was read", "yesterday", "now", false],
   ["it was read after an erase that the beginning has not seen", "now", null, false],
-])("core memory is usable or not when %s: %p, %p, %p", (_name, coreMemoryErasure, lastErasure, isUsable) => {
+])("core memory is used only if no erase came later, as when %s: %p, %p, %p", (_name, coreMemoryErasure, lastErasure, isUsable) => {
   const coreMemory = [{ section: "profile", content: "Name: Ada", version: 3 }];
   expect(usableCoreMemory({ coreMemory, coreMemoryErasure, lastErasure })).toEqual(isUsable ? coreMemory : []);
 });

@@ -18,24 +18,24 @@ function idsAfterTurn(thread: BaseMessage[], window: WindowMessage[], answer = "
   return idsOf(messagesStateReducer(thread, messages));
 }
 
-describe("the messages of a thread after a turn", () => {
+describe("the messages of a thread, after a turn,", () => {
   const stored = sampleWindow(8);
   const all = stored.map(asMessage);
   const asked = new HumanMessage({ id: "of the caller", content: "Hello!" });
   const other = new HumanMessage({ id: "other", content: "x" });
 
   test.each<[string, BaseMessage[], WindowMessage[], WindowMessage[]]>([
-    ["are the question and the answer where there was nothing, under the ids they are stored with", [], stored, []],
-    ["have the question once, also when the caller has put it there", [...all, asked], stored, stored],
-    ["keep what is older than the window", [...all, asked], stored.slice(4), stored],
-    ["get the turns that the thread has missed", [...all.slice(0, 4), asked], stored, stored],
-    ["lose what is no longer stored", all, stored.toSpliced(2, 2), stored.toSpliced(2, 2)],
-    ["are those of the window where the thread has been about something else", [other, asked], stored, stored],
+    ["are the question and the answer of an empty thread, under the ids they are stored with", [], stored, []],
+    ["have the question once, even when the caller has put it there", [...all, asked], stored, stored],
+    ["have what is older than the window", [...all, asked], stored.slice(4), stored],
+    ["have the turns that the thread has missed", [...all.slice(0, 4), asked], stored, stored],
+    ["have nothing that is no longer stored", all, stored.toSpliced(2, 2), stored.toSpliced(2, 2)],
+    ["are the window's messages when the thread was about something else", [other, asked], stored, stored],
   ])("%s", (_what, thread, window, before) => expect(idsAfterTurn(thread, window)).toEqual([...idsOf(before), "asked", "answered"]));
 
-  test("have no answer of which not a word was said", () => expect(idsAfterTurn([], [], "")).toEqual(["asked"]));
+  test("have no answer when the model said not a word", () => expect(idsAfterTurn([], [], "")).toEqual(["asked"]));
 
-  test("property: end with the window and the turn, in order and without doubles, whatever the thread held", () => {
+  test("end with the window and the turn, in order and without doubles, for any thread before", () => {
     const anyThread = fc.shuffledSubarray([...all, asked, other]);
     fc.assert(
       fc.property(anyThread, fc.integer({ min: 0, max: 8 }), (thread, from) => {
@@ -54,18 +54,18 @@ describe("the messages of a thread after a turn", () => {
 const OLDEST = "the oldest 3 recent messages are left out";
 
 test.each<[string, { messages: number; shortened: number; windowIsWhole: boolean }, string | null]>([
-  ["everything is in it as it is", { messages: 0, shortened: 0, windowIsWhole: true }, null],
+  ["the prompt holds everything as it is", { messages: 0, shortened: 0, windowIsWhole: true }, null],
   ["one message has no room", { messages: 1, shortened: 0, windowIsWhole: true }, "the oldest recent message is left out"],
   ["messages have no room", { messages: 3, shortened: 0, windowIsWhole: true }, OLDEST],
-  ["older ones were not even read", { messages: 0, shortened: 0, windowIsWhole: false }, "older messages are left out"],
+  ["older messages were not even read", { messages: 0, shortened: 0, windowIsWhole: false }, "older messages are left out"],
   ["older ones were not read and others have no room", { messages: 3, shortened: 0, windowIsWhole: false }, "older messages are left out"],
   ["one message is shortened", { messages: 0, shortened: 1, windowIsWhole: true }, "1 long message is shortened"],
   [
-    "some have no room and others are shortened",
+    "some messages have no room and others are shortened",
     { messages: 3, shortened: 2, windowIsWhole: true },
     `${OLDEST}, and 2 long messages are shortened`,
   ],
-])("the notice of the prompt's limit when %s", (_name, { messages, shortened, windowIsWhole }, says) => {
+])("the notice of the prompt's limit says what was cut when %s", (_name, { messages, shortened, windowIsWhole }, says) => {
   const notice = promptLimitNotice({ leftOut: { messages, uncovered: 0 }, shortened }, { windowIsWhole, tokenBudget: 4_000 });
   const message = `The prompt is at its limit of 4000 tokens: ${says}. Nothing is lost in the store.`;
   expect(notice).toEqual(says && { code: "context_trimmed", message });

@@ -56,16 +56,16 @@ function waitingTurn(checkRecallable: () => Promise<Recallable>, parts: Partial<
   return { foreseen, caughtUp, finished, read: Promise.resolve(history(STATE, {})), letIn };
 }
 
-describe("history", () => {
+describe("the node history", () => {
   const [elsewhere, isSummarised] = [true, true];
   test.each<[string, Partial<Recallable>, Partial<HistoryParts>, boolean, boolean]>([
     ["the user has episodes in other conversations", { elsewhere }, {}, true, true],
     ["the conversation has a summary", { isSummarised }, {}, true, false],
-    ["it has one, and other conversations are not recalled", { elsewhere, isSummarised }, { scope: "conversation" }, true, false],
+    ["the conversation has a summary, and no other one is recalled", { elsewhere, isSummarised }, { scope: "conversation" }, true, false],
     ["there is nothing to recall", {}, {}, false, false],
     ["summaries are switched off", { isSummarised }, { useSummary: false }, false, false],
-    ["only other conversations have episodes, and these are not recalled", { elsewhere }, { scope: "conversation" }, false, false],
-  ])("when %s, foresees what will be searched before the turn has begun", async (_, look, parts, isForeseen, hasEpisodes) => {
+    ["only other conversations have episodes, and they are not recalled", { elsewhere }, { scope: "conversation" }, false, false],
+  ])("knows before the turn has begun what will be searched when %s", async (_, look, parts, isForeseen, hasEpisodes) => {
     const turn = waitingTurn(async () => ({ elsewhere: false, isSummarised: false, waiting: [], ...look }), parts);
     await nextTick();
     expect(turn.foreseen).toEqual(isForeseen ? [STATE.message] : []);
@@ -76,7 +76,7 @@ describe("history", () => {
   test.each([
     ["user", ["other"]],
     ["conversation", []],
-  ] as const)("with scope %s, the exchanges that wait elsewhere are indexed: %j", async (scope, caughtUp) => {
+  ] as const)("with scope %s indexes these waiting conversations first: %j", async (scope, caughtUp) => {
     const turn = waitingTurn(async () => ({ elsewhere: false, isSummarised: false, waiting: ["other"] }), { scope });
     await nextTick();
     expect(turn.caughtUp).toEqual(caughtUp);
@@ -84,7 +84,7 @@ describe("history", () => {
     expect(await turn.read).toMatchObject({ hasEpisodes: scope === "user" });
   });
 
-  test("releases the conversation when the look fails, whichever comes first", async () => {
+  test("releases the conversation when its look at the user's episodes fails", async () => {
     const broken = new AppError("internal_error", "broken");
     const turn = waitingTurn(() => Promise.reject(broken));
     await nextTick();
@@ -93,7 +93,7 @@ describe("history", () => {
     expect(turn.finished).toEqual(["c"]);
   });
 
-  test("looks and loads again while Postgres is unreachable, because the message is stored by then", async () => {
+  test("looks and loads again when Postgres is away for a moment, because the message is stored by then", async () => {
     const away = () => Promise.reject(new AppError("storage_unavailable", "away"));
     const looks = [away, () => Promise.resolve({ elsewhere: true, isSummarised: false, waiting: [] })];
     const turn = waitingTurn(() => (looks.shift() as () => Promise<Recallable>)());
@@ -125,7 +125,7 @@ function busyFor(times: number) {
 }
 
 describe("beginTurn", () => {
-  test("takes a free conversation at once, and a busy one in the order in which turns came", async () => {
+  test("takes a free conversation at once, and a busy one in the order in which the turns came", async () => {
     const { begin, asked } = busyFor(3);
     const waiting = ["first", "second", "third"].map((message) => begin({ message }));
     expect(await Promise.all(waiting)).toEqual([BEGUN, BEGUN, BEGUN]);
@@ -134,7 +134,7 @@ describe("beginTurn", () => {
     expect(asked).toHaveLength(7);
   });
 
-  test("of who interrupts goes before who waits, asks until the holder has ended, and never stops a turn of its own key", async () => {
+  test("lets an interrupting turn in before waiting ones, asks until the holder has ended, and never stops a turn of the same key", async () => {
     const interrupted: unknown[] = [];
     const asked: string[] = [];
     const begin = beginningOver(
@@ -159,7 +159,7 @@ describe("beginTurn", () => {
     await expect(waiting).rejects.toMatchObject({ code: "turn_cancelled" });
   });
 
-  test("refuses a busy one with conversation_busy, names the session and says how to wait", async () => {
+  test("refuses a busy conversation with conversation_busy, names the session and says how to wait", async () => {
     const { begin, asked } = busyFor(100);
     const refused = await begin({}, { onBusy: "refuse" }).catch((error: unknown) => error);
     expect(refused).toMatchObject({ code: "conversation_busy", retryable: true });
@@ -167,7 +167,7 @@ describe("beginTurn", () => {
     expect(asked).toHaveLength(1);
   });
 
-  test("does not let one conversation wait for another, also when their names run together", async () => {
+  test("lets no conversation wait for another, even when user and session read alike together", async () => {
     const begin = beginningOver({ begin: async ({ userId }) => (userId === "busy" ? null : BEGUN) });
     const leaving = new AbortController();
     const waiting = begin({ userId: "busy", sessionId: "s" }, { signal: leaving.signal });
@@ -177,7 +177,7 @@ describe("beginTurn", () => {
     await expect(waiting).rejects.toMatchObject({ code: "turn_cancelled" });
   });
 
-  test("gives up its place with the signal's reason when it is cancelled, and the next one gets in", async () => {
+  test("gives up its place with the signal's reason when it is cancelled, and the next turn gets in", async () => {
     const { begin, asked } = busyFor(2);
     const reason = new AppError("turn_cancelled", "stopped");
     const leaving = new AbortController();
@@ -191,7 +191,7 @@ describe("beginTurn", () => {
     expect(asked).not.toContain("late");
   });
 
-  test.each(["refuse", "enqueue"] as const)("hands a failure of the store on: %s", async (onBusy) => {
+  test.each(["refuse", "enqueue"] as const)("passes on a failure of the store with %s", async (onBusy) => {
     const failure = new AppError("storage_unavailable", "gone");
     await expect(beginningOver({ begin: () => Promise.reject(failure) })({}, { onBusy })).rejects.toBe(failure);
   });
@@ -201,15 +201,15 @@ describe("beginTurn", () => {
     const away = (): Promise<never> => Promise.reject(new AppError("storage_unavailable", "away"));
     const lost = (calls: Partial<TurnStore>) => beginningOver({ begin: () => Promise.reject(refusal), ...calls });
 
-    test("goes on with what was stored", async () => {
+    test("goes on with the message that was stored", async () => {
       const answers = [away, () => Promise.resolve(BEGUN)];
       expect(await lost({ findBegun: () => (answers.shift() as () => Promise<BegunTurn>)() })()).toEqual(BEGUN);
     });
 
-    test("refuses the turn when nothing was stored, at once", () => expect(lost({ findBegun: async () => null })()).rejects.toBe(refusal));
+    test("refuses the turn at once when nothing was stored", () => expect(lost({ findBegun: async () => null })()).rejects.toBe(refusal));
 
     const key = { keyHash: "key", bodyHash: "body", earlier: null };
-    test("refuses the turn when Postgres stays away; when it is there again takes back what was stored, or with a key ends the turn as failed, so that the key leads to another attempt at the stored message", async () => {
+    test("refuses the turn when Postgres stays away, and later takes its message back, or ends a turn with a key as failed, so that the key leads to another attempt", async () => {
       const refuse = async (key: BeginTurn["key"] | undefined): Promise<void> => {
         let isBack = false;
         const undone = Promise.withResolvers<HeldTurn | OutcomeToStore | undefined>();
@@ -232,7 +232,7 @@ describe("beginTurn", () => {
 });
 
 describe("a keyed queue", () => {
-  test("goes on after one that failed, whose failure stays its own", async () => {
+  test("goes on after a task that failed, and passes the failure to its own caller only", async () => {
     const queue = makeKeyedQueue();
     const failure = new Error("changed my mind");
     const failing = queue.run("key", () => Promise.reject(failure));
@@ -242,7 +242,7 @@ describe("a keyed queue", () => {
     expect(await queue.run("key", async () => "later")).toBe("later");
   });
 
-  test("lets one that gives up go at once, and keeps those behind it in order", async () => {
+  test("lets a task that gives up go at once, and keeps the tasks behind it in order", async () => {
     const queue = makeKeyedQueue();
     const held = Promise.withResolvers<void>();
     const happened: string[] = [];

@@ -22,17 +22,17 @@ describe("the citations of an answer", () => {
     ["Write `rows[1]` [2].", [2]],
     ["```\nrows[1] = rows[3];\n```\nSee [2].", [2]],
     ["```\nrows[1]", [1, 2, 3]],
-  ])("%j are the passages %j", (answer, numbers) => {
+  ])("of %j are the passages %j", (answer, numbers) => {
     expect(citationsOf(answer, passages).map(({ number }) => number)).toEqual(numbers);
   });
 
-  test("name the passage and its document, never its text", () => {
+  test("name the passage and its document, and never give its text", () => {
     expect(citationsOf("[2]", passages)).toEqual([
       { number: 2, passage_id: "two", document_id: "of two", title: "Title two", heading: "Heading two" },
     ]);
   });
 
-  test("are none where no passages were in the prompt", () => expect(citationsOf("See [1].", [])).toEqual([]));
+  test("are none when no passages were in the prompt", () => expect(citationsOf("See [1].", [])).toEqual([]));
 });
 
 describe("the metadata of an answer", () => {
@@ -41,7 +41,7 @@ describe("the metadata of an answer", () => {
   const metadataOf = (fields: object) =>
     answerMetadata({ ...turn, debug: false, answer: "[1]", ...fields } as unknown as ConversationState);
 
-  test("has the code of the error that broke it off, and not its message", () => {
+  test("has the code of the error that broke the answer off, and not its message", () => {
     expect(metadataOf({})).not.toHaveProperty("error");
     const error = { code: "model_incomplete", message: "secret", retryable: true };
     expect(metadataOf({ error })).toMatchObject({ error: "model_incomplete", core_memory: receipt.core_memory });
@@ -52,7 +52,7 @@ describe("the metadata of an answer", () => {
     expect(metadataOf({ receipt: null, answer: "" })).toMatchObject({ route: null, citations: [], episodes: [], core_memory: [] });
   });
 
-  test("keeps the sources of the beginning of an answer that was continued", () => {
+  test("keeps the sources of the earlier part of an answer that was continued", () => {
     const earlier = [citationsOf("[1]", passages), citationsOf("[1]", passages.slice(2))].flat();
     const { citations } = metadataOf({ continued: { citations: earlier }, answer: "[1] [2]" });
     expect(citations).toEqual([...earlier, ...citationsOf("[2]", passages)]);

@@ -50,8 +50,8 @@ const found: Recall = async () => ({ episodes: [EPISODE], degraded: false });
 const silent: Recall = ({ signal }) =>
   new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason), { once: true }));
 
-describe("retrieve", () => {
-  test("gives what was recalled, with its time as text and nothing that the prompt and the receipt do not need", async () => {
+describe("the node retrieve", () => {
+  test("gives what was recalled, with its time as text and only what the prompt and the receipt need", async () => {
     const { update } = await retrieve(found);
     const episodicMemory = [{ ...EXCHANGE, createdAt: "2024-01-31T12:00:00.000Z" }];
     expect(update).toEqual({ retrievalResults: [], episodicMemory, retrievalMs: expect.any(Number), degraded: [] });
@@ -63,14 +63,14 @@ describe("retrieve", () => {
       expect(await retrieve(found, { state })).toEqual({ update: { ...NOTHING, retrievalMs: 0 }, asked: [] });
   });
 
-  test("asks for the user's message, with the window to complete it and every message of the window left out", async () => {
+  test("asks for the user's message, adds the window to complete it, and leaves out every message of the window", async () => {
     const recentMessages = sampleWindow(4);
     const { asked } = await retrieve(found, { state: { recentMessages }, topK: 7 });
     expect(asked).toMatchObject([{ tenantId: "tenant", userId: "ada", question: "Which colour?", recent: recentMessages, limit: 7 }]);
     expect(asked[0]?.except).toEqual(new Set(["this message", ...recentMessages.map(({ id }) => id)]));
   });
 
-  test("asks for what a model has made of a question that points back", async () => {
+  test("asks for a model's version of a question that points back", async () => {
     const recentMessages = sampleWindow(4);
     const rewrite: RetrieveParts["rewrite"] = async (question, { length }) => `${question} (of ${length})`;
     const { asked } = await retrieve(found, { state: { recentMessages }, rewrite });
@@ -82,25 +82,25 @@ describe("retrieve", () => {
     expect((await retrieve(found, { scope: "conversation" })).asked[0]?.conversationId).toBe("this one");
   });
 
-  test("passes on what was found and that it is not all", async () => {
+  test("passes on what was found, and says that it is not all", async () => {
     const { update } = await retrieve(async () => ({ episodes: [EPISODE], degraded: true }));
     expect(update).toMatchObject({ episodicMemory: [{ id: "asked" }], degraded: ["episodic"] });
   });
 
   test.each<[string, Recall]>([
     ["its time is over", silent],
-    ["what was found cannot be read, which ends with no signal", () => new Promise(() => undefined)],
+    ["what was found cannot be read and the read never ends", () => new Promise(() => undefined)],
     ["recall throws an AppError", () => Promise.reject(new AppError("storage_unavailable", "The database cannot be reached."))],
     ["recall throws a TypeError", () => Promise.reject(new TypeError("cannot read properties of undefined"))],
     ["recall throws no error at all", () => Promise.reject("just text")],
-  ])("goes on without memory, degraded and with one error reported, when %s", async (_name, recall) => {
+  ])("goes on without memory, is degraded and reports one error when %s", async (_name, recall) => {
     const heard: unknown[] = [];
     const { update } = await retrieve(recall, { timeoutMs: 20, context: { onError: (error) => void heard.push(error) } });
     expect(update).toEqual({ ...NOTHING, retrievalMs: expect.any(Number), degraded: ["episodic"] });
     expect(heard).toEqual([expect.any(AppError)]);
   });
 
-  test("goes on without memory when the turn is cancelled meanwhile", async () => {
+  test("goes on without memory when the turn is cancelled during its search", async () => {
     const cancelling = new AbortController();
     const ended = retrieve(silent, { context: { signal: cancelling.signal } });
     cancelling.abort(new AppError("turn_cancelled", "The turn was cancelled."));

@@ -6,7 +6,7 @@ const said = (id: string, role: PromptMessage["role"], content: string): PromptM
   return { id, role, content, tokenCount: 1, createdAt: new Date("2024-03-05T12:00:00Z"), pictureCount: 0 };
 };
 
-test("the window has neither the answer that is continued nor one that says nothing", () => {
+test("the window leaves out an answer that is being continued, and an answer that says nothing", () => {
   const messages = [
     said("asked", "user", "one"),
     said("empty", "assistant", "\n"),

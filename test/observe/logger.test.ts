@@ -13,7 +13,7 @@ describe("the facts of an error in the log", () => {
     ]);
   });
 
-  test("say of one that should not have happened where it was thrown, without its message", () => {
+  test("show where an unexpected error was thrown, without its message", () => {
     const thrown = new Error("could not read SECRET\nof two lines");
     const facts = errorFacts(new AppError("internal_error", "Something failed.", { cause: thrown }));
     expect(facts).toMatchObject({ code: "internal_error", causes: [{ name: "Error" }] });
@@ -21,7 +21,7 @@ describe("the facts of an error in the log", () => {
     expect(JSON.stringify(facts)).not.toContain("SECRET");
   });
 
-  test("are none without a cause and end on a circle of causes", () => {
+  test("are empty without a cause, and end when causes form a circle", () => {
     const error = new Error("round");
     error.cause = error;
     expect(causeFacts(new Error("alone"))).toEqual([]);
@@ -30,9 +30,9 @@ describe("the facts of an error in the log", () => {
 });
 
 describe("the id of a request", () => {
-  test.each(["a", "7f.b-2_Z", "x".repeat(100)])("is the client's: %j", (id) => expect(requestIdOf(id)).toBe(id));
+  test.each(["a", "7f.b-2_Z", "x".repeat(100)])("is the client's when it is %j", (id) => expect(requestIdOf(id)).toBe(id));
 
-  test.each([undefined, "", "x".repeat(101), "a b", "a\u00e9", 'a"', "a,b", "a/../b"])("is a new one instead of %j", (id) => {
+  test.each([undefined, "", "x".repeat(101), "a b", "a\u00e9", 'a"', "a,b", "a/../b"])("is a new one when the client's is %j", (id) => {
     expect(requestIdOf(id)).toMatch(/^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/);
   });
 });

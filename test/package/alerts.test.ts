@@ -22,7 +22,7 @@ const rules = groups.flatMap((group) => group.rules);
 const run = promisify(execFile);
 
 describe("the alert rules", () => {
-  test("ask for metrics that are there, and wait before they fire", async () => {
+  test("ask for metrics that exist, and wait before they fire", async () => {
     const known = new Set([...(await makeMetrics().render(null)).matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name));
     const named = rules.flatMap(({ expr, annotations }) => `${expr} ${annotations.action}`.match(/\bconversation_graph_\w+/g) ?? []);
     expect(named.length).toBeGreaterThan(rules.length);
@@ -31,13 +31,13 @@ describe("the alert rules", () => {
       expect(rule).toMatchObject({ for: expect.stringMatching(/^\d+m$/), labels: { severity: expect.stringMatching(/^(page|warning)$/) } });
   });
 
-  test("count as failed what is a code of a turn", () => {
+  test("count as failed only what is a code of a turn", () => {
     const [, outcomes = ""] = /outcome=~"([^"]+)"/.exec(rules.find(({ alert }) => alert === "AnswersFail")?.expr ?? "") ?? [];
     for (const outcome of outcomes.split("|"))
       expect(Object.keys(ERROR_CODES).filter((code) => new RegExp(`^(?:${outcome})$`).test(code))).not.toEqual([]);
   });
 
-  test("are what Prometheus of docker-compose.yml reads", () => {
+  test("lie where Prometheus of docker-compose.yml reads them", () => {
     const { rule_files: files } = parse(readFileSync("monitoring/prometheus.yml", "utf8")) as { rule_files: string[] };
     const { services } = parse(readFileSync("docker-compose.yml", "utf8")) as {
       services: { prometheus: { configs: { target: string }[] } };
@@ -52,11 +52,11 @@ describe("the alert rules", () => {
 const { PROMTOOL_PATH: promtool = "/usr/bin/promtool" } = process.env;
 const isThere = await succeeds(run(promtool, ["--version"]));
 describeUnless(isThere ? undefined : "no promtool; PROMTOOL_PATH names it", "Prometheus' own promtool", () => {
-  test("finds no fault in them", async () => {
+  test("finds no fault in the alert rules", async () => {
     expect((await run(promtool, ["check", "rules", FILE])).stdout).toContain(`${rules.length} rules found`);
   });
 
-  test("has each fire on a bad day and none on a good one, and its examples name every rule", async () => {
+  test("sees each rule fire on a bad day and none on a good one, and the examples name every rule", async () => {
     const examples = "monitoring/alerts.test.yml";
     expect((await run(promtool, ["test", "rules", examples])).stdout).toContain("SUCCESS");
     const named = [...readFileSync(examples, "utf8").matchAll(/alertname="(\w+)"/g)].map(([, name]) => name);

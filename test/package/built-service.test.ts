@@ -19,7 +19,7 @@ afterEach(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-test("the service as it is built reads every type of document and has its page, its description and its documentation", async () => {
+test("the built service reads every type of document, and has its page, its description and its documentation", async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-built-"));
   const service = await startServiceProcess({ DATA_DIR: folder });
   await useReaders(service.url);
@@ -27,13 +27,13 @@ test("the service as it is built reads every type of document and has its page, 
   expect(service.output()).not.toMatch(/"level":[456]0|warning/i);
 });
 
-test("the service as it is built has every tool and every protocol, and reaches no server of a tenant on this machine", async () => {
+test("the built service has every tool and every protocol, and reaches no server of a tenant on this machine", async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-built-"));
   const service = await startServiceProcess({ DATA_DIR: path.join(folder, "data"), ...settingsOfAllTools(model, folder) });
   await useEverything(service.url, model);
 });
 
-test("the service as it is built answers for a knowledge base by the handler of KB_HANDLERS, unless it is switched off", async () => {
+test("the built service answers for a knowledge base by the handler of KB_HANDLERS, unless handlers are switched off", async () => {
   folder = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-built-"));
   const KB_HANDLERS = fileURLToPath(new URL("../../examples/handlers.js", import.meta.url));
   const ask = async (url: string): Promise<string> => {

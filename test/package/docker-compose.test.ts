@@ -26,7 +26,7 @@ const compose = readYaml("docker-compose.yml") as {
 const PINNED = /:v?\d+\.\d+(\.\d+)?(-[\w.-]+)?$|:RELEASE\.\d{4}-\d{2}-\d{2}T[\d-]+Z$/;
 
 test.each(Object.entries(compose.services))(
-  "the container %s has one version, a health check and restarts, is local, and waits for healthy ones",
+  "the container %s has a fixed version, a health check and restarts, is reached only from this machine, and waits for healthy ones",
   (_name, container) => {
     if (container.build === undefined) expect(container.image).toMatch(PINNED);
     else expect(container.build).toBe(".");
@@ -41,12 +41,12 @@ test.each(Object.entries(compose.services))(
   },
 );
 
-test("the volumes that are used are declared, and no others", () => {
+test("docker-compose.yml declares just the volumes that it uses", () => {
   const used = Object.values(compose.services).flatMap(({ volumes = [] }) => volumes.map((volume) => volume.split(":")[0]));
   expect(used.sort()).toEqual(Object.keys(compose.volumes).sort());
 });
 
-test("without a profile the service and Postgres start, and the profile of Milvus adds it with what it needs", () => {
+test("docker-compose.yml starts the service and Postgres without a profile, and Milvus with what it needs by the profile of Milvus", () => {
   const startedBy = (profile?: string) => Object.keys(compose.services).filter((name) => compose.services[name]?.profiles?.[0] === profile);
   expect(startedBy()).toEqual(["service", "postgres"]);
   expect(startedBy("milvus")).toEqual(["milvus", "etcd", "minio"]);

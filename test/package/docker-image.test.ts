@@ -33,7 +33,7 @@ describe("the image", () => {
   const inImage = (keyword: string): string[] => image.stage().said.get(keyword)?.words ?? [];
   const listApp = (): string[] => globSync("**/*", { cwd: image.place("/app") }).sort();
 
-  test("has the Node that package.json brings for its base", () => {
+  test("has the Node that package.json names as its base", () => {
     const { devDependencies } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { devDependencies: Record<string, string> };
     const bases = steps.filter(({ keyword }) => keyword === "FROM").map(({ words }) => words[0]);
     expect(new Set(bases)).toEqual(new Set([`node:${devDependencies["node"]}-bookworm-slim`]));
@@ -45,9 +45,9 @@ describe("the image", () => {
     expect(given.filter((file) => foreign.test(file))).toEqual([]);
   });
 
-  test.each(titled)("takes the step $title", (step) => image.take(step), 400_000);
+  test.each(titled)("takes its step $title", (step) => image.take(step), 400_000);
 
-  test("holds what was built, what that needs, and nothing else", () => {
+  test("holds what was built and what that needs, and nothing else", () => {
     expect(readdirSync(image.stage().root).sort()).toEqual(["app", "data"]);
     expect(readdirSync(image.place("/app")).sort()).toEqual(["LICENSE", "dist", "node_modules", "package.json", "stores"]);
     expect(readdirSync(image.place("/data"))).toEqual([]);

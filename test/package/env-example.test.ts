@@ -15,7 +15,7 @@ test(".env.example explains exactly the variables that the configuration reads, 
   expect(entries.map(({ name }) => name)).toEqual(CONFIG_VARIABLES);
 });
 
-test("what .env.example comments out are the defaults, and what it leaves empty has none", () => {
+test(".env.example comments out just the defaults, and leaves empty what has no default", () => {
   const defaults = parseConfig({});
   const commentedOut = entries.filter((entry) => entry.commentedOut).map(({ name, value }) => [name, value] as const);
   expect(commentedOut.map(([name]) => name)).toEqual(CONFIG_VARIABLES.filter((name) => name in defaults));

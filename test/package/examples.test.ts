@@ -9,18 +9,18 @@ const root = fileURLToPath(new URL("../../", import.meta.url));
 
 const example = (name: string) => run(process.execPath, [`examples/${name}.ts`], { cwd: root, env: { PATH: process.env["PATH"] } });
 
-describe("the examples", () => {
-  test("one-turn answers from what was said before, with nothing in the environment, and ends by itself", async () => {
+describe("the example", () => {
+  test("one-turn answers from what was said before, needs no environment, and ends by itself", async () => {
     const { stdout, stderr } = await example("one-turn");
     expect(stdout).toContain('You said earlier: "My name is Ada and I live in Lisbon."');
     expect(stderr).toBe("");
   });
 
-  test("across-sessions remembers in another session, with nothing in the environment, and ends by itself", async () => {
+  test("across-sessions remembers in another session, needs no environment, and ends by itself", async () => {
     expect(await example("across-sessions")).toEqual({ stdout: 'What I know about you: "Lives in Lisbon."\n', stderr: "" });
   });
 
-  test("unit-prices calculates from a price list, and leaves to the general generator what its handler cannot", async () => {
+  test("unit-prices calculates from a price list, and leaves what its handler cannot answer to the general generator", async () => {
     const { stdout, stderr } = await example("unit-prices");
     expect(stdout).toContain("12 × box of 100 of M4 screw at 7.50 euros is 90.00 euros [1].\n(Price list)");
     expect(stdout).toMatch(/\[The handler of "prices" failed[^\]]*\] "Price list" says: [^\n]*\n\(Price list\)/);

@@ -24,7 +24,7 @@ const OFFLINE_FIRST = ["--prefer-offline", "--no-audit", "--no-fund"];
 const NODE_22 = "22.14.0";
 const PNPM = "10.34.9";
 
-describe("the package, installed in an empty project", () => {
+describe("the package, installed in an empty project,", () => {
   let folder: string;
   let project: string;
   let packed: Packed;
@@ -75,7 +75,7 @@ describe("the package, installed in an empty project", () => {
     expect(packed.size).toBeLessThan(9 * 2 ** 20);
   });
 
-  test("brings fewer than 200 packages and 200 MB, none of them under another name, and npm warns of nothing", () => {
+  test("brings fewer than 200 packages and 200 MB, none of them under another name, and causes no warning of npm", () => {
     expect(installing.stderr.replaceAll(/^npm (warn Unknown|notice).*\n?/gm, "")).toBe("");
     const lock = JSON.parse(readFileSync(path.join(project, "node_modules/.package-lock.json"), "utf8")) as {
       packages: Record<string, { name?: string }>;
@@ -89,7 +89,7 @@ describe("the package, installed in an empty project", () => {
     expect(sizes.reduce((sum, size) => sum + size, 0)).toBeLessThan(200 * 2 ** 20);
   });
 
-  test("is installed by pnpm too, which hides from a package what it does not name", async () => {
+  test("can be installed by pnpm too, which hides from a package what it does not name", async () => {
     const other = path.join(folder, "with-pnpm");
     mkdirSync(other);
     writeFileSync(path.join(other, "package.json"), JSON.stringify({ private: true, type: "module" }));
@@ -110,7 +110,7 @@ describe("the package, installed in an empty project", () => {
     }
   });
 
-  test("opens and prints nothing when it is imported, needs no environment and lets the process end", async () => {
+  test("opens and prints nothing when it is imported, needs no environment, and lets the process end", async () => {
     const script = `
         const library = await import("conversation-graph");
         const open = process.getActiveResourcesInfo().filter((kind) => kind !== "PipeWrap"); // its own output
@@ -123,7 +123,7 @@ describe("the package, installed in an empty project", () => {
     { module: "node16", moduleResolution: "node16" },
     { module: "esnext", moduleResolution: "bundler" },
   ])(
-    "has sound types under moduleResolution $moduleResolution, each of its files and those it depends on, and a misuse does not compile",
+    "has sound types under moduleResolution $moduleResolution in all its files and in those it depends on, and lets no misuse compile",
     async (resolution) => {
       for (const name of ["one-turn.ts", "across-sessions.ts"]) copyFileSync(`${root}examples/${name}`, path.join(project, name));
       // What a project for Node has, and nothing else of @types that the package did not bring.
@@ -148,7 +148,7 @@ describe("the package, installed in an empty project", () => {
     ["22", "one-turn", 'You said earlier: "My name is Ada and I live in Lisbon."'],
     ["24", "across-sessions", 'What I know about you: "Lives in Lisbon."'],
     ["22", "across-sessions", 'What I know about you: "Lives in Lisbon."'],
-  ])("on Node %s runs the example %s in the process of its caller", async (version, name, says) => {
+  ])("runs on Node %s the example %s in the process of its caller", async (version, name, says) => {
     copyFileSync(`${root}examples/${name}.ts`, path.join(project, `${name}.ts`));
     const types = version === "22" ? ["--experimental-strip-types", "--disable-warning=ExperimentalWarning"] : [];
     const { stdout, stderr } = await inProject(nodeOf(version), ...types, `${name}.ts`);
@@ -179,7 +179,7 @@ describe("the package, installed in an empty project", () => {
     }
   });
 
-  test("npx conversation-graph tells its version and its commands, and what is wrong with others", async () => {
+  test("shows its version and its commands by npx, and says what is wrong with others", async () => {
     const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { version: string };
     expect((await inProject("npx", "conversation-graph", "--version")).stdout).toBe(`${version}\n`);
     const { stdout: help } = await inProject("npx", "conversation-graph", "--help");
@@ -195,7 +195,7 @@ describe("the package, installed in an empty project", () => {
     });
   });
 
-  test("a Node that is too old is named in one line, with the one that is needed, by the command, the service and the library", async () => {
+  test("names a Node that is too old in one line, and the Node it needs, by its command, its service and its library", async () => {
     const dist = path.join(project, "node_modules/conversation-graph/dist");
     const { engines } = JSON.parse(readFileSync(`${root}package.json`, "utf8")) as { engines: { node: string } };
     const problem = `conversation-graph needs Node ${engines.node.slice(">=".length)} or later, and this is Node ${process.versions.node} (${process.execPath}).`;
@@ -210,7 +210,7 @@ describe("the package, installed in an empty project", () => {
     expect(stdout).toBe(`${problem}\n`);
   });
 
-  test("npx conversation-graph serves, keeps its data in ./.data alone, and drains when npx is told to stop", async () => {
+  test("serves by npx, keeps its data in ./.data alone, and drains when npx is told to stop", async () => {
     const before = installed();
     const { child, output, isUp } = await serveFrom(["npx", "conversation-graph"], env);
     child.kill("SIGTERM");
@@ -220,7 +220,7 @@ describe("the package, installed in an empty project", () => {
     expect(installed()).toEqual(before);
   });
 
-  test.each(["24", "22"])("started without npx between, on Node %s, it prints no warning and exits with 0 on SIGTERM", async (version) => {
+  test.each(["24", "22"])("prints no warning and exits with 0 on SIGTERM when it starts without npx on Node %s", async (version) => {
     const environment = { ...env, PATH: `${path.dirname(nodeOf(version))}${path.delimiter}${env["PATH"] ?? ""}` };
     const { child, ended, output } = await serveFrom([path.join(project, "node_modules/.bin/conversation-graph")], environment);
     expect(output()).not.toMatch(/warning/i);

@@ -76,9 +76,9 @@ describe("the environment of the pods", () => {
     expect(new Set(names).size).toBe(names.length);
   });
 
-  test("names a model's server, so that a local one is one line away", () => expect(settings).toHaveProperty("OPENAI_BASE_URL"));
+  test("names a model's server, so that one line changes it to a local one", () => expect(settings).toHaveProperty("OPENAI_BASE_URL"));
 
-  test("takes each secret by its own name from one Secret, and nothing that is secret from the ConfigMap", () => {
+  test("takes each secret by its own name from one Secret, and no secret from the ConfigMap", () => {
     expect(container.env.map(({ name }) => name).toSorted()).toEqual(CONFIG_VARIABLES.filter((name) => SECRET.test(name)).toSorted());
     for (const { name, valueFrom } of container.env)
       expect(valueFrom.secretKeyRef).toMatchObject({ name: "conversation-graph", key: name });
@@ -86,7 +86,7 @@ describe("the environment of the pods", () => {
     expect(container.envFrom).toEqual([{ configMapRef: { name: manifest("ConfigMap").metadata.name } }]);
   });
 
-  test("is a valid configuration with the secrets that a pod does not start without, and none without one of them", () => {
+  test("is a valid configuration with the secrets that a pod needs to start, and an invalid one without them", () => {
     expect(required).toEqual(Object.keys(SECRETS));
     expect(parseConfig({ ...settings, ...SECRETS })).toMatchObject({ HOST: "0.0.0.0", PORT: container.ports[0]?.containerPort });
     expect(() => parseConfig({ ...settings, DATABASE_URL: SECRETS.DATABASE_URL })).toThrow("API_KEYS");
@@ -94,7 +94,7 @@ describe("the environment of the pods", () => {
 });
 
 describe("the pods", () => {
-  test("are asked for their health where the service answers without a key", async () => {
+  test("are asked for their health at paths where the service answers without a key", async () => {
     const service = await openTestService({ API_KEYS: SECRETS.API_KEYS });
     // A liveness probe that asks Postgres would end processes during an outage.
     for (const [probe, path] of Object.entries({ startup: "/healthz", liveness: "/healthz", readiness: "/readyz" })) {
@@ -109,7 +109,7 @@ describe("the pods", () => {
     expect(pod.terminationGracePeriodSeconds * 1_000).toBeGreaterThanOrEqual(running + 10_000);
   });
 
-  test("run without privileges on a file system that cannot be written, but for the temporary folder", () => {
+  test("run without privileges on a file system where only the temporary folder can be written", () => {
     expect(pod.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: "RuntimeDefault" } });
     const restricted = { allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ["ALL"] } };
     expect(container.securityContext).toEqual(restricted);
@@ -135,7 +135,7 @@ test("the kustomization brings every manifest", () => {
 });
 
 describe("what stands around the pods", () => {
-  test("selects them by their labels", () => {
+  test("selects the pods by their labels", () => {
     const { labels } = template.metadata;
     const own = { "app.kubernetes.io/name": "conversation-graph" };
     const family = { "app.kubernetes.io/part-of": "conversation-graph" };
@@ -158,7 +158,7 @@ describe("what stands around the pods", () => {
     expect(backends).toEqual([{ name: manifest("Service").metadata.name, port: { name: servicePort?.name } }]);
   });
 
-  test("holds no event back and is patient for longer than the heartbeat of 15 seconds", () => {
+  test("holds no event back, and waits longer than the heartbeat of 15 seconds", () => {
     const { annotations } = manifest("Ingress").metadata;
     expect(annotations["nginx.ingress.kubernetes.io/proxy-buffering"]).toBe("off");
     for (const side of ["read", "send"])
@@ -171,7 +171,7 @@ describe("the canary", () => {
   const of = (kind: string): Manifest => canary.find((one) => one.kind === kind) ?? manifest(kind);
   const own = { "app.kubernetes.io/name": "conversation-graph-canary" };
 
-  test("is the same pod as the others but for its image, and is behind the network policy, not behind their service", () => {
+  test("is the same pod as the others but for its image, and stands behind the network policy but not behind their service", () => {
     const { selector, template: tried, ...rest } = of("Deployment").spec;
     expect(rest).toMatchObject({ replicas: 1 });
     expect(selector.matchLabels).toEqual(own);
@@ -193,7 +193,7 @@ describe("the canary", () => {
   });
 });
 
-test("the metrics that docs/scaling.md and docs/canary.md tell to watch are there", async () => {
+test("the metrics that docs/scaling.md and docs/canary.md name exist", async () => {
   const text = await makeMetrics().render(null);
   const known = new Set([...text.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name));
   for (const page of ["docs/scaling.md", "docs/canary.md"]) {
@@ -204,7 +204,7 @@ test("the metrics that docs/scaling.md and docs/canary.md tell to watch are ther
 });
 
 const { python, missing } = await pythonEnvironment(["kubernetes-validate==1.37.0"]);
-describeUnless(missing, "Kubernetes' own schemas, nothing unknown allowed,", () => {
+describeUnless(missing, "Kubernetes' own schemas, which allow nothing unknown,", () => {
   const run = promisify(execFile);
   const validate = (version: string, ...given: string[]) =>
     run(python, ["-m", "kubernetes_validate", "--strict", "--kubernetes-version", version, ...given]);
@@ -215,7 +215,7 @@ describeUnless(missing, "Kubernetes' own schemas, nothing unknown allowed,", () 
     expect((stdout + stderr).match(/ passed for resource /g)).toHaveLength(files.length + 3);
   });
 
-  test("refuse a field that is misspelt", async () => {
+  test("refuse a misspelt field", async () => {
     const folder = mkdtempSync(path.join(os.tmpdir(), "conversation-graph-kubernetes-"));
     const file = path.join(folder, "deployment.yaml");
     writeFileSync(file, readFileSync(path.join(FOLDER, "deployment.yaml"), "utf8").replace("readinessProbe:", "readynessProbe:"));

@@ -47,7 +47,7 @@ const billOfMaterials = z.strictObject({
   components: z.array(component),
 });
 
-describe("what ships", () => {
+describe("the package", () => {
   let bundled: Package[];
   let installed: Package[];
   let sbom: string;
@@ -56,19 +56,19 @@ describe("what ships", () => {
     ({ bundled, installed, sbom } = JSON.parse(stdout) as { bundled: Package[]; installed: Package[]; sbom: string });
   }, 120_000);
 
-  test("bundled of package.json names those of its devDependencies that lie in dist/, and no tool", () => {
+  test('names in "bundled" of package.json the devDependencies that lie in dist/, and no tool', () => {
     const folders = new Set(bundled.map(({ folder }) => folder));
     expect(manifest.bundled).toEqual(Object.keys(manifest.devDependencies).filter((name) => folders.has(`node_modules/${name}`)));
   });
 
-  test("the packages that are installed with it are its dependencies and what these bring, fewer than 30", () => {
+  test("installs with it its dependencies and what these bring, fewer than 30 packages", () => {
     const names = installed.map(({ name }) => name);
     expect(names).toEqual(expect.arrayContaining(Object.keys(manifest.dependencies)));
     expect(names).not.toEqual(expect.arrayContaining(["express"]));
     expect(names.length).toBeLessThan(30);
   });
 
-  test("the bill of materials has the form of CycloneDX 1.6 and each bundled package once, with its address and licence", () => {
+  test("lists each bundled package once, with its address and licence, in a bill of materials of the form CycloneDX 1.6", () => {
     const { components } = billOfMaterials.parse(JSON.parse(sbom));
     const versions = new Set(bundled.map(({ name, version }) => `${name}@${version}`));
     expect(components.map(({ name, version }) => `${name}@${version}`).sort()).toEqual([...versions].sort());
@@ -80,7 +80,7 @@ describe("what ships", () => {
     expect(components.find(({ name }) => name === "pako")?.licenses).toEqual([{ expression: "(MIT AND Zlib)" }]);
   });
 
-  test("each override has its reason in decision 22", () => {
+  test("gives the reason for each override in decision 22", () => {
     const decision = read("docs/decisions/0022-one-bundle.md");
     const named = Object.entries(manifest.overrides).flatMap(([name, inside]) =>
       typeof inside === "string" ? [name] : Object.keys(inside).map((inner) => (inner === "." ? name : inner)),
@@ -108,7 +108,7 @@ describe("npm run audit:shipped", () => {
     );
   };
 
-  test("fails and names a bundled and an installed package that has an advisory, and no package that only uses one", async () => {
+  test("fails and names a bundled and an installed package that have an advisory, and no package that only uses one", async () => {
     advisories = { express: [advisory], zod: [advisory] };
     const { code, stderr } = await audit();
     expect({ code, lines: stderr.trim().split("\n").sort() }).toEqual({
@@ -123,7 +123,7 @@ describe("npm run audit:shipped", () => {
     expect({ code, stdout }).toEqual({ code: undefined, stdout: expect.stringMatching(/^\d+ packages are shipped, 0 advisories\n$/) });
   });
 
-  test("says that it is skipped when the registry tells no advisories", async () => {
+  test("says that it was skipped when the registry shows no advisories", async () => {
     advisories = null;
     const { code, stdout } = await audit();
     expect({ code, stdout }).toEqual({ code: undefined, stdout: expect.stringMatching(/^skipped: the registry tells no advisories/) });

@@ -90,7 +90,7 @@ describe("the support agent", () => {
     expect(await readFile(path.join(tickets, "A-1043.md"), "utf8")).toBe(chinese);
   });
 
-  test("shows the same events with a model that calls tools, whose server reads no lengths of texts", async () => {
+  test("shows the same events with a model that calls tools, and gives its server no limits of lengths in the tools", async () => {
     const model = await startModelServer();
     opened.push(() => model.close());
     const { url, tickets } = await startExample({ OPENAI_BASE_URL: model.url, CHAT_MODEL: "scripted", EMBEDDING_MODEL: "built-in" });
@@ -116,7 +116,7 @@ describe("the support agent", () => {
     expect(JSON.stringify(tools)).not.toMatch(/"(?:min|max)(?:Length|Items)":/); // llama.cpp refuses a request with long ones
   });
 
-  test("has a README of at most 60 lines, which names its parts", async () => {
+  test("has a README of at most 60 lines that names its parts", async () => {
     expect(README.trimEnd().split("\n").length).toBeLessThanOrEqual(60);
     for (const part of await readdir(`${ROOT}examples/support-agent`)) expect(`${README} README.md`).toContain(part);
   });

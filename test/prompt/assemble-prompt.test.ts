@@ -44,8 +44,8 @@ function isShortenedFrom(text: string, given: string): boolean {
   return mark !== null && text.startsWith(given.slice(0, mark.index)) && text.endsWith(given.slice(mark.index + mark[0].length));
 }
 
-describe("assemblePrompt", () => {
-  test("property: has no more tokens than the budget, whatever its parts, and says how many it has", () => {
+describe("a prompt from assemblePrompt", () => {
+  test("has at most as many tokens as the budget for any parts, and says how many it has", () => {
     fc.assert(
       fc.property(anyParts, anyBudget, (parts, tokenBudget) => {
         const isSmall = tokenBudget < 512; // of a smaller one than core memory or documents can be used with
@@ -60,7 +60,7 @@ describe("assemblePrompt", () => {
     );
   });
 
-  test("property: is the system text, then the newest of the window in order, then the current message, and lists what stands in it", () => {
+  test("is the system text, the newest of the window in order and the current message, and lists what stands in it, for any parts", () => {
     fc.assert(
       fc.property(anyParts, anyBudget, (parts, tokenBudget) => {
         const { messages, leftOut, shortened, receipt } = assemble({ ...parts, tokenBudget });
@@ -98,7 +98,7 @@ describe("assemblePrompt", () => {
     );
   });
 
-  test("property: no text gets out of its fence: there is one pair of tags at most of each", () => {
+  test("keeps any text inside its fence, with at most one pair of tags of each kind", () => {
     fc.assert(
       fc.property(anyParts, anyBudget, (parts, tokenBudget) => {
         const { messages } = assemble({ ...parts, window: [], message: "now", tokenBudget });
@@ -110,7 +110,7 @@ describe("assemblePrompt", () => {
     );
   });
 
-  test("property: ends with the current message, word for word when it fits or has half the budget, else its beginning and end", () => {
+  test("ends with any current message, word for word when it fits or has half the budget, and else with its beginning and end", () => {
     fc.assert(
       fc.property(anyWindow, anyText, anyBudget, (window, message, tokenBudget) => {
         expect(lastOf({ window, message, tokenBudget: Math.max(256, 2 * estimateTokens(message) + 200) })).toBe(message);
@@ -122,7 +122,7 @@ describe("assemblePrompt", () => {
     );
   });
 
-  test("property: an earlier prompt without recalled parts is the beginning of the next one, else all but its last message is", () => {
+  test("begins like the earlier prompt, whole or (if parts were recalled) all but its last message, for any parts", () => {
     fc.assert(
       fc.property(anyParts, anyEpisodes, anyText, (parts, recalled, answer) => {
         const { episodes, documents, window, message, ...stable } = parts;
@@ -137,7 +137,7 @@ describe("assemblePrompt", () => {
     );
   });
 
-  test("has core memory, then the summary behind the system prompt, each called a record, and the rest before the message", () => {
+  test("has core memory and then the summary after the system prompt, each called a record, and the rest before the message", () => {
     const { messages, receipt } = assemble({ ...EVERYTHING, message: "Which colour?" });
     const [system = "", ...others] = messages.map(({ text }) => text);
     expect(system.startsWith(`${systemOf({})}\n\nWhat is known about the user`)).toBe(true);
@@ -158,14 +158,14 @@ describe("assemblePrompt", () => {
     });
   });
 
-  test("says nothing of parts that it does not have", () => {
+  test("says nothing about parts that it does not have", () => {
     expect(systemOf({ coreMemory: [section("profile", " ")] })).toBe(systemOf({}));
     expect(systemOf({})).not.toMatch(/summar|known about/i);
     expect(lastOf({ episodes: [], documents: null })).toBe("now");
     expect(assemble().receipt).toMatchObject({ summary: null, window_messages: 0, core_memory: [], episodes: [], passages: [] });
   });
 
-  test("expands nothing in texts of users", () => {
+  test("expands no placeholder in texts of users", () => {
     const odd = "$& $1 $` $' $<name> {name} {{name}} %s ${secret} \\n";
     const { messages } = assemble({
       coreMemory: [section("profile", odd)],
@@ -179,7 +179,7 @@ describe("assemblePrompt", () => {
     expect(messages[2]).toBeInstanceOf(AIMessage);
   });
 
-  test("changes its first message with the text of a section or the summary only, not with a version or what was recalled", () => {
+  test("changes its first message only with the text of a section or the summary, not with a version or what was recalled", () => {
     const system = systemOf(EVERYTHING);
     const summary = { ...EVERYTHING.summary, version: 9 };
     const coreMemory = CORE.map((one) => ({ ...one, version: 9 }));
@@ -188,7 +188,7 @@ describe("assemblePrompt", () => {
     expect(systemOf({ ...EVERYTHING, summary: summaryThrough(4, { text: "Bob." }) })).not.toBe(system);
   });
 
-  test("cuts a summary for which the shares of the system and of history are too small, and marks it", () => {
+  test("cuts and marks a summary that is too long for the shares of the system and of history", () => {
     const text = systemOf({ summary: summaryThrough(4, { text: `first ${"word ".repeat(2_000)}last` }), tokenBudget: 1_000 });
     const summary = /<conversation_summary>\n([^]*)\n<\/conversation_summary>/u.exec(text)?.[1] ?? "";
     expect(summary).toMatch(/^> first .* \[…\d+ characters left out…\] .*last$/u);
@@ -196,7 +196,7 @@ describe("assemblePrompt", () => {
     expect(estimateTokens(summary)).toBeGreaterThan(400);
   });
 
-  test("gives the room that nobody needs to the episodes, and shares it with a window that needs it", () => {
+  test("gives the room that nothing else needs to the episodes, and shares it with a window that needs it", () => {
     const episodes = Array.from({ length: 10 }, (_, number) => exchange(number + 1, { userMessage: "word ".repeat(300) }));
     const recalledWith = (window: WindowMessage[]) => assemble({ episodes, window, tokenBudget: 3_000 }).receipt.episodes.length;
     expect(recalledWith([])).toBeGreaterThan(5);
@@ -205,7 +205,7 @@ describe("assemblePrompt", () => {
     expect(crowded).toBeLessThan(4);
   });
 
-  test("property: more room never holds fewer of its parts, and the beginning is the same whatever changes behind it", () => {
+  test("holds at least as many parts in more room, and begins the same whatever changes after the beginning, for any parts", () => {
     fc.assert(
       fc.property(anyParts, anyParts, anyBudget, fc.nat(2_000), (parts, other, tokenBudget, more) => {
         const [smaller, larger] = [assemble({ ...parts, tokenBudget }), assemble({ ...parts, tokenBudget: tokenBudget + more })];
@@ -225,7 +225,7 @@ describe("assemblePrompt", () => {
     [256, 5],
     [320, 10],
     [450, 25],
-  ])("with a budget of %i and %i full sections holds the current message and is not over it", (tokenBudget, count) => {
+  ])("holds the current message and keeps to a budget of %i when it has %i full sections", (tokenBudget, count) => {
     const coreMemory = Array.from({ length: count }, (_, number) => section(`s${number}`, "word ".repeat(400)));
     const summary = summaryThrough(4, { text: "They spoke. ".repeat(100) });
     const { messages, tokens } = assemble({ coreMemory, summary, tokenBudget, message: "What is my name?" });
@@ -233,7 +233,7 @@ describe("assemblePrompt", () => {
     expect(tokens).toBeLessThanOrEqual(tokenBudget);
   });
 
-  test("drops the oldest messages first, and says how many and how many of these no summary covers", () => {
+  test("drops the oldest messages first, and says how many they are and how many of them no summary covers", () => {
     const window = sampleWindow(12, (number) => `${number} ${"word ".repeat(40)}`);
     for (const through of [null, 2, 11]) {
       const summary = through === null ? null : summaryThrough(through);

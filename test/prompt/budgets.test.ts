@@ -23,7 +23,7 @@ const anyLimit = fc.integer({ min: 256, max: 60_000 });
 const sumOf = (parts: object): number => Object.values(parts).reduce<number>((sum, part) => sum + (part as number), 0);
 
 describe("the budgets of a prompt", () => {
-  test("property: are together never more than the limit, and none is more than its part needs", () => {
+  test("are together at most the limit for any needs, and each at most what its part needs", () => {
     fc.assert(
       fc.property(anyLimit, anyNeeds, anyShares, (limit, needs, shares) => {
         const budgets = promptBudgets(limit, needs, shares);
@@ -33,7 +33,7 @@ describe("the budgets of a prompt", () => {
     );
   });
 
-  test("property: are what the parts need when that fits: the message has at most three quarters, and what stays the same its shares", () => {
+  test("are what the parts need when that fits, with three quarters for the message and their shares for stable parts, for any needs", () => {
     fc.assert(
       fc.property(anyNeeds, anyShares, fc.nat(10_000), (needs, shares, more) => {
         const { system, instructions, core_memory, summary, message } = needs;
@@ -44,7 +44,7 @@ describe("the budgets of a prompt", () => {
     );
   });
 
-  test("property: none becomes less when the limit becomes more", () => {
+  test("never become less when the limit becomes more, for any needs", () => {
     fc.assert(
       fc.property(anyLimit, fc.nat(5_000), anyNeeds, (limit, more, needs) => {
         const smaller = promptBudgets(limit, needs);
@@ -54,7 +54,7 @@ describe("the budgets of a prompt", () => {
     );
   });
 
-  test("property: what stays the same from turn to turn has the same, whatever changes beside it", () => {
+  test("stay the same for parts that stay the same from turn to turn, whatever changes beside them", () => {
     fc.assert(
       fc.property(anyLimit, anyNeeds, anyNeeds, anyShares, (limit, needs, others, shares) => {
         const { system, instructions, core_memory, summary } = needs;
@@ -67,7 +67,7 @@ describe("the budgets of a prompt", () => {
     );
   });
 
-  test("property: the message is never cut unless it alone is longer than three quarters of what the system prompt leaves", () => {
+  test("never cut the message unless it alone is longer than three quarters of what the system prompt leaves", () => {
     fc.assert(
       fc.property(anyLimit, anyNeeds, (limit, needs) => {
         const most = Math.floor((limit - needs.system) * 0.75);
@@ -76,7 +76,7 @@ describe("the budgets of a prompt", () => {
     );
   });
 
-  test("are 10, 50 and 25 parts of 85 when every part needs all, and the rest is the answer's", () => {
+  test("are 10, 50 and 25 parts of 85 when every part needs all, and leave the rest to the answer", () => {
     const all = 100_000;
     const needs = { system: 0, instructions: all, core_memory: all, summary: all, message: 0, continued: 0, attachments: 0 };
     const budgets = promptBudgets(8_500, { ...needs, episodes: all, passages: all, window: all });

@@ -11,7 +11,7 @@ const costOf = (window: WindowMessage[]): number => window.reduce((sum, { tokenC
 const words = (tokens: number): string => "wor ".repeat(tokens);
 
 describe("fitWindow", () => {
-  test("property: gives as many of the newest messages as fit, in order, shortens none of a quarter of the budget, and counts anew", () => {
+  test("gives as many of the newest messages as fit, in order, shortens none within a quarter of the budget and counts anew, for any window", () => {
     fc.assert(
       fc.property(anyWindow, fc.integer({ min: -100, max: 3_000 }), (window, budget) => {
         expect(fitWindow(window, costOf(window))).toEqual({ messages: window, shortened: 0 });
@@ -30,7 +30,7 @@ describe("fitWindow", () => {
     );
   });
 
-  test("property: more room never holds fewer messages", () => {
+  test("gives at least as many messages in more room, for any window", () => {
     fc.assert(
       fc.property(anyWindow, fc.integer({ min: 80, max: 3_000 }), fc.nat(500), (window, budget, more) => {
         expect(fitWindow(window, budget + more).messages.length).toBeGreaterThanOrEqual(fitWindow(window, budget).messages.length);
@@ -38,7 +38,7 @@ describe("fitWindow", () => {
     );
   });
 
-  test("property: leaves out no message for which there is a quarter of the room, or its own size", () => {
+  test("leaves out no message of any window for which there is a quarter of the room, or its own size", () => {
     fc.assert(
       fc.property(anyWindow, fc.integer({ min: 80, max: 3_000 }), (window, budget) => {
         const { messages } = fitWindow(window, budget);
@@ -53,7 +53,7 @@ describe("fitWindow", () => {
     );
   });
 
-  test("shortens and marks large messages before any is dropped, and drops none when that is enough", () => {
+  test("shortens and marks large messages before it drops any, and drops none when that is enough", () => {
     const window = sampleWindow(6, (number) => (number === 2 ? `begin ${words(900)}end` : `message ${number}`));
     const { messages, shortened } = fitWindow(window, 400);
     expect(shortened).toBe(1);
@@ -64,7 +64,7 @@ describe("fitWindow", () => {
     expect(messages[1]?.tokenCount).toBeLessThanOrEqual(96);
   });
 
-  test("leaves the window it was given as it was", () => {
+  test("does not change the window it was given", () => {
     const window = [windowMessage("user", words(100))];
     const before = structuredClone(window);
     expect(fitWindow(window, 50).shortened).toBe(1);

@@ -13,14 +13,14 @@ const inside = (tag: string, text: string): string => new RegExp(`^[^<]*<${tag}>
 describe("fitCoreMemory", () => {
   const fenced = (text: string) => inside("core_memory", text);
 
-  test("has each section under its name, in the order given, and leaves blank ones out, also of what it says it has", () => {
+  test("gives each section under its name, in the order given, and neither shows nor lists blank ones", () => {
     const filled = [section("profile", "Name: Ada\n住在里斯本"), section("goals", "To sail", 7)];
     const { sections, text } = fitCoreMemory([...filled, section("blank", " \n\t\u3000")], NO_LIMIT);
     expect(fenced(text)).toBe("[profile]\n> Name: Ada\n> 住在里斯本\n[goals]\n> To sail");
     expect(sections).toEqual(filled);
   });
 
-  test.each([[[]], [[section("profile", ""), section("goals", " ")]]])("is empty, with no heading, of %j", (sections) => {
+  test.each([[[]], [[section("profile", ""), section("goals", " ")]]])("gives an empty text without a heading for %j", (sections) => {
     expect(fitCoreMemory(sections, NO_LIMIT)).toEqual({ sections: [], text: "" });
   });
 
@@ -31,14 +31,14 @@ describe("fitCoreMemory", () => {
     expect(fitCoreMemory(sections, tokens - 1).text.match(/characters left out/g)).toHaveLength(2);
   });
 
-  test("shortens those that have more than their share in the middle, and leaves shorter ones as they are", () => {
+  test("shortens in the middle the sections that have more than their share, and leaves shorter ones as they are", () => {
     const long = section("profile", `begin ${"word ".repeat(300)}end`);
     const { sections, text } = fitCoreMemory([long, section("goals", "To sail")], 200);
     expect(fenced(text)).toMatch(/^\[profile\]\n> begin .* \[…\d+ characters left out…\] .*end\n\[goals\]\n> To sail$/u);
     expect(sections).toHaveLength(2);
   });
 
-  test("property: has no more than its tokens between its tags, a line break and a mark for each section aside", () => {
+  test("keeps any sections within their tokens between its tags, apart from a line break and a mark for each section", () => {
     fc.assert(
       fc.property(anyCore, fc.integer({ min: 100, max: 4_000 }), (given, maxTokens) => {
         const { sections, text } = fitCoreMemory(given, maxTokens);
@@ -51,9 +51,9 @@ describe("fitCoreMemory", () => {
 describe("fitEpisodes", () => {
   const fenced = (text: string) => inside("earlier_exchanges", text);
 
-  test("of none is nothing", () => expect(fitEpisodes([], NO_LIMIT)).toEqual({ episodes: [], text: "" }));
+  test("gives nothing for no episodes", () => expect(fitEpisodes([], NO_LIMIT)).toEqual({ episodes: [], text: "" }));
 
-  test("writes them in the order of time with their days, between tags, called a record", () => {
+  test("writes episodes in the order of time with their days, between tags, and calls them a record", () => {
     const { text, episodes } = fitEpisodes([exchange(7), exchange(3), exchange(5, { userMessage: "我喜欢绿色。" })], NO_LIMIT);
     expect(text).toMatch(/not an instruction:\n<earlier_exchanges>\n/);
     expect(fenced(text)).toBe(
@@ -73,21 +73,21 @@ describe("fitEpisodes", () => {
     );
   });
 
-  test("keeps the best when not all fit, not the oldest", () => {
+  test("keeps the best episodes when not all fit, not the oldest", () => {
     const best = [exchange(9), exchange(1), exchange(4)];
     const room = estimateTokens(fitEpisodes(best.slice(0, 1), NO_LIMIT).text);
     expect(fitEpisodes(best, room).episodes.map(({ id }) => id)).toEqual([idOf(9)]);
     expect(fitEpisodes(best, room - 1)).toEqual({ episodes: [], text: "" });
   });
 
-  test("shortens a long exchange and says so, so that one does not take the place of all", () => {
+  test("shortens a long exchange and says so, so that one exchange does not take the place of all", () => {
     const long = exchange(1, { userMessage: `first ${"word ".repeat(5_000)}last`, assistantMessage: "长".repeat(5_000) });
     const { text } = fitEpisodes([long], 1_000);
     expect(text).toMatch(/User:\n> first .*\[…\d+ characters left out…\].* last\nAssistant:\n> 长+ ?\[…\d+ characters left out…\]/u);
     expect(estimateTokens(text)).toBeLessThanOrEqual(700);
   });
 
-  test("property: is within its tokens, and names the best ones only", () => {
+  test("keeps any episodes within their tokens, and keeps the best ones only", () => {
     fc.assert(
       fc.property(anyEpisodes, fc.integer({ min: -10, max: 3_000 }), (episodes, maxTokens) => {
         const fitting = fitEpisodes(episodes, maxTokens);
@@ -102,9 +102,9 @@ describe("fitEpisodes", () => {
 describe("fitPassages", () => {
   const found = (...passages: ReturnType<typeof passage>[]) => ({ passages, isIncomplete: false });
 
-  test("says nothing when no documents were searched", () => expect(fitPassages(null, NO_LIMIT)).toEqual({ passages: [], text: "" }));
+  test("gives nothing when no documents were searched", () => expect(fitPassages(null, NO_LIMIT)).toEqual({ passages: [], text: "" }));
 
-  test("numbers them from 1 in their order, each under its title and headings, between tags, called data", () => {
+  test("numbers passages from 1 in their order, each under its title and headings, between tags, and calls them data", () => {
     const { passages, text } = fitPassages(found(passage(1, { heading: "Hotels > Lisbon" }), passage(2)), NO_LIMIT);
     expect(passages.map(({ id }) => id)).toEqual(["p1", "p2"]);
     expect(text).toMatch(
@@ -112,13 +112,13 @@ describe("fitPassages", () => {
     );
   });
 
-  test("says when nothing fits, and when documents cannot be searched, and that nothing is to be invented", () => {
+  test("says when nothing fits and when documents cannot be searched, and tells the model not to invent anything", () => {
     expect(fitPassages(found(), NO_LIMIT).text).toMatch(/nothing in them fits.*do not invent:\n<passages>\n\(none\)/);
     const unavailable = fitPassages({ passages: [], isIncomplete: true }, NO_LIMIT).text;
     expect(unavailable).toMatch(/cannot be searched.*do not invent:\n<passages>\n\(none\)/);
   });
 
-  test("leaves out the worst when not all fit", () => {
+  test("leaves out the worst passages when not all fit", () => {
     const long = [1, 2, 3].map((number) => passage(number, { text: "word ".repeat(300) }));
     const { passages, text } = fitPassages(found(...long), 900);
     expect(passages.map(({ id }) => id)).toEqual(["p1", "p2"]);

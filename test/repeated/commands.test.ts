@@ -43,7 +43,7 @@ async function countConnections(url: string): Promise<number> {
   return (await database.query({ text }).finally(() => database.close())).length;
 }
 
-test("migrate, jobs and audit do their work beside a service again and again and leave no connection, and chat goes on with its conversation", async () => {
+test("migrate, jobs and audit work beside a service again and again and leave no connection, and chat goes on with its conversation", async () => {
   const url = await openReal();
   const service = await openTestService({ DATABASE_URL: url });
   opened.defer(() => service.close());
@@ -60,7 +60,7 @@ test("migrate, jobs and audit do their work beside a service again and again and
   expect(await countConnections(url)).toBeLessThanOrEqual(Math.max(before, 12));
 });
 
-test("export writes each time what a running service has by then, and restore brings it back into an empty database", async () => {
+test("export writes each time what a running service has by then, and restore brings it into an empty database", async () => {
   const url = await openReal();
   const service = await openTestService({ DATABASE_URL: url });
   opened.defer(() => service.close());
@@ -77,7 +77,7 @@ test("export writes each time what a running service has by then, and restore br
   }
 }, 600_000);
 
-test("ingest and reindex, again and again: there is one document, and the service that opens the new index finds what was said", async () => {
+test("ingest and reindex, run again and again, leave one document, and the service that opens the new index finds what was said", async () => {
   const { folder, remove } = await createDataFolder();
   opened.defer(remove);
   const documents = await mkdtemp(path.join(os.tmpdir(), "conversation-graph-documents-"));
@@ -98,7 +98,7 @@ test("ingest and reindex, again and again: there is one document, and the servic
   expect(found.json).toMatchObject({ episodes: [{ user_message: "My boat is called Calypso." }], degraded: [] });
 }, 900_000);
 
-test("the command of the package tells its help, migrates, and serves one conversation, again and again, with exit code 0 each time", async () => {
+test("the command of the package shows its help, migrates and serves one conversation again and again, with exit code 0 each time", async () => {
   const environment = { DATABASE_URL: await openReal() };
   opened.defer(killServiceProcesses);
   await Promise.all([

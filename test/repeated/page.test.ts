@@ -3,8 +3,8 @@ import { describePage, startModelService } from "../web/tested-page.ts";
 
 const TIMES = 20;
 
-describePage("the page, twenty times", startModelService, (on) => {
-  test("answers twenty messages, shows them after each of twenty reloads, and grows no further", async () => {
+describePage("the page", startModelService, (on) => {
+  test("answers twenty messages, shows them after each of twenty reloads, and does not grow", async () => {
     on.model.answer({ tokens: ["It ", "is ", "so."] });
     const tested = await on.open();
     const { page } = tested;

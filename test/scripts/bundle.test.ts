@@ -12,7 +12,7 @@ const bundling = (source: string) => {
   return run(process.execPath, ["--input-type=module", "-e", script], { cwd: fileURLToPath(new URL("../../", import.meta.url)) });
 };
 
-test("the build refuses an import() of a CommonJS package, whose names the bundle has not", async () => {
+test("the build refuses an import() of a CommonJS package, whose names are missing in the bundle", async () => {
   await expect(bundling('export const { Agent } = await import("undici");')).rejects.toThrow(
     /loads node_modules\/undici\/index\.js by import\(\)/,
   );

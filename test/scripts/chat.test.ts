@@ -15,7 +15,7 @@ describe("npm run chat", () => {
     return stdout;
   };
 
-  test("answers each line in one conversation, and every line of a pipe", async () => {
+  test("answers every line of a pipe in one conversation", async () => {
     const printed = await chat("My name is Ada and I live in Lisbon.\nWhere do I live?\n我住在哪里？\n");
     expect(printed).toContain('You said earlier: "My name is Ada and I live in Lisbon."');
     expect(printed).toMatch(/你之前说过|关于你，我知道/); // the fact may have been learnt by then
@@ -24,7 +24,7 @@ describe("npm run chat", () => {
     expect(json).toMatchObject({ conversations: [{ message_count: 6 }] });
   });
 
-  test("knows what is remembered, another conversation, its help and its end", async () => {
+  test("shows what is remembered, begins another conversation, shows its help, and ends", async () => {
     await chat("I like tea.\n");
     const printed = await chat("/new\nhello\n/nonsense\n/help\n/quit\nnever sent\n");
     expect(printed).toMatch(/Session terminal-\d{4}-.*This is the offline model\..*There is no command \/nonsense\..*\/memory/s);
@@ -44,7 +44,7 @@ describe("npm run chat", () => {
     expect(stdout).toMatch(/\[profile\]\nLives in Lisbon\..*What I know about you: "Lives in Porto\."/s);
   });
 
-  test("shows a refusal with its code, and says how to start the service when there is none", async () => {
+  test("shows a refusal with its code, and says how to start a service that does not run", async () => {
     expect(await chat(`${"x".repeat(40_000)}\n`)).toContain("[message_too_long: message: has 40000 characters");
     expect(await chat("hello\n", "http://127.0.0.1:9")).toContain("Start the service with npm start");
   });
@@ -71,13 +71,13 @@ describe("npm run chat with an agent that asks", () => {
     ["Please order more tea", "what does it cost?", /\? .*Ordered\./s, 0],
     ["请订茶", "允许", /“clerk”想.*“order”.*1\. 允许这一次.*Ordered\./s, 1],
     ["请再订茶", "3", /Ordered\./, 0],
-  ])("puts the question of %s, and goes on with the reply %s", async (message, reply, shows, calls) => {
+  ])("asks the question of %s, and goes on with the reply %s", async (message, reply, shows, calls) => {
     const printed = await chat(message, reply);
     expect(printed).toMatch(shows);
     expect(ordered).toHaveLength(calls);
   });
 
-  test("ends the turn when nobody answers", async () => {
+  test("ends the turn when nobody answers the question", async () => {
     expect(await chat("Please order tea at last")).toContain("[stopped]");
     expect(ordered).toEqual([]);
   });

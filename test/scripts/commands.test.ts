@@ -51,7 +51,7 @@ test.each([
   ["reindex", /npm run reindex -- --drop-old/],
   ["restore", /npm run restore -- FILE/],
 ])(
-  "npm run %s -- --help says how it is used, with status 0; what it does not know ends with status 1 and the same, without a stack",
+  "npm run %s -- --help says how it is used and ends with status 0, and an unknown option says the same with status 1 and no stack",
   async (name, says) => {
     expect(await runScript(name, ["--help"])).toEqual({ code: 0, stdout: expect.stringMatching(says), stderr: "" });
     const refused = await runScript(name, ["--nonsense"]);
@@ -64,7 +64,7 @@ describe("on a real Postgres", () => {
   const database = useTestPostgres();
   const run = (name: string, ...words: string[]) => runScript(name, words, { DATABASE_URL: database.url });
 
-  test("npm run audit lists what every store holds of a user, with status 2; after an erase there is nothing, with status 0", async () => {
+  test("npm run audit lists with status 2 what every store holds of a user, and after an erase finds nothing with status 0", async () => {
     await makeCoreMemoryStore(database).put(OWNER, { section: "profile", content: "Lives in Porto." });
     const places = ["core_memory_lines", "core_memory_sections", "core_memory_versions", "memory_operations"];
     const listed = [...places.map((table) => `public.${table}: 1`), '4 places hold something of user "ada"', ""].join("\n");
@@ -84,7 +84,7 @@ describe("on a real Postgres", () => {
     expect(looked.stderr).toMatch(/episodes_left in Milvus.*MILVUS_ADDRESS/);
   });
 
-  test("npm run jobs counts jobs, and lists those that failed for good with their error", async () => {
+  test("npm run jobs counts jobs, and lists those that failed for good with their errors", async () => {
     expect((await run("jobs")).stdout).toBe("no jobs\n");
     const [dead, waiting] = [sampleJob(), sampleJob()];
     await killJobs(makeJobQueue(database), [dead]);
@@ -96,19 +96,19 @@ describe("on a real Postgres", () => {
     expect(lines).toHaveLength(3);
   });
 
-  test.each([[[]], [["summarise"]]])("npm run jobs -- retry %j puts the dead ones back, and says how many", async (kind) => {
+  test.each([[[]], [["summarise"]]])("npm run jobs -- retry %j puts the dead jobs back, and says how many there were", async (kind) => {
     await clearJobs(database);
     await killJobs(makeJobQueue(database), [sampleJob(), sampleJob()]);
     expect((await run("jobs", "retry", ...kind)).stdout).toBe("2 jobs will run again\n");
     expect(await makeJobOverview(database).count(null)).toEqual([{ kind: "summarise", state: "waiting", count: 2 }]);
   });
 
-  test.each([[["retry", "dreams"]], [["rety"]]])("npm run jobs -- %j ends with status 1 and says what can be asked", async (words) => {
+  test.each([[["retry", "dreams"]], [["rety"]]])("npm run jobs -- %j ends with status 1 and says which words it knows", async (words) => {
     const says = expect.stringMatching(/npm run jobs -- retry \[KIND\].*summarise/s) as unknown;
     expect(await run("jobs", ...words)).toMatchObject({ code: 1, stderr: says });
   });
 
-  test("npm run migrate migrates what DATABASE_URL names, and says so", async () => {
+  test("npm run migrate migrates the database of DATABASE_URL, and says so", async () => {
     expect((await run("migrate")).stdout).toMatch(/^Postgres at 127\.0\.0\.1:\d+\/test_\w+: nothing to do\n$/);
   });
 });
@@ -122,7 +122,7 @@ test("npm run jobs ends with status 1 and one clear line while a service has the
   await remove();
 });
 
-test("npm run jobs asks the service that has the embedded database, with its key", async () => {
+test("npm run jobs asks the service that has the embedded database, with the service's key", async () => {
   const { folder, remove } = await createDataFolder();
   const environment = { DATA_DIR: folder, API_KEYS: "only-reads:default:read,a-long-key:default", ENABLE_EPISODIC_MEMORY: "false" };
   const service = await openTestService(environment);
@@ -174,7 +174,7 @@ test("npm run audit and npm run export --user ask the service that has the embed
   await remove();
 });
 
-test("npm run migrate applies every migration to an embedded database that is new", async () => {
+test("npm run migrate applies every migration to a new embedded database", async () => {
   const { stdout } = await runScript("migrate", [], { DATA_DIR: "memory://" });
   expect(stdout).toMatch(/^embedded PGlite in memory: applied 0001_schema\.sql/);
 });

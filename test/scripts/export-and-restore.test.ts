@@ -101,7 +101,7 @@ describe("npm run export and npm run restore", () => {
     }
   });
 
-  test("export one moment of a Postgres on which a service runs and turns go on", async () => {
+  test("export one moment of a Postgres while a service runs on it and turns go on", async () => {
     const real = await createRealDatabase();
     const service = await startServiceProcess({ DATABASE_URL: real.url });
     const database = await openPostgres(real.url);
@@ -128,7 +128,7 @@ describe("npm run export and npm run restore", () => {
     }
   });
 
-  test("say to stop the service whose embedded database they would need, and where one user's data can be had", async () => {
+  test("say that the service whose embedded database they need must stop, and where to get one user's data", async () => {
     const { folder: dataDir, remove } = await createDataFolder();
     const service = await openTestService({ DATA_DIR: dataDir });
     try {
@@ -141,7 +141,7 @@ describe("npm run export and npm run restore", () => {
     }
   });
 
-  test("export nothing from where there is no database, and make none", async () => {
+  test("export nothing where there is no database, and make no file", async () => {
     for (const DATA_DIR of [folder.at("no-data"), "memory://"]) {
       const exported = await exportTo(folder.at("none.jsonl.gz"), { DATA_DIR });
       expect(exported).toMatchObject(refusal(`There is no database in DATA_DIR "${DATA_DIR}"`));
@@ -149,7 +149,7 @@ describe("npm run export and npm run restore", () => {
     expect((await readdir(path.dirname(folder.at("x")))).filter((name) => /^no/.test(name))).toEqual([]);
   });
 
-  test("leave a file that is there as it is, and no file of somebody of whom nothing is there", async () => {
+  test("leave an existing file as it is, and write no file for an unknown user", async () => {
     const { folder: dataDir, remove } = await createDataFolder();
     try {
       const file = folder.at("mine.txt");

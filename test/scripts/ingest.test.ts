@@ -25,7 +25,7 @@ describe("npm run ingest", () => {
   afterAll(() => rm(folder, { recursive: true }));
   const ingest = (from = folder, url = running.url) => runScript("ingest", ["handbook", from, "--url", url]);
 
-  test("brings in what it can read, says what failed and why, and ends with status 1", async () => {
+  test("uploads what it can read, says what failed and why, and ends with status 1", async () => {
     const { code, stdout, stderr } = await ingest();
     expect(code).toBe(1);
     expect(stdout).toContain('2 documents in "handbook", 2 failed, 1 files of other types left out');
@@ -40,7 +40,7 @@ describe("npm run ingest", () => {
     expect(json.description).toMatch(/^(?=.*hotels\.md: Hotels)(?=.*trains\.txt)/);
   });
 
-  test("replaces what it brought in before", async () => {
+  test("replaces what it uploaded before", async () => {
     await Promise.all(["empty.txt", "broken.pdf"].map((name) => rm(path.join(folder, name))));
     await writeFile(path.join(folder, "hotels.md"), "# Hotels\n\nThe limit in Lisbon is 155 euros.");
     expect((await ingest()).stdout).toContain('2 documents in "handbook", 0 failed');
@@ -48,7 +48,7 @@ describe("npm run ingest", () => {
     expect(documents.filter(({ external_id }) => external_id === "hotels.md")).toHaveLength(1);
   });
 
-  test("makes a base that plain questions find, and that other turns leave alone", async () => {
+  test("makes a knowledge base that plain questions find and other turns leave alone", async () => {
     const told = async (message: string) => {
       const { events } = await postTurn(running.url, { user_id: "ada", session_id: message, message });
       return { route: contentOf(events, "route_decision"), titles: contentOf(events, "done").receipt.passages.map(({ title }) => title) };
@@ -64,7 +64,7 @@ describe("npm run ingest", () => {
     expect(prompts.filter((prompt) => prompt.includes("nothing in them fits"))).toEqual([]);
   });
 
-  test("says that the service must run, and names a folder that is not there", async () => {
+  test("says that the service must run, and names a folder that does not exist", async () => {
     expect((await ingest(folder, "http://127.0.0.1:9")).stderr).toContain("Start the service with npm start");
     const nowhere = await ingest("/nowhere/at/all");
     expect(nowhere.code).toBe(1);

@@ -36,7 +36,7 @@ const goals = { section: "goals", content: "Learns Finnish." };
 describe("npx conversation-graph mcp", () => {
   const service = useTestService({ API_KEYS: "a-long-enough-key:acme", ENABLE_CORE_MEMORY: "true" });
 
-  test("opens the embedded data by itself; a second one shares it, and goes on when the first has ended", async () => {
+  test("opens the embedded data by itself and lets a second process share it, which goes on when the first has ended", async () => {
     const { folder, remove } = await createDataFolder();
     try {
       const first = await startMcp(["--user", "艾达"], { DATA_DIR: folder });
@@ -54,7 +54,7 @@ describe("npx conversation-graph mcp", () => {
     }
   });
 
-  test("asks the service at --url with --key, and tells what that refuses", async () => {
+  test("asks the service at --url with --key, and shows what the service refuses", async () => {
     await putJson(`${service.url}/api/v1/users/ada/core-memory/goals`, { content: "To fly." }, bearer("a-long-enough-key"));
     const ada = await startMcp(["--url", `${service.url}/`, "--key", "a-long-enough-key", "--user", "ada"]);
     expect(await ada.call("core_memory_get")).toContain("To fly.");

@@ -31,7 +31,7 @@ afterAll(() => closing.disposeAsync());
 
 const run = (...words: string[]) => runScript("models", words, environment);
 
-test("npm run models -- test prints a table of what the model can, and what its server has taught, with the key of the operator", async () => {
+test("npm run models -- test prints what the model can do and what its server has taught, with the key of the operator", async () => {
   model.answer(answer);
   const { code, stdout, stderr } = await run("test");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
@@ -52,7 +52,7 @@ test("npm run models -- test prints a table of what the model can, and what its 
   expect(lines).toHaveLength(8);
 });
 
-test("npm run models lists the models with what was learnt of them", async () => {
+test("npm run models lists the models with what was learnt about them", async () => {
   model.answer(answer);
   await run("test", "test-chat");
   const lines = (await run()).stdout.trimEnd().split("\n");
@@ -63,7 +63,7 @@ test("npm run models lists the models with what was learnt of them", async () =>
   ]);
 });
 
-test("npm run models -- test of a model that does not answer ends with status 1 and says where to look", async () => {
+test("npm run models -- test ends with status 1 and says where to look when a model does not answer", async () => {
   model.answer({ status: 401 });
   const { code, stdout } = await run("test");
   expect(code).toBe(1);
@@ -71,7 +71,7 @@ test("npm run models -- test of a model that does not answer ends with status 1 
   expect(stdout).toMatch(/\n {2}look at: OPENAI_API_KEY\n$/);
 });
 
-test("a service at --url gets --key, and never a key of this environment", async () => {
+test("npm run models sends --key to a service at --url, and never a key of this environment", async () => {
   const foreign = await run("--url", service.url);
   expect(foreign).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(/^unauthorized: [^\n]*\n$/) as unknown });
   expect((await run("--url", service.url, "--key", "only-reads")).stdout).toMatch(/^test-chat: /);
@@ -79,7 +79,7 @@ test("a service at --url gets --key, and never a key of this environment", async
   expect(refused).toMatchObject({ code: 1, stderr: expect.stringMatching(/^forbidden: .*scope admin/) as unknown });
 });
 
-test("a model that is not there, and a service that does not run, are one clear line with status 1", async () => {
+test("npm run models prints one clear line with status 1 for an unknown model and for a service that does not run", async () => {
   expect(await run("test", "nobody")).toMatchObject({ code: 1, stderr: expect.stringMatching(/^invalid_request: [^\n]*\n$/) as unknown });
   const nowhere = await runScript("models", [], { ...environment, DATABASE_URL: "postgres://nobody@127.0.0.1:9/none", PORT: "9" });
   expect(nowhere).toEqual({ code: 1, stdout: "", stderr: "http://127.0.0.1:9 does not answer. Start the service with npm start.\n" });

@@ -14,7 +14,7 @@ const WAITING = "select 1 from pg_locks where relation = 'messages'::regclass an
 describeUnless(await whyNoMilvus(), "npm run reindex on a real Postgres and Milvus Lite", () => {
   const servers = useOpened(openPostgresAndMilvus, 120_000);
 
-  test("has more time for a statement than a turn has", async () => {
+  test("gives a statement more time than a turn does", async () => {
     const { database, environment } = servers;
     await storeConversation(database, { count: 4 });
     const run = await database.transaction(async (transaction) => {
@@ -27,7 +27,7 @@ describeUnless(await whyNoMilvus(), "npm run reindex on a real Postgres and Milv
     expect(await run.started).toMatchObject({ code: 0, stdout: expect.stringContaining("2 episodes indexed") as unknown });
   });
 
-  test("-- --drop-old drops what is left where it can, and names what is left where it cannot", async () => {
+  test("-- --drop-old drops old indexes where it can, and names them where it cannot", async () => {
     const { database, environment, store } = servers;
     const name = "episodes_left";
     const add = `insert into search_indexes (name, kind, state, store, embedder, dimensions, created_at, left_at)

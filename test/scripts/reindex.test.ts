@@ -52,13 +52,13 @@ describe("npm run reindex", () => {
     return json;
   }
 
-  test("of an empty database says that there is nothing, and the service starts on it", async () => {
+  test("says that an empty database has nothing to index, and the service starts on it", async () => {
     const { code, stdout, stderr } = await reindex().ended;
     expect({ code, stdout, stderr }).toMatchObject({ code: 0, stdout: expect.stringMatching(/^\n0 episodes indexed, /) });
     expect(await search(withServer())).toEqual({ episodes: [], degraded: [], next: null });
   });
 
-  test("is what a service with another embedder asks for; with it nothing is lost and the service starts", async () => {
+  test("is what a service with another embedder asks for, and after it the service starts and nothing is lost", async () => {
     await fill();
     const service = spawnService({ PORT: String(await freePort()), ...withServer() });
     expect(await service.exited).toBe(1);
@@ -73,7 +73,7 @@ describe("npm run reindex", () => {
     expect(await back.exited).toBe(1);
   });
 
-  test("takes the thoughts out of stored answers, says how many there were, and indexes what is left", async () => {
+  test("takes the thoughts out of stored answers, says how many there were, and indexes the rest", async () => {
     const said = importedTurns([["Where do I live?", "<think>The user lives in Linz.</think>\n\nYou have not told me."]]);
     const service = await openTestService({ DATA_DIR: folder });
     const { conversation_id: id } = await conversationApi(service.url).bring("ada", said);
@@ -91,7 +91,7 @@ describe("npm run reindex", () => {
     expect((await reindex().ended).stdout).not.toContain("Thoughts");
   });
 
-  test("that is interrupted leaves the old index at work, and goes on where it was the next time", async () => {
+  test("leaves the old index at work when it is interrupted, and goes on from there the next time", async () => {
     await fill();
     let texts = 0;
     const count = (text: string): number[] => {

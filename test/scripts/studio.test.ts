@@ -9,7 +9,7 @@ const SCRIPT = fileURLToPath(new URL("../../scripts/studio.ts", import.meta.url)
 const STUDIO = "https://smith.langchain.com";
 const run = (words: string[], environment: Record<string, string> = {}) => startFile([SCRIPT, ...words], environment);
 
-test("npm run studio gives the address of Studio on the running service, whose preflight it has seen", async () => {
+test("npm run studio prints the address of Studio on the running service, after it has checked that the service lets Studio in", async () => {
   const service = await openTestService({ CORS_ORIGINS: STUDIO });
   const { code, stdout } = await run(["--url", service.url]).ended;
   expect(code).toBe(0);
@@ -17,14 +17,14 @@ test("npm run studio gives the address of Studio on the running service, whose p
   await service.close();
 });
 
-test("and says what to set when the service does not let it in", async () => {
+test("npm run studio says what to set when the service does not let Studio in", async () => {
   const service = await openTestService();
   const { code, stderr } = await run(["--url", service.url]).ended;
   expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining(`CORS_ORIGINS=${STUDIO}`) as unknown });
   await service.close();
 });
 
-test("without one it starts one that Studio can open", async () => {
+test("npm run studio starts a service that Studio can open when none runs", async () => {
   const url = `http://127.0.0.1:${await freePort()}`;
   const started = run(["--url", url], { DATA_DIR: "memory://", ENABLE_EPISODIC_MEMORY: "false" });
   const headers = { origin: STUDIO, "access-control-request-method": "GET" };

@@ -14,7 +14,7 @@ describe("lexicalText", () => {
     ["CAFÉ ＡＢＣ crème", "cafe abc creme"],
     ["on May 8th, 2023", "may 8 2023"],
     ["Will Smith", "will smith"],
-  ])("makes stems without stop words of %j", (text, expected) => expect(lexicalText(text)).toBe(expected));
+  ])("gives the stems of %j without its stop words", (text, expected) => expect(lexicalText(text)).toBe(expected));
 
   test.each([
     ["ticket TK-4471", "ticket tk 4471 tk4471"],
@@ -22,7 +22,7 @@ describe("lexicalText", () => {
     ["write to jo@example.com.", "write jo exampl com joexamplecom"],
     ["10:30", "10 30 1030"],
     ["e-mail", "e mail email"],
-  ])("keeps what marks hold together in parts and whole: %j", (text, expected) => expect(lexicalText(text)).toBe(expected));
+  ])("gives both the parts and the whole of what marks join in %j", (text, expected) => expect(lexicalText(text)).toBe(expected));
 
   test.each([
     ["导演说", "导 导演 演 演说 说"],
@@ -32,7 +32,7 @@ describe("lexicalText", () => {
     ["カレー", "カ カレ レ レー ー"],
     ["한국어", "한 한국 국 국어 어"],
     ["𠮷野", "𠮷 𠮷野 野"],
-  ])("gives characters and pairs of %j", (text, expected) => expect(lexicalText(text)).toBe(expected));
+  ])("gives the characters of %j and their pairs", (text, expected) => expect(lexicalText(text)).toBe(expected));
 
   test.each(["5月8日", "五月八日", "五月8号", "2023年5月8日", "５月８日", "05月08日"])("gives one word for the day %j", (text) =>
     expect(words(text)).toEqual(expect.arrayContaining(["5月", "8日", "5月8日"])),
@@ -43,11 +43,11 @@ describe("lexicalText", () => {
     ["10月二十日", "10月20日"],
     ["二月十日", "2月10日"],
     ["养了3只猫", "3只"],
-  ])("gives a number of %j with what it counts", (text, expected) => expect(words(text)).toContain(expected));
+  ])("gives a number in %j together with what it counts", (text, expected) => expect(words(text)).toContain(expected));
 
   test.each(["", "  ", "…!?", "👍", "the and of"])("is empty for %j", (text) => expect(lexicalText(text)).toBe(""));
 
-  test("property: the words are letters and digits, none is long, and they fit a column of Milvus", () => {
+  test("gives only letters and digits, no long word, and text that fits a column of Milvus, for any text", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const prepared = lexicalText(text);
@@ -60,7 +60,7 @@ describe("lexicalText", () => {
     );
   });
 
-  test("keeps beginning and end of a text that is too long", () => {
+  test("keeps the beginning and the end of a text that is too long", () => {
     const prepared = words(`zebra 开头 ${"导演说 hello-world ".repeat(50_000)} giraffe 结尾`);
     expect(prepared).toEqual(expect.arrayContaining(["zebra", "开头", "giraff", "结尾"]));
   });
@@ -73,7 +73,7 @@ function counts(query: string): Record<string, number> {
 }
 
 describe("lexicalQuery", () => {
-  test("counts words and pairs of characters four times, single characters once, however often they are asked", () => {
+  test("counts words and pairs of characters four times, and single characters once, however often the question has them", () => {
     expect(counts(lexicalQuery("hiking 导演 hike HIKES"))).toEqual({ hike: 4, 导: 1, 导演: 4, 演: 1 });
   });
 
@@ -91,7 +91,7 @@ describe("lexicalQuery", () => {
 
   test.each(["", "?!", "who is that"])("is empty for %j", (question) => expect(lexicalQuery(question)).toBe(""));
 
-  test("property: has two hundred words at most, each once or four times", () => {
+  test("gives for any text at most two hundred words, each once or four times", () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const found = Object.values(counts(lexicalQuery(text)));
@@ -101,7 +101,7 @@ describe("lexicalQuery", () => {
     );
   });
 
-  test("has only words that lexicalText makes of the same text", () => {
+  test("gives for any text only words that lexicalText gives too", () => {
     const made = lexicalText("我们三月去 Lake Como，住在 B-12 号楼").split(" ");
     expect(made).toEqual(expect.arrayContaining(Object.keys(counts(lexicalQuery("三月去 Lake Como 住在 B-12")))));
   });
@@ -110,7 +110,7 @@ describe("lexicalQuery", () => {
 describe("dayWords", () => {
   const day = new Date("2023-05-08T12:00:00Z");
 
-  test("names the day of the time zone in both languages, and refuses a time zone that does not exist", () => {
+  test("gives the day in the time zone in both languages, and refuses a time zone that does not exist", () => {
     expect(dayWords(day, "UTC")).toBe("monday may 8 2023 2023年5月8日 星期一 周一");
     const late = new Date("2023-12-31T20:00:00Z");
     expect(dayWords(late, "UTC")).toContain("sunday december 31 2023");
@@ -126,7 +126,7 @@ describe("dayWords", () => {
     ["on a Monday", ["monday"]],
     ["周一聊了什么", ["周一"]],
     ["星期一", ["期一"]],
-  ])("shares words with the query %j, and none that every day has", (question, shared) => {
+  ])("shares words with the query %j, and has no word that every day has", (question, shared) => {
     const words = lexicalText(dayWords(day, "UTC")).split(" ");
     expect(words).toEqual(expect.arrayContaining(shared));
     expect(lexicalQuery(question).split(" ")).toEqual(expect.arrayContaining(shared));
@@ -141,5 +141,5 @@ describe("soughtWords", () => {
     ["导演 films", ["film", "导演"]],
     ["猫", ["猫"]],
     ["of the", []],
-  ])("of %j are %j", (query, words) => expect(soughtWords(query)).toEqual(words));
+  ])("gives for %j the words %j", (query, words) => expect(soughtWords(query)).toEqual(words));
 });

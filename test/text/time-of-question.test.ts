@@ -15,7 +15,7 @@ function named(question: string, timeZone = "UTC", moment = now): string | null 
   return time.kind === "day" && first === last ? first : `${first}..${last}`;
 }
 
-describe("timeOfQuestion, in English", () => {
+describe("timeOfQuestion in English", () => {
   test.each([
     ["What did I do on January 11?", "2026-01-11"],
     ["Where was I on November 22?", "2026-11-22"],
@@ -25,7 +25,7 @@ describe("timeOfQuestion, in English", () => {
     ["What did I tell you on Friday?", "2026-11-20"],
     ["What did I do the Friday before last?", "2026-11-13"],
     ["what happened at 5 pm on May 8?", "2026-05-08"],
-  ])("%j is the day %s", (question, day) => expect(named(question)).toBe(day));
+  ])("reads %j as the day %s", (question, day) => expect(named(question)).toBe(day));
 
   test.each([
     ["What did I read last week?", "2026-11-09..2026-11-15"],
@@ -41,10 +41,10 @@ describe("timeOfQuestion, in English", () => {
     ["What have I learned in the past two weeks?", "2026-11-08..2026-11-22"],
     ["the other day I named a film", "2026-11-15..2026-11-21"],
     ["what did I say this week", "2026-11-16..2026-11-22"],
-  ])("%j is the span %s", (question, span) => expect(named(question)).toBe(span));
+  ])("reads %j as the span %s", (question, span) => expect(named(question)).toBe(span));
 });
 
-describe("timeOfQuestion, in Chinese", () => {
+describe("timeOfQuestion in Chinese", () => {
   test.each([
     ["1月3日我做了什么？", "2026-01-03"],
     ["十二月二十五号呢", "2025-12-25"],
@@ -59,7 +59,7 @@ describe("timeOfQuestion, in Chinese", () => {
     ["3号我做了什么", "2026-11-03"],
     ["28号晚上吃了什么", "2026-10-28"],
     ["去年的今天我在哪", "2025-11-22"],
-  ])("%j is the day %s", (question, day) => expect(named(question)).toBe(day));
+  ])("reads %j as the day %s", (question, day) => expect(named(question)).toBe(day));
 
   test.each([
     ["三月份我在忙什么", "2026-03-01..2026-03-31"],
@@ -79,7 +79,7 @@ describe("timeOfQuestion, in Chinese", () => {
     ["去年年底我换了工作吗", "2025-11-01..2025-12-31"],
     ["5月3日到6日我在哪", "2026-05-03..2026-05-06"],
     ["几天前说的餐厅", "2026-11-17..2026-11-20"],
-  ])("%j is the span %s", (question, span) => expect(named(question)).toBe(span));
+  ])("reads %j as the span %s", (question, span) => expect(named(question)).toBe(span));
 });
 
 /** Questions, " | " between two. */
@@ -93,7 +93,7 @@ describe("timeOfQuestion", () => {
     expect(named(question)).toBeNull(),
   );
 
-  test("means the days of the time zone", () => {
+  test("uses the days of the time zone", () => {
     const late = new Date("2026-11-22T20:00:00Z");
     expect(timeOfQuestion("yesterday", late, "UTC")?.from.toISOString()).toBe("2026-11-21T00:00:00.000Z");
     expect(timeOfQuestion("昨天", late, "Asia/Shanghai")?.from.toISOString()).toBe("2026-11-21T16:00:00.000Z");
@@ -106,17 +106,17 @@ describe("timeOfQuestion", () => {
     expect(gap?.from.toISOString()).toBe("2018-11-04T03:00:00.000Z");
   });
 
-  test("reads a mixed question", () => {
+  test("reads a question that mixes both languages", () => {
     expect(named("last week 我说的 restaurant 叫什么")).toBe("2026-11-09..2026-11-15");
     expect(named("我上周三的 meeting 说了什么")).toBe("2026-11-11");
   });
 
-  test("finds January in a December and December in a January", () => {
+  test("finds January when asked in December, and December when asked in January", () => {
     expect(named("in January", "UTC", new Date("2026-12-05T00:00:00Z"))).toBe("2026-01-01..2026-01-31");
     expect(named("十二月", "UTC", new Date("2026-01-05T00:00:00Z"))).toBe("2025-12-01..2025-12-31");
   });
 
-  test("property: a time begins before it ends and never in the future, whatever the text", () => {
+  test("gives for any text a time that begins before it ends and is never in the future", () => {
     const words = "上|周|三|月|5|日|年|去年|前|in |May |8 |last |week |ago |2024|到|two |-".split("|");
     const pieces = fc.array(fc.constantFrom(...words), { maxLength: 8 }).map((parts) => parts.join(""));
     fc.assert(
@@ -140,7 +140,7 @@ describe("timesInEarlierYears", () => {
     ["What did I do last month?", []],
     ["What did I do on May 3, 2026?", []],
     ["去年5月3日我做了什么？", []],
-  ])("%j may mean %j", (text, days) => {
+  ])("finds for %j the dates %j", (text, days) => {
     const time = timeOfQuestion(text, now, "UTC");
     if (!time) throw new Error("The question names no time.");
     const earlier = timesInEarlierYears({ text, time, now, timeZone: "UTC" }, new Date("2023-02-01T00:00:00Z"));

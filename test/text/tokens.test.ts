@@ -22,13 +22,13 @@ const SAMPLES = {
   numbers: "2024-01-31 12:45:09, 1,234,567.89 EUR, +49 30 1234567, 192.168.0.1",
 };
 describe("estimateTokens", () => {
-  test.each(Object.entries(SAMPLES))("is between 0.75 and 2 times what o200k_base counts for %s", (_name, text) => {
+  test.each(Object.entries(SAMPLES))("gives between 0.75 and 2 times the count of o200k_base for %s", (_name, text) => {
     const factor = estimateTokens(text) / encode(text).length;
     expect(factor).toBeGreaterThanOrEqual(0.75);
     expect(factor).toBeLessThanOrEqual(2);
   });
 
-  test("property: is a whole number, 0 only for nothing, and for two texts joined neither less than for each nor more than for both", () => {
+  test("gives for any text a whole number, 0 only for nothing, and for two texts joined at least each one's and at most the sum of both", () => {
     fc.assert(
       fc.property(anyText, anyText, (one, other) => {
         const [first, second, both] = [one, other, one + other].map(estimateTokens) as [number, number, number];
@@ -46,7 +46,7 @@ describe("shortenText", () => {
   /** Long enough for any limit below 40 to cut it. */
   const anyLongText = anyText.map((text) => `${text}the middle ${text}end`.repeat(3)).filter((text) => estimateTokens(text) > 40);
 
-  test("property: gives a text that fits as it is, and never more tokens than the limit or half a character", () => {
+  test("gives a text that fits as it is, and never more tokens than the limit or half a character, for any text", () => {
     fc.assert(
       fc.property(anyText, anyLongText, anyLimit, (text, long, limit) => {
         expect(shortenText(text, estimateTokens(text))).toBe(text);
@@ -56,7 +56,7 @@ describe("shortenText", () => {
     );
   });
 
-  test("property: gives a beginning and an end of the text, with a mark of how many characters are left out between", () => {
+  test("gives the beginning and the end of any text, with a mark that says how many characters are left out between", () => {
     fc.assert(
       fc.property(anyLongText, fc.integer({ min: 12, max: 39 }), (text, limit) => {
         const shortened = shortenText(text, limit);
@@ -70,13 +70,13 @@ describe("shortenText", () => {
     );
   });
 
-  test.each(["word ", "导演", "😀"])("uses most of the room it has for many times %j", (piece) => {
+  test.each(["word ", "导演", "😀"])("uses most of its room for a text that repeats %j", (piece) => {
     const tokens = estimateTokens(shortenText(piece.repeat(5_000), 1_000));
     expect(tokens).toBeGreaterThan(700);
     expect(tokens).toBeLessThanOrEqual(1_000);
   });
 
-  test("keeps the question at the end, unless there is no room for one character of it", () => {
+  test("keeps the question at the end unless not even one character of it has room", () => {
     expect(shortenText(`${"Some long story. ".repeat(500)}So what should I do?`, 100)).toMatch(
       /^Some long story\..*So what should I do\?$/,
     );
@@ -110,9 +110,9 @@ describe("splitSentences", () => {
     ["no code block that is not closed", "Unclosed ``` code 42.", null],
   ])("ends a sentence at %s", (_name, text, sentences) => expect(splitSentences(text)).toEqual((sentences ?? text).split("|")));
 
-  test("finds none in a text without a word", () => expect(splitSentences(" \n…!? 😀\n")).toEqual([]));
+  test("finds no sentence in a text without a word", () => expect(splitSentences(" \n…!? 😀\n")).toEqual([]));
 
-  test("property: sentences are trimmed single lines of whole characters, at most 120", () => {
+  test("gives for any text single trimmed lines of whole characters, at most 120 of them", () => {
     const piece = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.constantFrom("\n", ". ", "。", "\r", "\u2028", "\u0000", "\t", "```", "a", "I", " ", "\ud83d"),
@@ -129,7 +129,7 @@ describe("splitSentences", () => {
     );
   });
 
-  test("property: no word gets lost or changes its place", () => {
+  test("loses and moves no word of any text", () => {
     const word = fc.constantFrom("I", "live", "in", "Oslo", "我住在", "上海", "Dr", "3", "p.m", "etc");
     const between = fc.constantFrom(" ", ". ", "? ", "。", "\n", "\n\n", ", ", "！");
     fc.assert(

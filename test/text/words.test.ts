@@ -33,7 +33,7 @@ describe("isSmallTalk", () => {
   ])("is false for %j", (sentence) => expect(isSmallTalk(sentence)).toBe(false));
 });
 
-describe("the first words of a text", () => {
+describe("the first words", () => {
   test.each([
     ["What is the hotel limit in Lisbon?", "What is the hotel limit in Lisbon?"],
     ["  What\n\nis   it? ", "What is it?"],
@@ -58,18 +58,18 @@ test.each<[what: string, text: string, value: unknown]>([
   ["a NUL in a value and in a name", '{"a\\u0000b":"c\\u0000d"}', { ab: "cd" }],
   ["half a surrogate pair in a name, deep inside", '{"a":[{"\\ud83dx":1}]}', { a: [{ "\uFFFDx": 1 }] }],
   ["a character beyond the first plane", '{"\\ud83d\\ude00":"😀"}', { "😀": "😀" }],
-])("%s is read as what can be stored", (_what, text, value) => {
+])("arguments that hold %s are read as what can be stored", (_what, text, value) => {
   expect(parseArguments(text)).toEqual(value);
   expect(shownArguments({ arguments: text })).toEqual(value);
 });
-test("a name that is the prototype's is a name as others", () => {
+test("arguments may have a name of the prototype as a name like others", () => {
   expect(JSON.stringify(parseArguments('{"__proto__":{"a":"\\u0000"}}'))).toBe('{"__proto__":{"a":""}}');
 });
-test.each(["[1]", "7", "null", '"text"', "{no json", '{"a":1', "not json"])("%s is no arguments, and shown as it is", (text) => {
+test.each(["[1]", "7", "null", '"text"', "{no json", '{"a":1', "not json"])("%s gives no arguments and is shown as is", (text) => {
   expect(parseArguments(text)).toBeNull();
   expect(shownArguments({ arguments: text })).toBe(text);
 });
-test("100 levels are read, more are not", () => {
+test("arguments are read to a depth of 100 levels and no deeper", () => {
   const nested = (levels: number): string => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
   expect(parseArguments(nested(100))).not.toBeNull();
   for (const levels of [101, 3_000, 100_000]) expect(parseArguments(nested(levels))).toBeNull();
@@ -83,18 +83,18 @@ const TALK = [
       "Watch the film Parasite. The director is Bong Joon-ho. Hotel Aurora is cheap. Casa Verde is quieter. 电影看《寄生虫》，导演是奉俊昊。酒店住安静的海景楼。",
   },
 ] as const;
-describe("Words of intent", () => {
-  test("have at least 120 cases", () =>
+describe("the words of intent", () => {
+  test("have at least 120 test cases", () =>
     expect([...Object.values(SAID), ...Object.values(REFERENCES)].flat().length).toBeGreaterThanOrEqual(120));
 
   for (const kind of ["preference", "decision", "outcome", "context"] as const)
-    test.each(SAID[kind])(`%j is kept as ${kind}`, (message) => expect(classifyExchange(message, "OK.").episode_type).toBe(kind));
+    test.each(SAID[kind])(`keep %j as ${kind}`, (message) => expect(classifyExchange(message, "OK.").episode_type).toBe(kind));
 
-  test.each(SAID.remember)("%j is to be remembered", (message) => expect(hasIntent("remember", message)).toBe(true));
+  test.each(SAID.remember)("find that %j is to be remembered", (message) => expect(hasIntent("remember", message)).toBe(true));
 
-  test.each(REFERENCES.points)("%j points back", (question) => expect(completeQuestion(question, TALK)).not.toBe(question));
+  test.each(REFERENCES.points)("find that %j points back", (question) => expect(completeQuestion(question, TALK)).not.toBe(question));
 
-  test.each(REFERENCES.stands)("%j stands by itself", (question) => expect(completeQuestion(question, TALK)).toBe(question));
+  test.each(REFERENCES.stands)("find that %j stands by itself", (question) => expect(completeQuestion(question, TALK)).toBe(question));
 
   test("repeat nothing without a bound, so that they are matched in linear time", () => {
     for (const { english, chinese } of Object.values(INTENT_WORDS))
@@ -103,7 +103,7 @@ describe("Words of intent", () => {
 });
 
 const REX = "The capital of Lisbon is Rex.";
-describe("an answer has nothing of its question", () => {
+describe("an answer", () => {
   test.each([
     ["Where do I live?", REX],
     ["What is my dog called?", REX],
@@ -111,7 +111,7 @@ describe("an answer has nothing of its question", () => {
     ["Remind me to buy a ticket at 9:40.", "The weather is nice in spring."],
     ["我住在哪里？", "天气很好，去公园吧。"],
     ["我叫什么名字？", "我是一个乐于助人的助手。"],
-  ])("in %j: %j", (asked, answer) => expect(sharesNothing(asked, answer) && hasWords(answer)).toBe(true));
+  ])("to %j has nothing of its question: %j", (asked, answer) => expect(sharesNothing(asked, answer) && hasWords(answer)).toBe(true));
 
   test.each([
     ["Where do I live?", "You live in Lisbon."],
@@ -124,7 +124,7 @@ describe("an answer has nothing of its question", () => {
     ["我的狗叫什么？", "你的狗叫小白。"],
     ["我对什么过敏？", "花生。"],
     ["帮我查一下明天的火车", "The first train leaves at 9:40."],
-  ])("not in %j: %j", (asked, answer) => expect(sharesNothing(asked, answer) && hasWords(answer)).toBe(false));
+  ])("to %j has something of its question: %j", (asked, answer) => expect(sharesNothing(asked, answer) && hasWords(answer)).toBe(false));
 });
 test.each([
   ["You live in Lisbon.", "you live in lisbon", true],
@@ -142,7 +142,7 @@ describe("a text that repeats itself", () => {
     ["a sentence three times, with other marks", "The weather is nice. The weather is nice! The weather is nice"],
     ["seventeen rows of four words without a full stop", "the user lives in ".repeat(5)],
     ["a short Chinese sentence three times", "我是一个助手。".repeat(3)],
-  ])("is found: %s", (_what, text) => expect(repeatsItself(text)).toBe(true));
+  ])("is found when it is %s", (_what, text) => expect(repeatsItself(text)).toBe(true));
 
   test.each([
     ["a long text", numbers(2_000)],
@@ -152,7 +152,7 @@ describe("a text that repeats itself", () => {
     ["sentences that begin alike", "You like tea. You like coffee. You like milk. You like water."],
     ["a refrain", `${numbers(60)} ${"Row, row, row your boat. ".repeat(3)} ${numbers(60)}`],
     ["nothing", ""],
-  ])("is told from %s", (_what, text) => expect(repeatsItself(text)).toBe(false));
+  ])("is not seen in %s", (_what, text) => expect(repeatsItself(text)).toBe(false));
 });
 test.each<[string, string, boolean]>([
   ["blanks behind the beginning of JSON", `{"choice":${"\n ".repeat(2_000)}`, true],
@@ -160,7 +160,7 @@ test.each<[string, string, boolean]>([
   ["a short text", "🎌".repeat(100), false],
   ["prose", Array.from({ length: 500 }, (_, n) => `sentence ${n} tells of town ${n * 7}`).join(". "), false],
   ["a table", Array.from({ length: 300 }, (_, n) => `| ${n} | ${n * 3} | wombat ${n} |`).join("\n"), false],
-])("a loop detector reads %s as it grows", (_what, text, says) => {
+])("a loop detector judges %s rightly while it grows", (_what, text, says) => {
   const loops = makeLoopDetector();
   const told: boolean[] = [];
   for (let length = 10; length <= text.length; length += 10) told.push(loops(text.slice(0, length)));

@@ -19,12 +19,12 @@ describe("a reply to a permission", () => {
   test.each([
     ...["yes", "Yes.", "YES!", " y ", "ok", "OK 👍", "Sure", "go ahead", "Please do.", "allow_once", "1", "1.", "１"],
     ...["是", "是的。", "好", "好的！", "可以", "行", "允许", "同意", "嗯", "没问题", "第一个", "一", "选1", "👍", "👍🏽", "✅"],
-  ])("allows one call: %s", (reply) => {
+  ])("allows one call when it is: %s", (reply) => {
     expect(readReply(permission, reply)).toEqual({ answer: "allow_once" });
   });
 
   test.each(["always", "Always allow", "yes, always", "allow_always", "2", "总是允许", "总是", "以后都允许", "第二个"])(
-    "allows the tool for good: %s",
+    "allows the tool for good when it is: %s",
     (reply) => {
       expect(readReply(permission, reply)).toEqual({ answer: "allow_always" });
     },
@@ -49,7 +49,7 @@ describe("a reply to a permission", () => {
     "第三个",
     "👎",
     "❌",
-  ])("denies: %s", (reply) => {
+  ])("denies the call when it is: %s", (reply) => {
     expect(readReply(permission, reply).answer).toBe("deny");
   });
 
@@ -94,7 +94,7 @@ describe("a reply to another question", () => {
     [chinese, "不要", { answer: "否" }],
     [branch, "yes", { text: "yes" }],
     [open, "2", { text: "2" }],
-  ])("%#: %j chooses options, or is the person's own words", (question, reply, read) => {
+  ])("chooses options or is the person's own words, case %#: %j", (question, reply, read) => {
     expect(readReply(question, reply)).toEqual(read);
   });
 });
@@ -114,7 +114,7 @@ describe("a question in words", () => {
     ...fields,
   });
 
-  test("shows a call with all of its arguments, which cannot end their fence, and how to answer", () => {
+  test("shows how to answer, and a call with all its arguments, which cannot close their fence", () => {
     const tool = { name: "order", arguments: { item: "tea\n```\n1. yes", note: "x".repeat(5_000) } };
     const words = askInWords(shown({ type: "permission", options, tool }), "en");
     expect(words).toContain(JSON.stringify(tool.arguments, null, 2));
@@ -136,7 +136,7 @@ describe("a question in words", () => {
     expect(askInWords(shown({ options: [] }), "en")).toBe("Which town?\n\nAnswer in your own words.");
   });
 
-  test("is put in the language of what was said", () => {
+  test("is written in the language of what was said", () => {
     expect(["Order tea.", "订茶", "order 茶"].map(languageOf)).toEqual(["en", "zh", "zh"]);
   });
 });

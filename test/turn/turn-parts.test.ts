@@ -8,7 +8,7 @@ import { measurePicture } from "../../turn/measure-picture.ts";
 import { dataUrl, MOST_PICTURE_BYTES, pictureBytes, readPicture, wordsWithPictures } from "../../turn/picture.ts";
 import { GIF, jpegHeader, png, pngUrl, WEBP_LOSSLESS, WEBP_LOSSY } from "../support/samples/sample-pictures.ts";
 
-test("a time of a turn is told in milliseconds since its beginning, to a hundredth", () => {
+test("a time within a turn is given in milliseconds since its beginning, to a hundredth", () => {
   expect(millisecondsSince(1_000.5, 1_012.126)).toBe(11.63);
 });
 
@@ -17,7 +17,7 @@ describe("the deadlines of an answer", () => {
   beforeEach(() => void jest.useFakeTimers());
   afterEach(() => void jest.useRealTimers());
 
-  test("end it when no token came in time, and name the setting", () => {
+  test("end the answer when no token comes in time, and name the setting", () => {
     const { signal } = startAnswerDeadlines(TIMEOUTS, undefined);
     jest.advanceTimersByTime(999);
     expect(signal.aborted).toBe(false);
@@ -26,7 +26,7 @@ describe("the deadlines of an answer", () => {
     expect((signal.reason as AppError).message).toContain("MODEL_FIRST_TOKEN_TIMEOUT_MS");
   });
 
-  test("let it take as long as it likes while tokens come, end it when they stop, and name the setting", () => {
+  test("leave an answer alone while tokens come, end it when they stop, and name the setting", () => {
     const { signal, tokenCame } = startAnswerDeadlines(TIMEOUTS, undefined);
     for (let count = 0; count < 100; count++) {
       tokenCame();
@@ -38,7 +38,7 @@ describe("the deadlines of an answer", () => {
     expect((signal.reason as AppError).message).toContain("MODEL_IDLE_TIMEOUT_MS");
   });
 
-  test.each([0, 1, 2])("leave no timer behind once cleared, after %i tokens", (tokens) => {
+  test.each([0, 1, 2])("leave no timer once they are cleared after %i tokens", (tokens) => {
     const deadlines = startAnswerDeadlines(TIMEOUTS, new AbortController().signal);
     for (let count = 0; count < tokens; count++) deadlines.tokenCame();
     deadlines.clear();
@@ -46,7 +46,7 @@ describe("the deadlines of an answer", () => {
     expect(deadlines.signal.aborted).toBe(false);
   });
 
-  test("end it with the reason of the caller when the caller cancels, before or meanwhile", () => {
+  test("end the answer with the caller's reason when the caller cancels, before it begins or later", () => {
     const reason = new AppError("turn_cancelled", "stopped");
     const cancellation = new AbortController();
     const meanwhile = startAnswerDeadlines(TIMEOUTS, cancellation.signal);
@@ -56,7 +56,7 @@ describe("the deadlines of an answer", () => {
   });
 });
 describe("a deadline", () => {
-  test("aborts when its time is over, as AbortSignal.timeout does, unless it was disposed of before", async () => {
+  test("aborts when its time is over, like AbortSignal.timeout, unless it was disposed of before", async () => {
     const [ours, disposed, nodes] = [startDeadline(5), startDeadline(5), AbortSignal.timeout(5)];
     disposed[Symbol.dispose]();
     expect(ours.isOver()).toBe(false);
@@ -67,7 +67,7 @@ describe("a deadline", () => {
     expect([disposed.signal.aborted, disposed.isOver()]).toEqual([false, false]);
   });
 
-  test("also aborts when somebody cancels, which is not its time", () => {
+  test("aborts also when somebody cancels, and this does not count as its time", () => {
     const cancelling = new AbortController();
     using deadline = startDeadline(60_000, cancelling.signal);
     cancelling.abort(new Error("stopped"));
@@ -80,7 +80,7 @@ const extendedWebp = Buffer.concat([
   Buffer.from("RIFF\0\0\0\0WEBPVP8X\x0a\0\0\0\0\0\0\0", "latin1"),
   Buffer.from([0x1f, 0x03, 0x00, 0x57, 0x02, 0x00]), // 800 by 600, each less one
 ]);
-describe("a picture's type and size are told by its bytes:", () => {
+describe("measurePicture", () => {
   test.each([
     ["PNG", png(300, 200), "image/png", 300, 200],
     ["JPEG", jpegHeader(4032, 3024), "image/jpeg", 4032, 3024],
@@ -88,7 +88,7 @@ describe("a picture's type and size are told by its bytes:", () => {
     ["lossy WebP", WEBP_LOSSY, "image/webp", 1, 1],
     ["lossless WebP", WEBP_LOSSLESS, "image/webp", 1, 1],
     ["extended WebP", extendedWebp, "image/webp", 800, 600],
-  ])("%s", (_name, bytes, mediaType, width, height) => {
+  ])("reads the type and the size of a %s from its bytes", (_name, bytes, mediaType, width, height) => {
     expect(measurePicture(bytes)).toEqual({ mediaType, width, height });
   });
 
@@ -100,9 +100,9 @@ describe("a picture's type and size are told by its bytes:", () => {
     ["PNG without a size", png(3, 2).fill(0, 16, 24)],
     ["PNG of a size that nobody has", png(3, 2).fill(0xff, 16, 24)],
     ["a JPEG that ends before its frame", jpegHeader(9, 9).subarray(0, 12)],
-  ])("%s is none", (_name, bytes) => expect(measurePicture(bytes)).toBeNull());
+  ])("finds no picture in %s", (_name, bytes) => expect(measurePicture(bytes)).toBeNull());
 
-  test("of any bytes, also of pictures that are cut anywhere, without an error", () => {
+  test("throws no error for any bytes, even for pictures that are cut anywhere", () => {
     const pictures = [png(9, 9), jpegHeader(9, 9), GIF, WEBP_LOSSY, WEBP_LOSSLESS, extendedWebp];
     const cut = fc.tuple(fc.constantFrom(...pictures), fc.nat(60), fc.uint8Array({ maxLength: 40 }));
     fc.assert(
@@ -115,7 +115,7 @@ describe("a picture's type and size are told by its bytes:", () => {
   });
 });
 describe("a picture's address", () => {
-  test("with its bytes has the type that they tell, whatever it says, and comes back byte by byte", () => {
+  test("that holds the bytes has the type that they show, whatever it says, and gives them back unchanged", () => {
     const bytes = png(30, 20);
     const read = readPicture(dataUrl("text/html", bytes), "low");
     const file = { hash: expect.stringMatching(/^[\w-]{43}$/), mediaType: "image/png", width: 30, height: 20, byteCount: bytes.length };
@@ -123,7 +123,7 @@ describe("a picture's address", () => {
     expect("url" in read && pictureBytes(read).equals(bytes)).toBe(true);
   });
 
-  test("of https is kept as it is, and nothing is known of it", () => {
+  test("with https is kept as it is, and nothing is known of its picture", () => {
     expect(readPicture("https://example.org/图.png?a=1")).toEqual({
       url: "https://example.org/%E5%9B%BE.png?a=1",
       detail: null,
@@ -143,11 +143,11 @@ describe("a picture's address", () => {
     ["data:image/png;base64,", /not base64/],
     ["data:image/png;base64,****", /not base64/],
     [dataUrl("image/png", Buffer.from("<script>alert(1)</script>")), /known are PNG, JPEG, WEBP, GIF/],
-  ])("%.40s is refused, and told why", (url, problem) => {
+  ])("is refused with a reason when it is %.40s", (url, problem) => {
     expect(readPicture(url)).toEqual({ problem: expect.stringMatching(problem), isTooLarge: false });
   });
 
-  test("with more than 10 MiB is too large", () => {
+  test("is too large when it holds more than 10 MiB", () => {
     expect(readPicture(pngUrl(2, 2, { padding: MOST_PICTURE_BYTES }))).toMatchObject({ isTooLarge: true });
   });
 });
@@ -155,6 +155,6 @@ test.each([
   ["look", 0, "look"],
   ["look", 1, "look\n[picture 图片]"],
   ["", 3, "[3 pictures 图片]"],
-])("where only words are read, %j with %d pictures is %j", (words, count, expected) => {
+])("the words %j with %d pictures become the text %j", (words, count, expected) => {
   expect(wordsWithPictures(words, count)).toBe(expected);
 });

@@ -11,8 +11,8 @@ const isCut = ({ page }: TestedPage): Promise<boolean> => page.evaluate<boolean>
 
 const startService = () => startModelService({ SECRETS_KEY: "a key of more than thirty-two characters" });
 
-describePage("agents on the page", startService, (on) => {
-  test("an agent is made, its wrong fields are named as one types, and it is mended, tried, changed and taken back", async () => {
+describePage("on the page of agents,", startService, (on) => {
+  test("an agent is made with its wrong fields named at once, and is mended, tried, changed and taken back", async () => {
     const tested = await on.open({ at: "/#/agents", refusals: [400] });
     const { page } = tested;
     const field = (name: string) => page.locator(`[data-field="${name}"]`);
@@ -56,7 +56,7 @@ describePage("agents on the page", startService, (on) => {
     await row.waitFor({ state: "detached" });
   });
 
-  test("a skill and an MCP server are made and checked the same way, and a kept header is never shown again", async () => {
+  test("a skill and an MCP server are made and checked in the same way, and a kept header is never shown again", async () => {
     const tested = await on.open({ at: "/#/agents/skills", refusals: [400] });
     const { page } = tested;
     const box = (name: string) => page.locator(`[data-field="${name}"]`).getByRole("textbox");
@@ -87,7 +87,7 @@ describePage("agents on the page", startService, (on) => {
   test.each([
     ["on a phone", { viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true, locale: "zh-CN" }],
     ["at 200 %", { viewport: { width: 680, height: 425 }, deviceScaleFactor: 2, locale: "zh-CN", colorScheme: "dark" as const }],
-  ])("%s nothing is cut off, in Chinese", async (_how, options) => {
+  ])("a Chinese form %s has nothing cut off", async (_how, options) => {
     await askingClient(on).makeAgent("counter", {});
     const tested = await on.open({ at: "/#/agents", ...options });
     const { page } = tested;

@@ -17,8 +17,8 @@ const startService = async () => {
 const CLIPBOARD = { permissions: ["clipboard-read", "clipboard-write"] };
 const COPIED = "navigator.clipboard.readText()";
 
-describePage("answers on the page", startService, (on) => {
-  test("a citation opens its passage beside the answer, at once and after a reload, by keyboard and on a phone", async () => {
+describePage("on the page with answers,", startService, (on) => {
+  test("a citation opens its passage beside the answer, both at once and after a reload, by keyboard and on a phone", async () => {
     on.model.answer({ tokens: ["Bicycles travel **free** [1]. `a[1]` is code, [7] is nothing."] });
     const tested = await on.open(CLIPBOARD);
     const { page, answer } = tested;
@@ -47,7 +47,7 @@ describePage("answers on the page", startService, (on) => {
     expect(await findingsOn(phone.page)).toEqual([]);
   });
 
-  test("code is coloured by its language and copied alone, also in a message of the user", async () => {
+  test("code is coloured by its language and copied alone, even in a message of the user", async () => {
     const code = "const answer: number = 42;\n<b>no tag</b>";
     on.model.answer({ tokens: ["So:\n\n```ts\n", code, "\n```\n\nDone."] });
     const tested = await on.open(CLIPBOARD);
@@ -63,7 +63,7 @@ describePage("answers on the page", startService, (on) => {
     expect((await page.evaluate<string>(COPIED)).trim()).toBe(code);
   });
 
-  test("an answer is rated, with a reason when it is bad, and the rating is taken back", async () => {
+  test("an answer is rated, a bad rating has a reason, and the rating is taken back", async () => {
     on.model.answer({ tokens: ["Something."] });
     const tested = await on.open();
     const { page, answer } = tested;
@@ -92,7 +92,7 @@ describePage("answers on the page", startService, (on) => {
     await waitUntil("it is taken back", async () => (await ratingOf()) === null);
   });
 
-  test("agent and temporary chat are chosen for the messages that follow, and said in a line when folded", async () => {
+  test("agent and temporary chat are chosen for the messages that follow, and a line names them when the options are folded", async () => {
     expect((await putJson(`${on.url}/api/v1/agents/poet`, { description: "Writes poems" })).status).toBeLessThan(300);
     on.model.answer({ tokens: ["A poem."] });
     const tested = await on.open();
@@ -111,7 +111,7 @@ describePage("answers on the page", startService, (on) => {
     expect(stored?.metadata).toMatchObject({ remember: false, worker_name: "agent:poet" });
   });
 
-  test("what was written and not sent stays with its conversation, also after a reload", async () => {
+  test("what was written and not sent stays with its conversation, even after a reload", async () => {
     on.model.answer({ tokens: ["Yes."] });
     const tested = await on.open();
     const { page } = tested;

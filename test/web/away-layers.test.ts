@@ -4,7 +4,7 @@ import { describePage, sayAndSettle, startOfflineService, texts } from "./tested
 
 const startService = () => startOfflineService({ MEMORY_READ_TIMEOUT_MS: "500" });
 
-describePage("Details of an answer without layers of memory", startService, (on) => {
+describePage("the page, while layers of memory are away,", startService, (on) => {
   const t = texts.inspector;
 
   /** Runs while nobody can read core memory or the index. */
@@ -22,7 +22,7 @@ describePage("Details of an answer without layers of memory", startService, (on)
     }
   }
 
-  test("say that these were unavailable, and not that there is nothing", async () => {
+  test("says in an answer's details that the layers were unavailable, and not that there is nothing", async () => {
     await sayAndSettle(on.url, on.user, "I live in Lisbon. The key of the cabin is under the blue flower pot.", "old");
     const tested = await on.open();
     await whileAway(async () => {
@@ -40,7 +40,7 @@ describePage("Details of an answer without layers of memory", startService, (on)
     }
   });
 
-  test("that were searched for on the page are not called empty", async () => {
+  test("does not call a search of episodes empty", async () => {
     await sayAndSettle(on.url, on.user, "The key of the cabin is under the blue flower pot.");
     const tested = await on.open({ at: "/#/memory/episodes" });
     await whileAway(async () => {

@@ -29,10 +29,10 @@ async function edit(tested: TestedPage, words: string): Promise<void> {
   await tested.settled();
 }
 
-describePage("branches on the page", startOfflineService, (on) => {
+describePage("on the page with branches,", startOfflineService, (on) => {
   const profile = (): Promise<string> => coreMemoryApi(on.url).contents(on.user).then((sections) => JSON.stringify(sections)); // prettier-ignore
 
-  test("a question is edited and an answer given again; each has its versions, and memory follows what is shown", async () => {
+  test("a question is edited and answered again, each version can be shown, and memory follows what is shown", async () => {
     const tested = await on.open();
     const { page, answer } = tested;
     const { question, field } = parts(tested);
@@ -114,8 +114,8 @@ describePage("branches on the page", startOfflineService, (on) => {
   });
 });
 
-describePage("conversations that go on elsewhere", startOfflineService, (on) => {
-  test("one is continued in a new one from an answer or from its branches, says where it comes from, and leads back", async () => {
+describePage("on the page with forks,", startOfflineService, (on) => {
+  test("a conversation is continued in a new one from an answer or from its branches, says where it comes from, and leads back", async () => {
     const tested = await on.open();
     const { page } = tested;
     await tested.say("I like quiet films.");
@@ -147,8 +147,8 @@ describePage("conversations that go on elsewhere", startOfflineService, (on) => 
   });
 });
 
-describePage("branches on the page when something is in the way", startModelService, (on) => {
-  test("a new answer that fails leaves the old one a switch away, and a switch while something runs is refused in words", async () => {
+describePage("on the page with branches, when something is in the way,", startModelService, (on) => {
+  test("a new answer that fails leaves the old one a switch away, and a switch while a turn runs is refused in words", async () => {
     on.model.answer({ tokens: ["The old answer"] });
     const tested = await on.open({ refusals: [409, 503] });
     const { page, answer } = tested;

@@ -22,7 +22,7 @@ async function startService() {
 }
 
 describePage("an answer that broke off with its process", startService, (on) => {
-  test("is told as such once the service is there again, and a retry leaves one question with one answer", async () => {
+  test("is shown as broken off once the service is there again, and a retry leaves one question with one answer", async () => {
     on.model.answer({ tokens: words("w", 3_000), betweenMs: 50 });
     const tested = await on.open({ losesConnection: true });
     await tested.say("Will you hold?");

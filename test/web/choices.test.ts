@@ -4,7 +4,7 @@ import { contentOf, postTurn } from "../support/clients/event-client.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { describePage, startModelService, texts, type TestedPage } from "./tested-page.ts";
 
-describePage("what is chosen for a conversation", startModelService, (on) => {
+describePage("on the page with its options,", startModelService, (on) => {
   const chosenOn = async ({ page }: TestedPage): Promise<string> =>
     (await page.locator(".composer-options .chosen").allInnerTexts()).join();
   const shows = (tested: TestedPage, chosen: string) => waitUntil(`"${chosen}" is chosen`, async () => (await chosenOn(tested)) === chosen);
@@ -20,7 +20,7 @@ describePage("what is chosen for a conversation", startModelService, (on) => {
     return options;
   }
 
-  test("agent and documents belong to it: others begin with none, and it has them again after a reload", async () => {
+  test("agent and documents belong to one conversation, so that others begin with none and a reload keeps them", async () => {
     expect((await putJson(`${on.url}/api/v1/agents/poet`, { description: "Writes poems" })).status).toBeLessThan(300);
     on.model.answer({ tokens: ["A poem."] });
     const tested = await on.open();
@@ -51,7 +51,7 @@ describePage("what is chosen for a conversation", startModelService, (on) => {
     await shows(elsewhere, `poet · ${texts.chat.none}`);
   });
 
-  test("what the newest turn named is shown in every browser: of a program's turn, of one that failed, of an answer given again", async () => {
+  test("the choices of the newest turn are shown in every browser, even of a program's turn, a failed one or a repeated answer", async () => {
     expect((await putJson(`${on.url}/api/v1/agents/poet`, { description: "Writes poems" })).status).toBeLessThan(300);
     on.model.answer({ tokens: ["A poem."] });
     const sent = { user_id: on.user, session_id: "elsewhere" };
@@ -113,7 +113,7 @@ describePage("what is chosen for a conversation", startModelService, (on) => {
     await shows(tested, "");
   });
 
-  test("a temporary conversation is erased when it is left while it is answered, by Temporary itself, and with the page", async () => {
+  test("a temporary conversation is erased when it is left during an answer, by Temporary itself, and with the page", async () => {
     const tested = await on.open({ refusals: [404] }); // what is still being read of it may be gone
     on.model.answer({ tokens: ["Yes."] });
     await say(tested, "Remember this");

@@ -17,8 +17,8 @@ async function startServices() {
   return { ...service, unpriced, close: () => unpriced.close().finally(() => service.close()) };
 }
 
-describePage("the context and the tools on the page", startServices, (on) => {
-  test("the calls of an agent are drawn as they happen, folded, and are there after a reload", async () => {
+describePage("on the page with context and tools,", startServices, (on) => {
+  test("the calls of an agent are drawn as they happen, are folded, and are there after a reload", async () => {
     const agent = { description: "Counts", keywords: ["count"], tools: ["calculate", "todo_write"] };
     expect((await putJson(`${on.url}/api/v1/agents/counter`, agent)).status).toBeLessThan(300);
     let asked = 0;
@@ -57,7 +57,7 @@ describePage("the context and the tools on the page", startServices, (on) => {
     expect(await first.locator("pre").last().innerText()).toContain("42");
   });
 
-  test("the gauge tells how full the context is, of what, what the model takes and who says so, and the cost of turn and conversation", async () => {
+  test("the gauge shows how full the context is and of what, what the model takes and who says so, and the costs", async () => {
     on.model.answer({ tokens: ["a", "b"] });
     const tested = await on.open();
     const { page, answer } = tested;
@@ -82,7 +82,7 @@ describePage("the context and the tools on the page", startServices, (on) => {
     await page.locator(".inspector").getByText("$0.000216").waitFor();
   });
 
-  test("an unknown cost is said to be unknown, and a context that is nearly full is said to be", async () => {
+  test("an unknown cost and a context that is nearly full are named so", async () => {
     on.model.answer({ tokens: ["yes"], withoutUsage: true });
     const tested = await on.open({ url: on.unpriced.url, locale: "zh-CN" });
     const gauge = tested.page.locator(".gauge");
@@ -97,7 +97,7 @@ describePage("the context and the tools on the page", startServices, (on) => {
     expect(await findingsOn(tested.page)).toEqual([]);
   });
 
-  test("what was left out to make a prompt fit is told in the answer and in the gauge", async () => {
+  test("an answer and the gauge tell what was left out to make a prompt fit", async () => {
     on.model.answer((body) => {
       const size = Math.ceil(JSON.stringify(body.messages).length / 4);
       if (size <= 2_000) return { tokens: ["ok"], promptTokens: size };

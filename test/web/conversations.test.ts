@@ -9,14 +9,14 @@ import { describePage, sayAndSettle, startOfflineService, texts } from "./tested
 
 const t = texts.conversations;
 
-describePage("the list of conversations", startOfflineService, (on) => {
+describePage("in the list of conversations,", startOfflineService, (on) => {
   const say = (message: string, session: string) => sayAndSettle(on.url, on.user, message, session);
   const openMenu = async (tested: Awaited<ReturnType<typeof on.open>>, title: string): Promise<void> => {
     await tested.page.getByRole("link", { name: title }).hover();
     await tested.press(t.actions(title));
   };
 
-  test("one is renamed, pinned, archived and taken out of the archive", async () => {
+  test("a conversation is renamed, pinned, archived and taken out of the archive", async () => {
     await say("The lighthouse film.", "films");
     await say("Tomatoes need sun.", "garden");
     const tested = await on.open();
@@ -47,7 +47,7 @@ describePage("the list of conversations", startOfflineService, (on) => {
     ]);
   });
 
-  test("a deleted one is gone from the page at once, comes back with Undo, and is erased when the page is left", async () => {
+  test("a deleted conversation is gone from the page at once, comes back with Undo, and is erased when the page is left", async () => {
     const id = await say("Short lived.", "s");
     const tested = await on.open({ at: `/#/chat/${id}` });
     const { page } = tested;
@@ -112,7 +112,7 @@ describePage("the list of conversations", startOfflineService, (on) => {
     await page.locator(".conversation-title", { hasText: "lighthouse" }).waitFor();
   });
 
-  test("one that is made elsewhere is there when somebody comes back to the page, and after a while", async () => {
+  test("a conversation that is made elsewhere appears when somebody comes back to the page, and after a while", async () => {
     const { page } = await on.open();
     await page.clock.install();
     await page.reload();
@@ -126,7 +126,7 @@ describePage("the list of conversations", startOfflineService, (on) => {
     await page.getByRole("link", { name: /From a third one/ }).waitFor();
   });
 
-  test("an unknown conversation is said to be unknown, and the next message begins a new one", async () => {
+  test("an unknown conversation is called unknown, and the next message begins a new one", async () => {
     const tested = await on.open({ at: `/#/chat/${uuidv7()}`, locale: "zh-CN" });
     await tested.page.getByText(zh.conversations.unknown).waitFor();
     await tested.say("Hello");
@@ -134,7 +134,7 @@ describePage("the list of conversations", startOfflineService, (on) => {
     expect(await listConversations(on.url, on.user)).toHaveLength(1);
   });
 
-  test("somebody new is offered a name, and goes on with one key", async () => {
+  test("a new person is offered a name, and goes on with one key", async () => {
     const tested = await on.open({ user: null });
     const { page } = tested;
     await page.getByLabel(texts.who.label).waitFor();

@@ -4,10 +4,10 @@ import { describePage, startOfflineService } from "./tested-page.ts";
 const KEY = "key-of-acme-long-enough";
 
 describePage(
-  "/docs of a service with keys",
+  "the page /docs of a service with keys",
   () => startOfflineService({ API_KEYS: `${KEY}:acme` }),
   (on) => {
-    test("opens without a key, and calls a route with the one that is entered", async () => {
+    test("opens without a key, and calls a route with the key that is entered", async () => {
       const { page } = await on.open({ at: "/docs", user: null });
       await page.getByRole("button", { name: "Authorize" }).first().click();
       await page.locator(".auth-container input").fill(KEY);

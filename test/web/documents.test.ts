@@ -15,7 +15,7 @@ const DROP = `(zone) => {
   zone.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true, cancelable: true }));
 }`;
 
-describePage("documents on the page", startOfflineService, (on) => {
+describePage("on the page of documents,", startOfflineService, (on) => {
   test("a base is made, files are dropped and chosen, read, searched with scores, cited in an answer, and deleted", async () => {
     const tested = await on.open({ at: "/#/documents", refusals: [422] });
     const { page } = tested;
@@ -82,7 +82,7 @@ describePage("documents on the page", startOfflineService, (on) => {
     await knowledge.remove("late");
   });
 
-  test("on a phone nothing is cut off, in Chinese", async () => {
+  test("nothing is cut off in Chinese on a phone", async () => {
     const tested = await on.open({
       at: "/#/documents",
       locale: "zh-CN",
@@ -96,7 +96,7 @@ describePage("documents on the page", startOfflineService, (on) => {
     expect(await tested.page.evaluate<boolean>("document.documentElement.scrollWidth > innerWidth")).toBe(false);
   });
 
-  test("an empty service explains itself: an example is put into the field, and the way to documents and to a model is shown", async () => {
+  test("an empty service explains itself, puts an example into the field, and shows the way to documents and to a model", async () => {
     const tested = await on.open({ viewport: { width: 1360, height: 400 } });
     const { page } = tested;
     await page.getByText("OPENAI_BASE_URL=").waitFor();

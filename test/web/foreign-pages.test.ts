@@ -46,7 +46,7 @@ async function startService() {
   return { ...service, port: new URL(service.url).port, otherPort, hostRules: "MAP *.example 127.0.0.1", close };
 }
 
-describePage("a service without keys, and pages of other sites in a browser", startService, (on) => {
+describePage("in a browser, beside a service without keys,", startService, (on) => {
   /** How many documents the knowledge base has. */
   async function documentCount(): Promise<number> {
     const { json } = await on.get(`${KNOWLEDGE}/documents`);
@@ -61,7 +61,7 @@ describePage("a service without keys, and pages of other sites in a browser", st
     return page;
   }
 
-  test("a page whose name was rebound to this machine reads nothing and writes nothing", async () => {
+  test("a page whose name was rebound to this machine can read and write nothing", async () => {
     const page = await openPageOf(`http://evil.example:${on.port}`);
     const read = await fetchFrom(page, "/api/v1/conversations?user_id=ada");
     expect(read).toMatchObject({ status: 421 });
@@ -77,7 +77,7 @@ describePage("a service without keys, and pages of other sites in a browser", st
     ["127.0.0.1", "127.0.0.1"],
     ["localhost", "127.0.0.1"],
     ["evil.example", "127.0.0.1"],
-  ])("a page of another port of %s writes nothing to %s", async (own, target) => {
+  ])("a page of another port of %s can write nothing to %s", async (own, target) => {
     const page = await on.browser.newPage();
     await page.goto(`http://${own}:${on.otherPort}/`);
     const before = await documentCount();
@@ -86,7 +86,7 @@ describePage("a service without keys, and pages of other sites in a browser", st
     await page.close();
   });
 
-  test.each(["localhost", "127.0.0.1"])("its own page at %s reads and writes", async (host) => {
+  test.each(["localhost", "127.0.0.1"])("the service's own page at %s can read and write", async (host) => {
     const page = await openPageOf(`http://${host}:${on.port}`);
     const read = await fetchFrom(page, "/api/v1/conversations?user_id=ada");
     expect(read).toMatchObject({ status: 200 });

@@ -22,7 +22,7 @@ const shapeOf = ({ answer }: TestedPage): Promise<string> => answer.locator(".ma
 
 const startService = () => startModelService({ MAX_MESSAGE_CHARS: "200000" });
 
-describePage("hostile and huge texts on the page", startService, (on) => {
+describePage("on the page with hostile and huge texts,", startService, (on) => {
   test.each([
     ["in a few pieces", 5_000],
     ["character by character", 3],
@@ -48,7 +48,7 @@ describePage("hostile and huge texts on the page", startService, (on) => {
     expect(await page.evaluate<string>("String(window.ran)")).toBe("undefined");
   });
 
-  test("an answer that streams becomes the same elements as one that is loaded", async () => {
+  test("a streamed answer becomes the same elements as a loaded one", async () => {
     const markdown =
       "# Title\n\nA *paragraph* with `code`.\n\n1. one\n\n2. two\n   - inner\n\n   more of two\n\n3. three\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```js\n  let a = 1;\n\nlet b = 2;\n```\n\n> quoted\n> text\n\n&copy; &lt;b&gt; A&B &amp;amp; <b>x</b> \\* ![p](p.png)\n\nSet\next\n---\n\n- [x] done\n- [ ] open\n\nEnd.";
     on.model.answer({ tokens: pieces(markdown, 2), betweenMs: 2 });

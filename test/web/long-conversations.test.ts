@@ -5,7 +5,7 @@ import { conversationApi } from "../support/services/service-with-episodes.ts";
 import { waitUntil } from "../support/wait-until.ts";
 import { describePage, startModelService, texts, words } from "./tested-page.ts";
 
-describePage("long and shared conversations on the page", startModelService, (on) => {
+describePage("a long or shared conversation on the page", startModelService, (on) => {
   /** A conversation of `count` messages, "number 0" the oldest; resolves with its id. */
   async function importMany(count: number): Promise<string> {
     const messages = Array.from({ length: count }, (_, index) => ({
@@ -25,7 +25,7 @@ describePage("long and shared conversations on the page", startModelService, (on
       .first()
       .evaluate((element) => (element as unknown as { getBoundingClientRect(): { top: number } }).getBoundingClientRect().top);
 
-  test("opens with the newest messages in one request; earlier ones come by a button, and what is read stays where it is", async () => {
+  test("opens with the newest messages in one request, shows earlier ones by a button, and does not move what is read", async () => {
     const id = await importMany(230);
     const tested = await on.open();
     const { page } = tested;
@@ -47,7 +47,7 @@ describePage("long and shared conversations on the page", startModelService, (on
     expect(lists).toHaveLength(2);
   });
 
-  test("the newest message stays in sight when the room for messages shrinks, as under a phone's keyboard, unless another one is pressed", async () => {
+  test("keeps the newest message in sight when a phone's keyboard takes room, unless another message is pressed", async () => {
     await importMany(30);
     const tested = await on.open();
     const { page } = tested;
@@ -70,7 +70,7 @@ describePage("long and shared conversations on the page", startModelService, (on
     expect(await belowTheEnd()).toBeGreaterThan(200);
   });
 
-  test("earlier ones come too when somebody scrolls up to the first, until there are none", async () => {
+  test("shows earlier messages, too, when somebody scrolls up to the first one, until there are none", async () => {
     await importMany(230);
     const tested = await on.open();
     const { page } = tested;
@@ -86,7 +86,7 @@ describePage("long and shared conversations on the page", startModelService, (on
     expect(await page.locator("article").first().textContent()).toContain("number 0");
   });
 
-  test("earlier ones come although the first request for them is lost and a turn ends before the second is answered", async () => {
+  test("shows earlier messages although the first request for them is lost and a turn ends before the second is answered", async () => {
     const id = await importMany(230);
     on.model.answer({ tokens: ["Meanwhile."] });
     const tested = await on.open({ losesConnection: true, at: `/#/chat/${id}` });
@@ -109,7 +109,7 @@ describePage("long and shared conversations on the page", startModelService, (on
     expect(asked).toBe(2);
   });
 
-  test("an address that names an old message leads to it, or says that it lies too far back", async () => {
+  test("leads to an old message that an address names, or says that it lies too far back", async () => {
     const id = await importMany(700);
     const oldest = await oldestOf(id);
     const { page } = await on.open({ at: `/#/chat/${id}` });
@@ -124,7 +124,7 @@ describePage("long and shared conversations on the page", startModelService, (on
     expect(await articles(other.page)).toBe(4_000);
   });
 
-  test("an answer to what another device asked is followed and can be stopped; its end is there without a reload", async () => {
+  test("shows an answer to another device's question, which can be stopped, and shows its end without a reload", async () => {
     const seen = on.model.seen.length;
     on.model.answer({ tokens: words("w", 60), betweenMs: 50 });
     const first = await on.open();

@@ -6,7 +6,7 @@ import { describePage, sayAndSettle, startOfflineService, texts } from "./tested
 
 const startService = () => startOfflineService({ HISTORY_WINDOW: "2", SUMMARY_MIN_MESSAGES: "4", SUMMARY_UPDATE_DELTA: "2" });
 
-describePage("looking inside an answer", startService, (on) => {
+describePage("the inside of an answer", startService, (on) => {
   const t = texts.inspector;
   test("shows the nodes on the time of the turn, the route with its reason, and the prompt by layer", async () => {
     const tested = await on.open();
@@ -25,7 +25,7 @@ describePage("looking inside an answer", startService, (on) => {
     expect(await page.locator(".inspector").count()).toBe(0);
   });
 
-  test("holds two turns of a conversation side by side", async () => {
+  test("shows two turns of a conversation side by side", async () => {
     await sayAndSettle(on.url, on.user, "Hello there", "two");
     const tested = await on.open();
     const { page } = tested;
@@ -66,7 +66,7 @@ describePage("looking inside an answer", startService, (on) => {
     expect(await page.evaluate<string | undefined>("document.activeElement?.id")).toBe(await target.getAttribute("id"));
   });
 
-  test("shows the text of each passage, and says so once its document was replaced", async () => {
+  test("shows the text of each passage, and says when its document was replaced", async () => {
     const knowledge = makeKnowledgeClient(on.url);
     const handbook = (limit: number) => ({
       title: "Travel handbook",
@@ -93,7 +93,7 @@ describePage("looking inside an answer", startService, (on) => {
     expect(await passage.locator("blockquote").count()).toBe(0);
   });
 
-  test("shows what memory learnt from the turn, from what to what, and takes it back", async () => {
+  test("shows what memory learnt from the turn, with what it replaced, and takes it back", async () => {
     const id = await sayAndSettle(on.url, on.user, "I live in Lisbon.");
     const tested = await on.open({ at: `/#/chat/${id}` });
     const { page } = tested;
@@ -111,7 +111,7 @@ describePage("looking inside an answer", startService, (on) => {
     expect((await coreMemoryApi(on.url).contents(on.user))["profile"]).toContain("Lisbon");
   });
 
-  test("an undo over somebody else's newer edit is refused and says so", async () => {
+  test("refuses to undo what somebody else has edited since, and says so", async () => {
     const id = await sayAndSettle(on.url, on.user, "I live in Lisbon.");
     const tested = await on.open({ at: `/#/chat/${id}`, refusals: [409] });
     await tested.press(texts.chat.inspect, tested.answer);

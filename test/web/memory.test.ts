@@ -8,7 +8,7 @@ import { describePage, sayAndSettle, startOfflineService, texts, type TestedPage
 
 const startService = () => startOfflineService({ CORE_MEMORY_SECTIONS: "allergies" });
 
-describePage("the memory of a user on the page", startService, (on) => {
+describePage("on the page of a user's memory,", startService, (on) => {
   const t = texts.memory;
   const say = (message: string): Promise<string> => sayAndSettle(on.url, on.user, message);
   const write = (section: string, content: string) => coreMemoryApi(on.url).write(on.user, section, content);
@@ -38,7 +38,7 @@ describePage("the memory of a user on the page", startService, (on) => {
     expect(await sections()).toEqual({});
   });
 
-  test("sections that a service was set up with are shown while they are empty, and can be written", async () => {
+  test("sections that the operator has set up are shown while they are empty, and can be written", async () => {
     const tested = await on.open({ at: "/#/memory/core" });
     const card = tested.page.locator("[data-section=allergies]");
     await card.getByText(t.core.empty, { exact: true }).waitFor();
@@ -48,7 +48,7 @@ describePage("the memory of a user on the page", startService, (on) => {
     expect(await sections()).toEqual({ allergies: "No nuts." });
   });
 
-  test("somebody else's edit meanwhile is shown before anything is overwritten", async () => {
+  test("somebody else's edit is shown before anything is overwritten", async () => {
     await write("profile", "Lives in Lisbon.");
     const tested = await on.open({ at: "/#/memory/core", refusals: [409] });
     const card = tested.page.locator("[data-section=profile]");
@@ -91,7 +91,7 @@ describePage("the memory of a user on the page", startService, (on) => {
     await tested.page.getByText(t.jobs.none).waitFor();
   });
 
-  test("everything is erased only when the id was typed, and the receipt says what it was", async () => {
+  test("everything is erased only after the id was typed, and the receipt says what it was", async () => {
     const id = await say("I live in Lisbon.");
     const tested = await on.open({ at: `/#/chat/${id}` });
     const { page } = tested;

@@ -19,7 +19,7 @@ const give = (page: Page, kind: "paste" | "drop", bytes: Buffer): Promise<void> 
   })()`);
 
 describePage(
-  "pictures on the page",
+  "on the page with pictures,",
   () => startModelService({ MAX_PICTURES: LIMITS.count }),
   (on) => {
     beforeEach(() => {
@@ -30,7 +30,7 @@ describePage(
     const width = (page: Page, label: string): Promise<number> =>
     page.getByRole("button", { name: t.open(label) }).locator("img").evaluate((element) => (element as unknown as { naturalWidth: number }).naturalWidth); // prettier-ignore
 
-    test("one is pasted and one dropped; they are answered, shown again after a reload, large at a click, and stay when the words are edited", async () => {
+    test("pasted and dropped pictures are answered, shown again after a reload, large at a click, and stay when the words are edited", async () => {
       const tested = await on.open();
       const { page, answer } = tested;
       await page.locator("#message").waitFor();
@@ -62,7 +62,7 @@ describePage(
       expect(lastContent()).toEqual([{ type: "text", text: expect.stringContaining("And now?") }, picture, picture]);
     });
 
-    test("on a phone one is chosen, another taken out again, and one is sent without words; what is none is refused by its name", async () => {
+    test("on a phone a picture is chosen, another is taken out, one is sent without words, and a file that is none is refused by name", async () => {
       const tested = await on.open({ viewport: { width: 360, height: 740 }, hasTouch: true, isMobile: true });
       const { page, answer } = tested;
       const input = page.locator("input[type=file]");

@@ -33,7 +33,7 @@ async function startService() {
 const cardOf = (answer: Locator): Locator => answer.locator(".question-card");
 const optionOf = (card: Locator, label: string): Locator => card.locator(`[data-option="${label}"]`);
 
-describePage("questions on the page", startService, (on) => {
+describePage("on the page with questions,", startService, (on) => {
   let client: ReturnType<typeof askingClient>;
   beforeEach(async () => {
     client = askingClient(on);
@@ -66,7 +66,7 @@ describePage("questions on the page", startService, (on) => {
     expect(await answer.locator("details[data-tool=calculate] pre").last().innerText()).toContain("42");
   });
 
-  test("what is denied with a remark is not run, and the model reads the remark", async () => {
+  test("a call that is denied with a remark is not run, and the model reads the remark", async () => {
     client.follow([multiply], "Then not.");
     const tested = await on.open();
     await tested.say("Please count");
@@ -77,7 +77,7 @@ describePage("questions on the page", startService, (on) => {
     expect(JSON.stringify(on.model.seen.at(-1)?.body.messages.at(-1))).toContain("I count myself.");
   });
 
-  test("asked in one tab, answered in another: the first one goes on by itself", async () => {
+  test("a question that is asked in one tab and answered in another lets the first tab go on by itself", async () => {
     client.follow([multiply], "It is 42.");
     const first = await on.open();
     await first.say("Please count");
@@ -120,7 +120,7 @@ describePage("questions on the page", startService, (on) => {
     await tested.answer.getByText("Here.").waitFor();
   });
 
-  test("what was allowed for good is listed and revoked, and the agent asks again", async () => {
+  test("a permission for good is listed and revoked, and the agent asks again", async () => {
     client.follow([multiply], "It is 42.");
     const tested = await on.open();
     const { page, answer } = tested;
@@ -211,7 +211,7 @@ describePage("questions on the page", startService, (on) => {
     await tested.settled();
   });
 
-  test("asked, the page closed, the service killed and started again, answered on a phone, and finished there", async () => {
+  test("a question outlives the closed page and the killed service, is answered on a phone, and the turn ends there", async () => {
     client.follow([multiply], "It is 42.");
     const desk = await on.open();
     await desk.say("Please count");

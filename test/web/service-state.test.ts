@@ -13,12 +13,12 @@ async function startService() {
   return { ...running, database, close: () => running.close().then(() => database.close()) };
 }
 
-describePage("the state of the service on the page", startService, (on) => {
+describePage("the page of the service", startService, (on) => {
   const t = texts.memory.jobs;
   const rowOf = ({ page }: TestedPage, name: string) => page.locator(".states li", { has: page.getByText(name, { exact: true }) });
   const summarise = texts.jobs.kinds["summarise"] ?? "";
 
-  test("shows layers, latencies, and a job that fails with its error, in the queue and at its conversation", async () => {
+  test("shows layers, latencies, and a job that fails with its error, both in the queue and at its conversation", async () => {
     on.summarise({ status: 500 });
     for (const message of ["one", "two", "three"]) await on.say(on.user, message);
     const usage = () => callApi<{ usage: unknown[] }>(`${on.url}/api/v1/usage?by=model`);
@@ -40,7 +40,7 @@ describePage("the state of the service on the page", startService, (on) => {
     expect(await job.locator(".note.error code").innerText()).toMatch(/^model_/);
   });
 
-  test("shows limits with what is used, the version, and the settings in force, the set ones first", async () => {
+  test("shows the limits with what is used, the version, and the settings in force, with the changed ones first", async () => {
     const tested = await on.open({ at: "/#/service" });
     const { page } = tested;
     const used = page.locator("[data-limit=RATE_LIMIT_PER_MINUTE] td");
@@ -58,7 +58,7 @@ describePage("the state of the service on the page", startService, (on) => {
     expect(saved.suggestedFilename()).toBe(`${on.user}.jsonl`);
   });
 
-  test("shows why a job failed for good, and runs it again when told to", async () => {
+  test("shows why a job failed for good, and runs the job again when told to", async () => {
     on.summarise({ status: 401 });
     await on.say(on.user, "one");
     const { conversation_id: id } = await on.say(on.user, "two");
@@ -86,7 +86,7 @@ describePage("the state of the service on the page", startService, (on) => {
     expect(await on.summaryOf(id)).toMatchObject({ text: "at last" });
   });
 
-  test("a try of the model shows what it can and cannot, and what its server has taught, in words", async () => {
+  test("shows after a try of the model what it can do and what its server has taught, in words", async () => {
     on.model.answer((body) => {
       if (body.max_tokens !== undefined) return { status: 400, error: { message: "Unsupported parameter: 'max_tokens'." } };
       if (body.tools) return { toolCalls: [{ name: "calculate", arguments: { expression: "1234 * 5678" } }] };
@@ -110,7 +110,7 @@ describePage("the state of the service on the page", startService, (on) => {
     expect(await findingsOn(page)).toEqual([]);
   });
 
-  test("shows what is down, and how many turns failed, while the page stays open", async () => {
+  test("shows what is down and how many turns failed while the page stays open", async () => {
     const tested = await on.open({ at: "/#/service" });
     await rowOf(tested, texts.service.names["chat_model"] ?? "")
       .getByText(texts.service.up, { exact: true })

@@ -45,11 +45,11 @@ async function startWithModel() {
 const PATIENCE = 240_000;
 
 describePage(
-  "stories with a restart in their middle, without a model",
+  "without a model, a person, through a restart in the middle, can",
   () => startRestartable({}),
   (on) => {
     test(
-      "talk, see a memory used, correct it, and erase everything",
+      "talk, see a used memory, correct it, and erase everything",
       async () => {
         const tested = await on.open({ losesConnection: true });
         const { page, answer } = tested;
@@ -112,9 +112,9 @@ describePage(
   },
 );
 
-describePage("stories with a restart in their middle, with a model", startWithModel, (on) => {
+describePage("with a model, through a restart in the middle,", startWithModel, (on) => {
   test(
-    "the model is away, says so, and the same message is answered when it is back",
+    "an answer fails while the model is away, and the same message is answered when the model is back",
     async () => {
       on.answer({ tokens: ["First."] });
       const tested = await on.open({ losesConnection: true, refusals: [502, 503] });
@@ -140,7 +140,7 @@ describePage("stories with a restart in their middle, with a model", startWithMo
   );
 
   test(
-    "two tabs show one conversation: each follows what the other asks",
+    "two tabs show one conversation, and each follows what the other asks",
     async () => {
       on.answer({ tokens: words("w", 40), betweenMs: 50 });
       const first = await on.open({ losesConnection: true });

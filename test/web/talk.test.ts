@@ -3,13 +3,13 @@ import { messagesOf, listConversations, listMessages, putJson } from "../support
 import { waitUntil } from "../support/wait-until.ts";
 import { describePage, startModelService, texts, words } from "./tested-page.ts";
 
-describePage("talking on the page", startModelService, (on) => {
+describePage("the page of a conversation", startModelService, (on) => {
   beforeEach(() => {
     on.model.seen.length = 0;
     on.model.answer({});
   });
 
-  test("asks who talks, keeps it, streams an answer, and finds both again in the list", async () => {
+  test("asks who talks, keeps the name, streams an answer, and finds both again in the list", async () => {
     on.model.answer({ tokens: ["Hello ", "**Ada**", "!"] });
     const tested = await on.open({ user: null });
     const { page, answer } = tested;
@@ -26,7 +26,7 @@ describePage("talking on the page", startModelService, (on) => {
     expect(page.url()).toContain("#/chat/");
   });
 
-  test("stops an answer: what there is of it is kept as incomplete, and can be asked for again", async () => {
+  test("stops an answer, keeps what there is as incomplete, and can ask for it again", async () => {
     on.model.answer({ tokens: words("w", 3_000), betweenMs: 20 });
     const tested = await on.open();
     await tested.say("Tell me everything");
@@ -44,7 +44,7 @@ describePage("talking on the page", startModelService, (on) => {
     await tested.answer.getByText("Now whole.").waitFor();
   });
 
-  test("goes on with an answer after a reload in its middle: once, whole, in order", async () => {
+  test("goes on with an answer after a reload in its middle, once, whole and in order", async () => {
     const story = words("w", 60);
     on.model.answer({ tokens: story, betweenMs: 60 });
     const tested = await on.open();
@@ -58,7 +58,7 @@ describePage("talking on the page", startModelService, (on) => {
     expect(on.model.seen).toHaveLength(1);
   });
 
-  test("goes on when the reload came before the first byte: the same key finds the same turn", async () => {
+  test("goes on when the reload comes before the first byte, because the same key finds the same turn", async () => {
     const until = Promise.withResolvers<void>();
     on.model.answer({ tokens: ["late ", "answer"], until: until.promise });
     const tested = await on.open();
@@ -71,7 +71,7 @@ describePage("talking on the page", startModelService, (on) => {
     expect(on.model.seen).toHaveLength(1);
   });
 
-  test("a failed turn says why, and a retry answers the same stored message, also after a reload", async () => {
+  test("says why a turn failed, and a retry answers the same stored message, even after a reload", async () => {
     on.model.answer({ status: 500 });
     const tested = await on.open({ refusals: [503] });
     await tested.say("Will this work?");
@@ -91,7 +91,7 @@ describePage("talking on the page", startModelService, (on) => {
     ]);
   });
 
-  test("a message that was left without an answer stands as one, in its place", async () => {
+  test("shows a message without an answer as such, in its place", async () => {
     on.model.answer({ status: 400 });
     const tested = await on.open({ refusals: [503] });
     await tested.say("Nobody answers this");
@@ -109,7 +109,7 @@ describePage("talking on the page", startModelService, (on) => {
     await tested.page.locator(".inspector .badge", { hasText: texts.inspector.states.failed }).waitFor();
   });
 
-  test("says which layer an answer was given without, for a knowledge base that was chosen by hand", async () => {
+  test("says which layer an answer lacked for a knowledge base that was chosen by hand", async () => {
     await putJson(`${on.url}/api/v1/knowledge/travel`, { description: "Hotels and trains" });
     const tested = await on.open();
     await tested.page.locator(".composer-options summary").click();
@@ -124,7 +124,7 @@ describePage("talking on the page", startModelService, (on) => {
     expect(await tested.page.getByText(texts.inspector.noPassages).count()).toBe(0);
   });
 
-  test("calls every layer that was away unavailable, and none of them empty", async () => {
+  test("calls every layer that was away unavailable, and calls none of them empty", async () => {
     const tested = await on.open();
     await tested.say("What do you know?");
     await tested.settled();
@@ -140,7 +140,7 @@ describePage("talking on the page", startModelService, (on) => {
     for (const empty of [noSections, noSummary, noEpisodes, noPassages]) expect(await tested.page.getByText(empty).count()).toBe(0);
   });
 
-  test("takes a conversation up in another one while the first is still answered", async () => {
+  test("takes up another conversation while the first is still answered", async () => {
     on.model.answer(({ messages }) => ({ tokens: [`re ${messages.at(-1)?.content ?? ""}`], firstTokenMs: 1_000 }));
     const tested = await on.open();
     await tested.say("first");

@@ -54,7 +54,7 @@ const opened = useOpened(async () => {
   };
 });
 
-test(`two processes and a plain tree agree after ${SEQUENCES} sequences of random steps, though one of them is killed at any statement of any step`, async () => {
+test(`two processes and a plain tree in memory agree after ${SEQUENCES} sequences of random steps, even when one process is killed at any statement`, async () => {
   const { database, model, places } = opened;
   const stores = storesOf(database);
   await fc.assert(

@@ -12,7 +12,7 @@ const place = useOpened(async () => {
   return { url, close: () => killServiceProcesses().then(drop) };
 });
 
-test(`a question is put, answered once and gone on with when a process is killed in ${ROUNDS} turns, each at another statement around it`, async () => {
+test(`a question is asked once and answered once, and its turn goes on, when a process is killed in ${ROUNDS} turns, each time at another statement`, async () => {
   const { figures, wrongs } = await killAskingTurns(place.url, ROUNDS);
   process.stderr.write(`${JSON.stringify(figures)}\n`);
   expect(wrongs).toEqual([]);

@@ -15,7 +15,7 @@ const MIGRATION = {
   sql: "-- Compatible from 0001.\nalter table questions add column of_the_next_version text;",
 };
 
-test("what an old process asked, one of the next version goes on with: a client that was cut off resumes there and sees the rest", async () => {
+test("a process of the next version goes on with a question that an old process asked, and a client that was cut off resumes there and sees the rest", async () => {
   const environment = { DATABASE_URL: database.url, OPENAI_BASE_URL: model.url };
   const old = await startServiceProcess(environment);
   const client = askingClient({ url: old.url, model });

@@ -156,7 +156,7 @@ const environment = (): Record<string, string> =>
   milvus ? { MILVUS_ADDRESS: milvus.address, ENABLE_EPISODIC_MEMORY: "true" } : { ENABLE_EPISODIC_MEMORY: "false" };
 const layers = noMilvus ? `without episodes: ${noMilvus}, ` : "";
 
-test(`the next version is rolled out under load: it migrates while this one serves, this one starts on its schema, nothing is lost or doubled (${layers}ROLL_OUT_SEED=${seed})`, async () => {
+test(`nothing is lost or doubled when the next version is rolled out under load: it migrates while this version serves, and this version can start on its schema (${layers}ROLL_OUT_SEED=${seed})`, async () => {
   tree = await makeNextVersion({ name: `${NEXT}_of_the_next_version.sql`, sql: SQL });
   const figures = await rollOut(place.url, { old: undefined, next: tree.main }, environment(), seed);
   expect(figures.migrationsBefore).toEqual(KNOWN);

@@ -12,7 +12,7 @@ const place = useOpened(async () => {
   return { url, close: () => killServiceProcesses().then(drop) };
 });
 
-test(`a tool runs at most once, and no run is lost, when the process at work is killed in ${ROUNDS} turns, each at another statement`, async () => {
+test(`a tool runs at most once, and no run is lost, when its process is killed in ${ROUNDS} turns, each time at another statement`, async () => {
   const { figures, wrongs } = await killToolTurns(place.url, ROUNDS, 1);
   process.stderr.write(`${JSON.stringify(figures)}\n`);
   expect(wrongs).toEqual([]);

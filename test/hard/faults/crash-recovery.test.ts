@@ -50,7 +50,7 @@ describe("a service that is killed with kill -9", () => {
   test.each([
     ["an embedded database", onDataFolder],
     ["a real Postgres", onRealPostgres],
-  ])("again and again in mid-stream, on %s, has every acknowledged turn once, and each conversation goes on", async (_name, makePlace) => {
+  ])("keeps every acknowledged turn once, and goes on with each conversation, after repeated kills on %s", async (_name, makePlace) => {
     place = await makePlace();
     model.answer(({ messages }) => {
       const asked = messages.at(-1)?.content ?? "";
@@ -95,7 +95,7 @@ describe("a service that is killed with kill -9", () => {
     }
   });
 
-  test("leaves a conversation that the next process has at once when the database is embedded: nobody else can have it", async () => {
+  test("leaves its conversation free for the next process at once when the database is embedded", async () => {
     place = await onDataFolder();
     await killInTurn(await start(LONG_LEASE_MS));
     const { url } = await start(LONG_LEASE_MS);
@@ -104,7 +104,7 @@ describe("a service that is killed with kill -9", () => {
     expect(await contents(url, "held")).toEqual(["cut off", "and now?", "fine"]);
   });
 
-  test("leaves a conversation that is busy for another process until the lease is over, and no longer", async () => {
+  test("leaves its conversation busy for another process until the lease is over, and no longer", async () => {
     place = await onRealPostgres();
     const leaseMs = 10_000;
     const [survivor, killed] = await Promise.all([start(leaseMs), start(leaseMs)]);

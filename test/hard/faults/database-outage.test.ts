@@ -28,7 +28,7 @@ describe("while Postgres is gone", () => {
   const summary = async (sessionId: string): Promise<unknown[]> =>
     (await messagesOf(running.url, "ada", sessionId)).map(({ role, content, completed }) => [role, content, completed]);
 
-  test("for seconds in mid-turn, other turns are refused, and the answer waits for it and is stored when it is back", async () => {
+  test("a running turn keeps its answer and stores it when Postgres is back, and other turns are refused", async () => {
     running.model.answer({ tokens: WORDS, betweenMs: 30 });
     async function outage(): Promise<void> {
       await running.proxy.refuse();
@@ -58,7 +58,7 @@ describe("while Postgres is gone", () => {
     expect(await summary("another")).toEqual([]);
   });
 
-  test("everything that needs it is a plain 503, before any stream begins", async () => {
+  test("every request that needs it is answered with a plain 503 before any stream begins", async () => {
     const [conversation] = await listConversations(running.url, "ada");
     const asked = running.model.seen.length;
     await running.proxy.refuse();
@@ -77,7 +77,7 @@ describe("while Postgres is gone", () => {
     expect(await summary("refused")).toEqual([]);
   });
 
-  test("who waits in line learns of it in the stream", async () => {
+  test("a turn that waits in line gets the error in its stream", async () => {
     running.model.answer({ tokens: WORDS, betweenMs: 30 });
     const waiting = Promise.withResolvers<ReceivedEvent[]>();
     const first = postTurn(running.url, ask("line", "first"), {
@@ -96,7 +96,7 @@ describe("while Postgres is gone", () => {
     expect(await summary("line")).not.toContainEqual(["user", "second", true]);
   });
 
-  test("between two turns, nobody notices", async () => {
+  test("and comes back between two turns, the next turn is answered as if nothing had happened", async () => {
     running.model.answer({ tokens: ["fine"] });
     await postTurn(running.url, ask("between", "first"));
     await running.proxy.refuse();
@@ -110,14 +110,14 @@ describe("while Postgres is gone", () => {
 
 describe.each([
   ["begins a turn", "turn-begin"],
-  ["commits its end", "commit"],
-])("a Postgres whose reply is lost when it %s", (_when, only) => {
+  ["commits a turn's end", "commit"],
+])("when Postgres %s and its reply is lost", (_when, only) => {
   const running = useOpened(() => openBehindProxy({}, { only }));
 
   test.each([
     ["the connection ends", (): void => running.proxy.resetAfter(1), 1_500],
     ["nothing comes any more", (): void => running.proxy.loseReplies(), 12_000],
-  ])("and %s: the turn is answered, and everything of it is stored once", async (sessionId, lose, ms) => {
+  ])("because %s, the turn is answered and everything of it is stored once", async (sessionId, lose, ms) => {
     const message = "say this once";
     await postTurn(running.url, { user_id: "ada", session_id: sessionId, message: "warm up" });
     running.model.answer({ tokens: ["once ", "only"] });

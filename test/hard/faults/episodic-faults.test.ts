@@ -12,7 +12,7 @@ import { waitUntil } from "../../support/wait-until.ts";
 const READ_TIMEOUT_MS = 1_000;
 const EMBEDDING_TIMEOUT_MS = 8_000;
 
-describe("turns while the embedder is in trouble", () => {
+describe("turns whose recall needs an embedder", () => {
   const embedder = useOpened(startEmbeddingServer);
   const running = useOpened(() =>
     openServiceWithEpisodes({
@@ -36,7 +36,7 @@ describe("turns while the embedder is in trouble", () => {
     ["refuses", { status: 401 }],
     ["stops in the middle", { ending: "stall" }],
     ["sends vectors of another length", { vectorOf: () => [1, 2] }],
-  ])("that %s go on in time by keywords, and what they said is found once it is back", async (name, script) => {
+  ])("go on in time by keywords when it %s, and what they said is found once it is back", async (name, script) => {
     const user = `ada ${name}`;
     const { conversation_id: imported } = await running.bring(user, FACTS);
     expect(await running.settle(imported)).toMatchObject({ settled: true });
@@ -60,7 +60,7 @@ describe("turns while the embedder is in trouble", () => {
     expect(json.episodes.map(({ user_message }) => user_message)).toContainEqual(expect.stringContaining("purple hat"));
   });
 
-  test("cost one embedding of the question, and none as long as the user has no episode outside the window", async () => {
+  test("cost one embedding of the question, and none while the user has no episode outside the window", async () => {
     const first = await running.say("newcomer", "The first thing I say.", "one");
     await running.settle(first.conversation_id);
     await running.say("newcomer", "The second thing I say.", "one");
@@ -70,7 +70,7 @@ describe("turns while the embedder is in trouble", () => {
   });
 });
 
-test("a service on a plain Postgres recalls, and names its level at the start and in its status", async () => {
+test("a service on a Postgres without pgvector recalls, and names its level of search at the start and in its status", async () => {
   const database = await createRealDatabase();
   const service = await startServiceProcess({ DATABASE_URL: database.url, ENABLE_EPISODIC_MEMORY: "true" });
   expect(service.output()).toContain("without pgvector: vectors are compared one by one, 20,000 of a user or a knowledge base at most");

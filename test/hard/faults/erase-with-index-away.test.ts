@@ -23,7 +23,7 @@ describeUnless(await whyNoMilvus(), "an erase while Milvus is away", () => {
     expect(await api.settle(turn.conversation_id)).toEqual({ settled: true, pending: 0 });
   }
 
-  test("is accepted with 202, shows nothing from then on, and is finished by itself when it is back", async () => {
+  test("is accepted with 202, hides everything at once, and finishes by itself when Milvus is back", async () => {
     await say("grace", "I moved to Porto.", "s");
     await say("ada", "I moved to Lisbon.", "one");
     await say("ada", "I like jazz a lot.", "two");

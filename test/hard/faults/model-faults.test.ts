@@ -46,7 +46,7 @@ describe("a turn whose model", () => {
   const ask = (sessionId: string, message = "hello"): object => ({ user_id: "ada", session_id: sessionId, message });
 
   test.each(FAULTS)(
-    "%s ends in one coded error, keeps what was said, and the next turn works",
+    "%s ends in one error with a code, keeps what was said, and lets the next turn work",
     async (session, script, code, says, calls) => {
       running.model.answer(script);
       const before = running.model.seen.length;
@@ -71,7 +71,7 @@ describe("a turn whose model", () => {
   );
 
   test.each(FAULTS)(
-    "%s is a plain 503, or 422 where another try is no use, with the same code for who waits for the whole answer",
+    "%s is answered with a plain 503 (or 422, where another try is no use) and the same code when the client waits for the whole answer",
     async (session, script, code, says) => {
       running.model.answer(script);
       const refused = await postJson(`${running.url}/api/v1/chat`, ask(`${session}, whole`));
@@ -83,13 +83,13 @@ describe("a turn whose model", () => {
     },
   );
 
-  test("stops at its limit of tokens has answered completely", async () => {
+  test("stops at its limit of tokens counts as answered completely", async () => {
     running.model.answer({ tokens: TOKENS, ending: "length" });
     const { events } = await postTurn(running.url, ask("length"));
     expect(contentOf(events, "done")).toMatchObject({ answer: "one two three ", completed: true });
   });
 
-  test("answers without end is cut off, and what was said is kept", async () => {
+  test("answers without end is cut off and keeps what was said", async () => {
     running.model.answer({ tokens: Array.from({ length: 120 }, () => "x".repeat(10_000)), ending: "hang" });
     const { events } = await postTurn(running.url, ask("endless"));
     expect(contentOf(events, "error").code).toMatch(/^model_/);

@@ -125,11 +125,11 @@ export async function testFaultsOf(dependency: Dependency): Promise<void> {
     Object.keys(WAYS[fault]).map((way) => ({ fault, way, name: way === "" ? fault : `${fault}: ${way}` })),
   );
 
-  describeUnless(await whyNoMilvus(), `a turn while ${dependency}`, () => {
+  describeUnless(await whyNoMilvus(), `a fault of ${dependency}`, () => {
     const stage = useOpened(() => openFaultStage(dependency), 180_000);
     afterEach(() => stage.proxy.restore());
 
-    test.each(cells.map((cell) => [cell.name, cell] as const))("%s", async (name, { fault, way }) => {
+    test.each(cells.map((cell) => [cell.name, cell] as const))("(%s) ends a turn as the matrix says", async (name, { fault, way }) => {
       const begin = async (): Promise<void> => {
         if (fault === "down at start") await stage.stop();
         await WAYS[fault][way]?.(stage.proxy, dependency);

@@ -64,10 +64,10 @@ async function allDocuments(url: string, kb: string): Promise<ShownDocument[]> {
   }
 }
 
-describe(`hostile documents, with FUZZ_SEED=${SEED}`, () => {
+describe(`a service that gets hostile documents, with FUZZ_SEED=${SEED},`, () => {
   const service = useServiceProcess();
 
-  test(`${FILES} of them are refused, or indexed, or failed with a reason`, async () => {
+  test(`refuses each of ${FILES} documents, indexes it, or marks it as failed with a reason`, async () => {
     const random = makeSeededRandom(SEED);
     const client = makeKnowledgeClient(service.url);
     await client.put("hostile", { description: "What somebody sent." });

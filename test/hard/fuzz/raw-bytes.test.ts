@@ -11,7 +11,7 @@ const AT_ONCE = 64;
 const SILENCE_MS = 400;
 const MOST_GROWTH = 150 * 1024 * 1024;
 
-describe(`bytes on the socket, seed ${SEED}`, () => {
+describe(`a service that gets raw bytes on its socket, with seed ${SEED},`, () => {
   const service = useServiceProcess();
   const half: RawAttack = { name: "", pieces: [Buffer.from("POST /api/v1/chat HTTP/1.1\r\nhost: localhost\r\nx-")], end: "wait" };
   let halfHeads: Promise<RawOutcome[]>; // while the other tests run: they are dropped after half a minute
@@ -19,7 +19,7 @@ describe(`bytes on the socket, seed ${SEED}`, () => {
     halfHeads = Promise.all(Array.from({ length: 200 }, () => attack(service.url, half, 60_000)));
   });
 
-  test(`${ATTACKS} connections that break HTTP are answered with 4xx or closed`, async () => {
+  test(`answers ${ATTACKS} connections that break HTTP with 4xx, or closes them`, async () => {
     const random = makeSeededRandom(SEED);
     const problems: string[] = [];
     const memory: number[] = [];
@@ -47,7 +47,7 @@ describe(`bytes on the socket, seed ${SEED}`, () => {
     expect((memory.at(-1) ?? 0) - (memory[1] ?? 0)).toBeLessThan(MOST_GROWTH);
   }, 600_000);
 
-  test("bodies without an end are refused with 413, and their connections closed", async () => {
+  test("refuses bodies without an end with 413, and closes their connections", async () => {
     const places = [
       ["POST /api/v1/chat", "application/json"],
       ["POST /v1/chat/completions", "application/json"],
@@ -66,7 +66,7 @@ describe(`bytes on the socket, seed ${SEED}`, () => {
     expect(complaintsOf(service)).toEqual([]);
   });
 
-  test("half heads that never go on are dropped, however many", async () => {
+  test("drops heads of requests that stop halfway, however many there are", async () => {
     const outcomes = await halfHeads;
     expect(outcomes.filter(({ closed }) => !closed)).toEqual([]);
     expect(new Set(outcomes.flatMap(({ answers }) => answers.map(({ status }) => status)))).toEqual(new Set([408]));

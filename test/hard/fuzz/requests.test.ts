@@ -21,12 +21,12 @@ function shown({ method, target, headers, body }: FuzzRequest): string {
   return JSON.stringify({ method, target, headers, body: body?.toString("latin1") }).slice(0, 900);
 }
 
-describe(`requests made of the description, with FUZZ_SEED=${SEED}`, () => {
+describe(`a service that gets requests made from its description, with FUZZ_SEED=${SEED},`, () => {
   const service = useServiceProcess({ CORS_ORIGINS: "https://front.example", LOG_LEVEL: "info" });
   const refused = new Set<string>();
   const accepted = new Set<string>();
 
-  test(`${ALL} of them are answered as they should, and the service stays as it was`, async () => {
+  test(`answers ${ALL} of them as it should, and stays as it was`, async () => {
     const description = (await (await fetch(`${service.url}/openapi.json`)).json()) as Description;
     const requests = anyRequest(description);
     const responses = responsesIn(description);
@@ -69,7 +69,7 @@ describe(`requests made of the description, with FUZZ_SEED=${SEED}`, () => {
     expect(growthOf(memory)).toBeLessThan(MOST_GROWTH);
   }, 1_800_000);
 
-  test("nothing is kept of users whose requests were all refused", async () => {
+  test("keeps nothing of users whose requests were all refused", async () => {
     service.kill("SIGTERM");
     expect(await service.exited).toBe(0);
     const database = await openEmbeddedPostgres(service.folder);

@@ -3,7 +3,7 @@ import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { NOOP_OBSERVER } from "../../../observe/observer.ts";
 import { answerTask } from "../../../server/openai/answer-task.ts";
 
-test("a front end's task that throws ends its answer with an error, and gives its place back", async () => {
+test("a front end's task that throws ends its answer with an error and gives its place back", async () => {
   const schema = {
     toJSON() {
       throw new RangeError("no stack left");

@@ -13,7 +13,7 @@ const COMPLETIONS = "/v1/chat/completions";
 const TITLE =
   '{"model":"conversation-graph","user":"ada","messages":[{"role":"user","content":"x"}],"metadata":{"task":"title_generation"}';
 
-describe("a body that is wrong in one field", () => {
+describe("a request that is wrong in one field", () => {
   const running = useServiceWithEpisodes();
 
   async function fieldsNamed(method: string, path: string, body: string): Promise<string[]> {
@@ -42,19 +42,19 @@ describe("a body that is wrong in one field", () => {
     ["messages", IMPORT, `{"user_id":"a","session_id":"s","messages":${MANY}}`],
     ["body", COMPLETIONS, `{"model":"conversation-graph","messages":[],"x":[${MANY},${MANY}]}`],
     ["k0", IMPORT, KEYS],
-  ])("is refused when %s of %s nests too deep or has too much, and the answer names it and is short", async (field, path, body) => {
+  ])("is refused with a short answer that names the field when %s of %s nests too deep or has too much", async (field, path, body) => {
     expect(await fieldsNamed("post", path, body)).toContain(field);
   });
 
   test.each(["%ff", "%", "a%zz", "%ed%a0%80"])(
-    "or whose query has the encoding %s, which would be read as something else",
+    "is refused when the user_id in its query has the encoding %s, which would be read as something else",
     async (broken) => {
       const { status, json } = await callApi(`${running.url}/api/v1/conversations?limit=3&user_id=${broken}`);
       expect({ status, fields: json.error.details?.map(({ field }) => field) }).toEqual({ status: 400, fields: ["user_id"] });
     },
   );
 
-  test("is told how many more problems there are", async () => {
+  test("is refused with the number of the problems that are not listed", async () => {
     const headers = { "content-type": "application/json" };
     const { json } = await callApi(`${running.url}/api/v1/conversations/import`, { method: "POST", headers, body: KEYS });
     expect(json.error.details).toHaveLength(51);
@@ -67,7 +67,7 @@ describe("a body that is wrong in one field", () => {
     const schema = body?.["application/json"] as { shape?: Record<string, unknown> } | undefined;
     return Object.keys(schema?.shape ?? {}).map((field) => [method, path, field] as const);
   });
-  test.each(WITH_BODY)("%s %s names %s", async (method, path, field) => {
+  test.each(WITH_BODY)("to %s %s is refused with the name of the field %s", async (method, path, field) => {
     const wrong = JSON.stringify({ [field]: { wrong: [1] } });
     const place = path.replace(":kb", "travel").replace(":section", "profile").replace(/:\w+/, "ada");
     const isAnyObject = ["metadata", "params", ...(path.startsWith("/langgraph") ? ANY_OBJECTS : [])].includes(field);

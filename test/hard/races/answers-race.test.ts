@@ -48,7 +48,7 @@ function race(waiting: Waiting) {
   );
 }
 
-describe(`of ${CLIENTS} clients that answer at once, at two processes`, () => {
+describe(`when ${CLIENTS} clients answer the same question at once, at two processes,`, () => {
   test("exactly one wins, and what it said happens", async () => {
     for (let round = 0; round < 3; round++) {
       ordered.length = 0;
@@ -66,7 +66,7 @@ describe(`of ${CLIENTS} clients that answer at once, at two processes`, () => {
     }
   });
 
-  test.each(["a cancel", "the expiry", "another message that ends the turn"])("and beside %s, one of both wins", async (what) => {
+  test.each(["a cancel", "the expiry", "another message that ends the turn"])("and beside %s, at most one wins", async (what) => {
     const waiting = await ask({ session_id: what });
     const beside = {
       "a cancel": () => postJson(`${there.url}/api/v1/turns/${waiting.turn_id}/cancel`, {}),
@@ -88,7 +88,7 @@ describe(`of ${CLIENTS} clients that answer at once, at two processes`, () => {
   });
 });
 
-describe("an answer to a turn that no longer waits", () => {
+describe("an answer to a turn that no longer waits because it", () => {
   test.each<[how: string, end: (waiting: Waiting) => Promise<unknown>, status: number, code: string]>([
     ["is answered", (waiting) => client.answer(waiting, { answer: "deny" }, there.url), 409, "already_answered"],
     ["is cancelled", ({ turn_id }) => postJson(`${there.url}/api/v1/turns/${turn_id}/cancel`, {}), 410, "question_expired"],
@@ -99,7 +99,7 @@ describe("an answer to a turn that no longer waits", () => {
       404,
       "not_found",
     ],
-  ])("as it %s is refused everywhere, and nothing runs", async (_how, end, status, code) => {
+  ])("%s is refused by both processes, and nothing runs", async (_how, end, status, code) => {
     const waiting = await ask();
     await end(waiting);
     for (const place of places()) expectRefusal(await client.answer(waiting, { answer: "allow_once" }, place), { status, code, says: /./ });
@@ -118,7 +118,7 @@ test.each<[what: string, set: string]>([
   ["the arguments that are shown", "content = jsonb_set(content, '{tool,arguments}', to_jsonb('{\"item\":\"gold\"}'::text))"],
   ["the tool that is to run", "resume = jsonb_set(resume, '{pending,0,name}', to_jsonb('look_up'::text))"],
   ["the space between them", "resume = jsonb_set(resume, '{pending,0,arguments}', to_jsonb('{\"item\": \"tea\"}'::text))"],
-])("when somebody changes %s in the database, the call is not run", async (_what, set) => {
+])("a call is not run when somebody changes %s in the database", async (_what, set) => {
   const waiting = await ask();
   expect(waiting.question.tool).toEqual({ name: "order", arguments: { item: "tea" } });
   await database.query({ text: `update questions set ${set} where id = $1`, values: [waiting.question.id] });

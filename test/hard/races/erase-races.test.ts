@@ -18,7 +18,7 @@ import { tablesHolding } from "../../support/databases/scan-tables.ts";
 import { sampleSummary } from "../../support/databases/stored-conversation.ts";
 import { rememberConversation, storeExchange, type RememberedConversation } from "../../support/samples/user-with-memory.ts";
 
-describe("an erase beside another process on real Postgres", () => {
+describe("beside another process on real Postgres, an erase", () => {
   const databases = useRacingDatabases();
   let one: Stores;
   let other: Stores;
@@ -51,8 +51,8 @@ describe("an erase beside another process on real Postgres", () => {
       values: [word],
     });
 
-  describe.each(["the same session", "a new session"])("in %s", (which) => {
-    test("a turn that has begun and is not committed is erased with the user", async () => {
+  describe.each(["the same session", "a new session"])("with a turn or an import in %s", (which) => {
+    test("takes a turn that has begun and is not committed", async () => {
       const [turn] = await databases.meet(
         (inside) => begin(inside, sessionOf(which)),
         () => eraseUser(other),
@@ -62,14 +62,14 @@ describe("an erase beside another process on real Postgres", () => {
       await expectNothingLeft();
     });
 
-    test("a turn that begins during an erase waits, and begins a new conversation", async () => {
+    test("makes a turn that begins meanwhile wait, and the turn begins a new conversation", async () => {
       const [, turn] = await databases.meet(eraseUser, () => begin(other, sessionOf(which)));
       expect(turn.conversationId).not.toBe(kept.conversationId);
       expect(await left()).toEqual([{ id: turn.conversationId, count: 1 }]);
       expect(await other.turns.finish(turn, sampleAnswer())).toBe("stored");
     });
 
-    test("an import during an erase waits, and makes a new conversation", async () => {
+    test("makes an import wait, and the import makes a new conversation", async () => {
       const [, { conversationId }] = await databases.meet(eraseUser, () => importOne(other, sessionOf(which)));
       expect(conversationId).not.toBe(kept.conversationId);
       expect(await left()).toEqual([{ id: conversationId, count: 1 }]);
@@ -79,8 +79,8 @@ describe("an erase beside another process on real Postgres", () => {
   describe.each([
     ["user", LONG_LEASE_MS, 0, eraseUser],
     ["conversation", LONG_LEASE_MS, 0, eraseConversation],
-    ["exchange, after the lease of its turn,", EXPIRED_LEASE_MS, 4, eraseExchange],
-  ] as const)("an erase of the %s", (_what, leaseMs, messages, erase) => {
+    ["exchange, after the lease of its turn is over,", EXPIRED_LEASE_MS, 4, eraseExchange],
+  ] as const)("of the %s", (_what, leaseMs, messages, erase) => {
     async function ask() {
       const turn = await begin(one, kept.sessionId);
       await one.turns.renew(turn, leaseMs);
@@ -95,7 +95,7 @@ describe("an erase beside another process on real Postgres", () => {
       if (messages === 0) expect(await tablesHolding(one.database, kept.conversationId)).toEqual({});
     }
 
-    test("has a turn that ends meanwhile wait and find itself gone, with no job", async () => {
+    test("makes a turn that ends meanwhile wait and find itself gone, with no job", async () => {
       const { finish, eraseIn } = await ask();
       const [, outcome] = await databases.meet(eraseIn, () => finish(other));
       expect(outcome).toBe("gone");
@@ -110,7 +110,7 @@ describe("an erase beside another process on real Postgres", () => {
     });
   });
 
-  test("an erase of an exchange waits for a turn that begins, and is refused; it waits for one that ends, and is done", async () => {
+  test("of an exchange waits for a turn that begins and is then refused, and waits for a turn that ends and is then done", async () => {
     const episode = () => eraseExchange(other, kept.exchanges[0]?.messageId ?? "").catch(errorOf);
     const [turn, refused] = await databases.meet((inside) => begin(inside, kept.sessionId), episode);
     expect(refused).toMatchObject({ code: "conversation_busy" });
@@ -118,7 +118,7 @@ describe("an erase beside another process on real Postgres", () => {
     expect([outcome, done]).toEqual(["stored", expect.objectContaining({ erased: expect.objectContaining({ messages: 2 }) })]);
   });
 
-  test("an erase of an exchange sees that the lease, which had run out, has just been renewed, and is refused", async () => {
+  test("of an exchange is refused when a lease that had run out has just been renewed", async () => {
     const turn = await begin(one, kept.sessionId);
     await one.turns.renew(turn, EXPIRED_LEASE_MS);
     const [renewed, refused] = await databases.meet(
@@ -141,7 +141,7 @@ describe("an erase beside another process on real Postgres", () => {
     return { exchange, before: summary, text, save, find: () => one.summaries.find(conversation) };
   }
 
-  test.each(["a first", "a next"])("%s summary that is saved during an erase of one exchange waits, and is refused", async (which) => {
+  test.each(["a first", "a next"])("of one exchange makes %s summary that is saved meanwhile wait and fail", async (which) => {
     const { exchange, before, text, save, find } = await summaryOf(which === "a next" ? kept.sessionId : uuidv7());
     expect(before === null).toBe(which === "a first");
     const stored = await find();
@@ -154,7 +154,7 @@ describe("an erase beside another process on real Postgres", () => {
     expect(await tablesHolding(one.database, text)).toEqual({});
   });
 
-  test("an erase of one exchange waits for a summary of it that is saved, and has it made anew", async () => {
+  test("of one exchange waits for a summary of it that is being saved, and has the summary made anew", async () => {
     const { exchange, text, save, find } = await summaryOf(uuidv7());
     const [isSaved, rows] = await databases.meet(save, () => eraseExchange(other, exchange.messageId));
     expect([isSaved, rows?.erased.summaries]).toEqual([true, 1]);
@@ -162,7 +162,7 @@ describe("an erase beside another process on real Postgres", () => {
     expect(await tablesHolding(one.database, text)).toEqual({});
   });
 
-  test("an import that is not committed is erased with the user", async () => {
+  test("of a user takes an import that is not committed", async () => {
     const [imported] = await databases.meet(
       (inside) => importOne(inside, uuidv7()),
       () => eraseUser(other),
@@ -171,7 +171,7 @@ describe("an erase beside another process on real Postgres", () => {
     await expectNothingLeft();
   });
 
-  test("an edit of core memory that is not committed is erased with the user; one that comes during the erase begins anew", async () => {
+  test("of a user takes an edit of core memory that is not committed, and an edit that comes meanwhile begins anew", async () => {
     const put = (stores: Stores) => stores.coreMemory.put(owner, { section: "profile", content: word });
     await databases.meet(put, () => eraseUser(other));
     await expectNothingLeft();
@@ -181,7 +181,7 @@ describe("an erase beside another process on real Postgres", () => {
     expect(await contentsOf(one.database, owner)).toEqual({ profile: word });
   });
 
-  test("two erases of the same user, conversation or exchange at once: one takes it, the other finds nothing", async () => {
+  test("takes a user, conversation or exchange once: of two erases at once the second finds nothing", async () => {
     const episode = (stores: Stores) => eraseExchange(stores, kept.exchanges[0]?.messageId ?? "");
     const [first, second] = await databases.meet(episode, () => episode(other));
     expect([first?.erased.messages, second]).toEqual([2, null]);
@@ -193,7 +193,7 @@ describe("an erase beside another process on real Postgres", () => {
     await expectNothingLeft();
   });
 
-  test("another user's turn goes on while a user is erased", async () => {
+  test("of one user lets another user's turn go on", async () => {
     const begun = async () => completeTurn(other.turns, sampleTurn({ ...owner, userId: `${owner.userId} ` }));
     await one.database.transaction(async (transaction) => {
       await eraseUser(insideOf(one, transaction));
@@ -201,7 +201,7 @@ describe("an erase beside another process on real Postgres", () => {
     });
   });
 
-  test("many turns, imports, edits and erases of one user at once end without a deadlock, and a last erase leaves nothing", async () => {
+  test("of one user ends without a deadlock beside many turns, imports, edits and erases, and a last erase leaves nothing", async () => {
     const work = Array.from({ length: 6 }, (_, round) => {
       const [here, there] = round % 2 === 0 ? [one, other] : [other, one];
       const turn = async () => {

@@ -31,7 +31,7 @@ const town = (user: string, turn: number): string => `${canary(user)}${letters(t
 
 const withMessage = (user_message: string): unknown => expect.arrayContaining([expect.objectContaining({ user_message })]);
 
-describeUnless(await whyNoMilvus(), `${USERS.length} users talk to two processes that are killed -9 (ERASE_SEED=${seed})`, () => {
+describeUnless(await whyNoMilvus(), `while ${USERS.length} users talk to two processes that are killed -9 (ERASE_SEED=${seed}),`, () => {
   const servers = useOpened(openPostgresAndMilvus, 120_000);
   afterEach(killServiceProcesses);
 
@@ -39,7 +39,7 @@ describeUnless(await whyNoMilvus(), `${USERS.length} users talk to two processes
   const early = { SUMMARY_MIN_MESSAGES: "4", SUMMARY_UPDATE_DELTA: "2", HISTORY_WINDOW: "2" };
   const start = (): Promise<ServiceProcess> => startServiceProcess({ ...servers.environment, ...settings, ...early });
 
-  test("of those who are erased meanwhile nothing is left anywhere, of the others nothing is missing", async () => {
+  test("an erased user leaves nothing anywhere, and the others lose nothing", async () => {
     const { database, store } = servers;
     const services = await Promise.all([start(), start()]);
     const killed = new Set<ServiceProcess>();

@@ -52,10 +52,10 @@ const FOUND: [Step[]][] = [
   [[{ do: "edit", line: 0, fact: 0 }, move(2), move(0), move(2), { do: "erase", turn: 1 }]],
 ];
 
-describe("facts that are taught, put into other words and languages, merged, moved and erased in any order", () => {
+describe("a user whose facts are taught, put into other words and languages, merged, moved and erased in any order", () => {
   const database = useTestEmbedded();
 
-  test("after each erase nothing is left that only erased messages said, and nothing else is gone", async () => {
+  test("keeps, after each erase, nothing that only erased messages said, and loses nothing else", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { minLength: 3, maxLength: 12 }), async (steps) => {
         const world = new FactWorld(database);

@@ -34,11 +34,11 @@ const anyMessages = fc.array(
   { maxLength: 12 },
 );
 
-describeOnBothDatabases("imports in any order and any parts, among turns", (open) => {
+describeOnBothDatabases("any imports in any order and any parts, among turns,", (open) => {
   const memory = useOpened(async () => openTestEpisodicMemory(await open()));
   afterEach(() => void jest.restoreAllMocks());
 
-  test("property: in the end each completed message is in one episode, and what the user said has been read once", async () => {
+  test("put each completed message in one episode in the end, and have what the user said read once", async () => {
     await fc.assert(
       fc.asyncProperty(anyMessages, fc.array(anyStep, { maxLength: 12 }), async (messages, steps) => {
         const owner = { tenantId: "tenant", userId: uuidv7() };

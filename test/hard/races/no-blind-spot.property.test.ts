@@ -61,13 +61,13 @@ async function playMany(database: Database, numRuns: number): Promise<void> {
   expect(versions).toBeGreaterThan(numRuns); // or else too little of it happens in them
 }
 
-describe("no completed message is lost or counted twice, and no wake-up is lost, whatever two turns and two workers do, fail or die between", () => {
-  test(`${ON_EMBEDDED} random interleavings on the embedded database`, async () => {
+describe("no completed message is lost or counted twice, and no wake-up is lost, whatever two turns and two workers do, fail or die between,", () => {
+  test(`in ${ON_EMBEDDED} random interleavings on the embedded database`, async () => {
     const database = await openTestEmbedded();
     await playMany(database, ON_EMBEDDED).finally(() => database.close());
   });
 
-  test(`${LANES * ON_LANE} random interleavings on real Postgres`, async () => {
+  test(`in ${LANES * ON_LANE} random interleavings on real Postgres`, async () => {
     const lane = async (): Promise<void> => {
       const { url, drop } = await createRealDatabase();
       const database = await openPostgres(url);

@@ -20,7 +20,7 @@ describe("memory agents of two processes on one Postgres", () => {
     };
   }
 
-  test("that read the same turn at once write what the faster decides, and the slower's refusals are not logged either", async () => {
+  test("write only what the faster one decides when both read the same turn at once, and do not log the slower one's refusals either", async () => {
     await agent.say("I moved to Porto.");
     const decide = together(2, async (reading) => {
       await writeFor(reading, "secrets", "refused");
@@ -49,7 +49,7 @@ describe("memory agents of two processes on one Postgres", () => {
     expect(await contentsOf(databases.one.database, agent.owner)).toEqual({ profile: "other" });
   });
 
-  test("and ten people write one section at once: every write is a version, and the agent has decided on the last before its own", async () => {
+  test("decide on the last version before their own when ten people write the same section, and every write is a version", async () => {
     await agent.say("I moved to Porto.");
     const people = databases.other.coreMemory;
     const seen: string[] = [];
@@ -70,7 +70,7 @@ describe("memory agents of two processes on one Postgres", () => {
     expect(versions[own]?.content).toBe([versions[own - 1]?.content, "Lives in Porto"].filter(Boolean).join("\n"));
   });
 
-  test("one that decides while the conversation is deleted writes nothing", async () => {
+  test("write nothing when the conversation is deleted while one of them decides", async () => {
     await agent.say("I moved to Porto.");
     await agent.step(async (reading) => {
       await databases.other.database.query({ text: "delete from conversations where user_id = $1", values: [agent.owner.userId] });
@@ -94,12 +94,12 @@ describe("memory agents of two processes on one Postgres", () => {
     return read;
   }
 
-  test("one that decides while a message it read is deleted writes what it decides without it", async () => {
+  test("write only what is decided without a message that was deleted after it was read", async () => {
     await readWhileDeleted();
     expect(await contentsOf(databases.one.database, agent.owner)).toEqual({ profile: "I have a cat." });
   });
 
-  test("one that decides while a message it read is deleted is not given it again", async () => {
+  test("are not given a message again that was deleted after it was read", async () => {
     expect(await readWhileDeleted()).toEqual(["I moved to Porto. I have a cat.", "I have a cat."]);
   });
 });

@@ -13,7 +13,7 @@ import { useRacingDatabases } from "./racing-databases.ts";
 
 const WINDOW = { atLeast: 6, useSummary: true };
 
-describe("a statement that does several things, and waited for another process on real Postgres", () => {
+describe("a statement that does several things, beside another process on real Postgres,", () => {
   const databases = useRacingDatabases();
   let one: Stores;
   let other: Stores;
@@ -33,14 +33,14 @@ describe("a statement that does several things, and waited for another process o
       return messages.map(({ content }) => content);
     };
 
-    test("and gives the newest messages when nobody came between: the same as the window store", async () => {
+    test("and gives the same newest messages as the window store when nobody came between", async () => {
       await completeTurn(one.turns, turnIn("session"));
       const begun = (await begin("session")) as BegunTurn;
       expect(begun.newest?.messages.map(({ content }) => content)).toEqual(["an answer", "a question"]);
       expect(await textsOf(begun)).toEqual(await textsOf({ ...begun, newest: null }));
     });
 
-    test("and gives none in a conversation that has none, and none when nobody asks for them", async () => {
+    test("and gives no messages for a new conversation, nor when nobody asks for them", async () => {
       expect((await begin("new"))?.newest).toEqual({ summary: null, messages: [], lastErasure: null });
       expect((await other.turns.begin(turnIn("newer")))?.newest).toBeNull();
     });
@@ -54,7 +54,7 @@ describe("a statement that does several things, and waited for another process o
       ["a turn that is taken back", (inside, held) => inside.turns.takeBack(held), ["a question", "an answer"]],
       ["an erase of the first exchange", async (inside) => inside.erases.episode(owner, (await firstOf(inside)).id), ["a question"]],
       ["an erase of the user", (inside) => inside.erases.user(owner), []],
-    ])("and leaves the newest messages to a later statement after it waited for %s", async (_name, early, texts) => {
+    ])("but leaves the newest messages to a later statement after it waited for %s", async (_name, early, texts) => {
       await completeTurn(one.turns, turnIn("session"));
       const held = await beginFreely(one.turns, turnIn("session", EXPIRED_LEASE_MS));
       const [, begun] = await databases.meet(
@@ -65,7 +65,7 @@ describe("a statement that does several things, and waited for another process o
       expect(await textsOf(begun as BegunTurn)).toEqual(texts);
     });
 
-    test("does so in a new conversation, too, of a user who was just erased: what else was read of him is older", async () => {
+    test("in a new conversation, too, but gives a user who was just erased none of the older messages", async () => {
       await completeTurn(one.turns, turnIn("session"));
       const [, begun] = await databases.meet(
         (inside) => inside.erases.user(owner),
@@ -117,7 +117,7 @@ describe("a statement that does several things, and waited for another process o
     test.each<[string, (inside: Stores, conversationId: string) => Promise<unknown>, string]>([
       ["an erase of the conversation", (inside, conversationId) => inside.erases.conversation({ ...owner, conversationId }), "lost"],
       [
-        "an import between what was read",
+        "an import whose message stands between those that were read",
         (inside) =>
           inside.imports.import({
             ...owner,
@@ -127,7 +127,7 @@ describe("a statement that does several things, and waited for another process o
           }),
         "stale",
       ],
-    ])("not when it waited for %s", async (_name, early, expected) => {
+    ])("only when it did not wait for %s", async (_name, early, expected) => {
       await completeTurn(one.turns, turnIn("session"));
       const read = await readNext(one.unread, owner);
       const [, outcome] = await databases.meet(

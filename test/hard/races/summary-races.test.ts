@@ -28,13 +28,13 @@ describe("the summary store of two processes on real Postgres", () => {
     stores.database.transaction((transaction) => stores.summaries.lockAndCount(transaction, conversation, 1_000));
 
   test.each([
-    ["sees the message that was committed", addMessage, { hasSummary: false, uncovered: 11, isSaturated: false }],
-    ["finds the conversation gone that was deleted", deleteConversation, null],
-  ])("lockAndCount %s while it waited for the lock", async (_what, change, counted) => {
+    ["the message that was committed", addMessage, { hasSummary: false, uncovered: 11, isSaturated: false }],
+    ["that the conversation was deleted", deleteConversation, null],
+  ])("sees in lockAndCount %s while it waited for the lock", async (_what, change, counted) => {
     expect((await databases.meet(change, () => countIn(other)))[1]).toEqual(counted);
   });
 
-  test("lockAndCount sees the summary that was committed while it waited for the lock", async () => {
+  test("sees in lockAndCount the summary that was committed while it waited for the lock", async () => {
     const place = await placeOf(one.database, conversation, 4);
     const addAndSave = async (inside: Stores): Promise<boolean> => {
       await addMessage(inside);
@@ -43,7 +43,7 @@ describe("the summary store of two processes on real Postgres", () => {
     expect(await databases.meet(addAndSave, () => countIn(other))).toEqual([true, { hasSummary: true, uncovered: 7, isSaturated: false }]);
   });
 
-  test("no turn ends between lockAndCount and the end of its transaction", async () => {
+  test("lets no turn end between lockAndCount and the end of its transaction", async () => {
     const turns = other.turns;
     const turn = await beginFreely(turns, sampleTurn(conversation));
     const met = await databases.meet(countIn, () => turns.finish(turn, sampleAnswer()));
@@ -51,7 +51,7 @@ describe("the summary store of two processes on real Postgres", () => {
     expect(await countIn(one)).toEqual({ hasSummary: false, uncovered: 12, isSaturated: false });
   });
 
-  test.each([0, 1])("of two saves of version %i + 1 the one that waited for the other writes nothing", async (readVersion) => {
+  test.each([0, 1])("writes only the first of two saves of version %i + 1, not the one that waited", async (readVersion) => {
     if (readVersion === 1) await summariseThrough(one.database, conversation, 2);
     const [earlier, later] = await Promise.all([4, 6].map((number) => placeOf(one.database, conversation, number)));
     if (!earlier || !later) throw new Error("two places are needed");
@@ -66,7 +66,7 @@ describe("the summary store of two processes on real Postgres", () => {
     expect(await one.summaries.find(conversation)).toMatchObject(expected);
   });
 
-  test.each([0, 1])("a save of version %i + 1 that waited for a delete of the conversation writes nothing", async (readVersion) => {
+  test.each([0, 1])("writes nothing in a save of version %i + 1 that waited for a delete of the conversation", async (readVersion) => {
     if (readVersion === 1) await summariseThrough(one.database, conversation, 2);
     const coveredThrough = await placeOf(one.database, conversation, 4);
     const save = () => other.summaries.save(conversation, sampleSummary(coveredThrough, { readVersion }));

@@ -16,12 +16,12 @@ const WRITERS_PER_DATABASE = 8;
 const TURNS_PER_WRITER = 20;
 const PAGE_LIMIT = 7;
 
-describe("a call that waits for another process' transaction on real Postgres", () => {
+describe("after it waited for another process' transaction on real Postgres,", () => {
   const databases = useRacingDatabases();
   let stores: Stores;
   beforeAll(() => void (stores = databases.other));
 
-  test("finish sees that another turn has just taken the conversation, and leaves it its lease", async () => {
+  test("finish sees that another turn has just taken the conversation, and leaves that turn its lease", async () => {
     const late = await beginFreely(stores.turns, sampleTurn({ leaseMs: EXPIRED_LEASE_MS }));
     const [next, outcome] = await databases.meet(
       (inside) => beginFreely(inside.turns, sampleTurn({ sessionId: late.sessionId })),
@@ -56,7 +56,7 @@ describe("a call that waits for another process' transaction on real Postgres", 
     expect(begun).toBeNull();
   });
 
-  test("begin gets the conversation that has just been freed, behind its answer", async () => {
+  test("begin gets the conversation that has just been freed, and comes behind its answer", async () => {
     const held = await beginFreely(stores.turns, sampleTurn());
     const answer = sampleAnswer();
     const [outcome, begun] = await databases.meet(
@@ -99,7 +99,7 @@ describe("two processes that write the same conversation on real Postgres", () =
     }
   }
 
-  test("created_at only rises, every message counts, and a reader who pages meanwhile misses none", async () => {
+  test("store messages whose created_at only rises, count each one, and show all to a reader who pages meanwhile", async () => {
     const { one, other } = databases;
     const { sessionId } = sampleTurn();
     const conversation = await completeTurn(one.turns, sampleTurn({ sessionId, leaseMs: EXPIRED_LEASE_MS }));
@@ -119,7 +119,7 @@ describe("two processes that write the same conversation on real Postgres", () =
     expect((await one.conversations.find(conversation, conversation.conversationId))?.messageCount).toBe(total);
   });
 
-  test("one turn at a time: of many that want in, each gets in alone and none is lost", async () => {
+  test("let many turns in one at a time and lose none", async () => {
     const { sessionId } = sampleTurn();
     const { one, other } = databases;
     let running = 0;

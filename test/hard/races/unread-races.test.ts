@@ -30,20 +30,20 @@ describe("the memory agent beside another process on real Postgres", () => {
 
   const save = (stores: Stores) => saveReading(stores.database, owner, read, sampleResult(read, 0));
 
-  test("of two saves of the same reading the one that waited for the other is lost, and everything is there once", async () => {
+  test("loses the later of two saves of the same reading, and everything is there once", async () => {
     expect(await databases.meet(save, () => save(other))).toEqual(["saved", "lost"]);
     const { sections, versions, operations, archived, cursors, jobs } = await writtenByReadings(one.database, owner);
     expect([sections, versions, operations, archived, cursors, jobs].map((rows) => rows.length)).toEqual([1, 1, 2, 1, 1, 1]);
   });
 
-  test("of eight saves of the same reading at once one is saved, all others are lost", async () => {
+  test("has one of eight saves of the same reading accepted, and loses all others", async () => {
     const stores = [one, other, one, other, one, other, one, other];
     const outcomes = await Promise.all(stores.map(save));
     expect(outcomes.toSorted()).toEqual([...Array.from({ length: 7 }, () => "lost"), "saved"]);
     expect((await writtenByReadings(one.database, owner)).operations).toHaveLength(2);
   });
 
-  test("a save that waited for a person's edit is stale, and the edit stays", async () => {
+  test("finds its save stale when it waited for a person's edit, and the edit stays", async () => {
     const put = (stores: Stores) => stores.coreMemory.put(owner, { section: "profile", content: "By hand." });
     const [, outcome] = await databases.meet(put, () => save(other));
     expect(outcome).toBe("stale");
@@ -51,7 +51,7 @@ describe("the memory agent beside another process on real Postgres", () => {
     expect(await writtenByReadings(one.database, owner)).toMatchObject({ archived: [], cursors: [], jobs: [] });
   });
 
-  test("a person's edit of a version that waited for a save is refused; without a version it goes on top", async () => {
+  test("makes a person's edit wait for its save, and the edit is refused if it names a version, or else goes on top", async () => {
     const put = (expectedVersion?: number) => other.coreMemory.put(owner, { section: "profile", content: "By hand.", expectedVersion });
     const [saved, refused] = await databases.meet(save, () => put(0).catch((error: unknown) => error));
     expect(saved).toBe("saved");
@@ -61,7 +61,7 @@ describe("the memory agent beside another process on real Postgres", () => {
   });
 
   test.each(["conversation", "user"] as const)(
-    "a save that waited for an erase of the %s is lost, and brings nothing back",
+    "loses a save that waited for an erase of the %s, and brings nothing of it back",
     async (what) => {
       const [, outcome] = await databases.meet(
         (inside) => erase(inside, what),
@@ -72,14 +72,14 @@ describe("the memory agent beside another process on real Postgres", () => {
     },
   );
 
-  test("a save that waited for an erase of an exchange it read is stale", async () => {
+  test("finds its save stale when it waited for an erase of an exchange it read", async () => {
     const eraseRead = (stores: Stores) => stores.erases.episode(owner, read.messages[0]?.id ?? "");
     const [, outcome] = await databases.meet(eraseRead, () => saveReading(other.database, owner, read));
     expect(outcome).toBe("stale");
     expect(await writtenByReadings(one.database, owner)).toEqual(NOTHING_WRITTEN);
   });
 
-  test.each(["conversation", "user"] as const)("an erase of the %s that waited for a save takes it all", async (what) => {
+  test.each(["conversation", "user"] as const)("loses all it saved to an erase of the %s that waited for the save", async (what) => {
     const [outcome] = await databases.meet(
       (inside) => saveReading(inside.database, owner, read),
       () => erase(other, what),
@@ -91,7 +91,7 @@ describe("the memory agent beside another process on real Postgres", () => {
     expect(await writtenByReadings(one.database, owner)).toEqual({ ...NOTHING_WRITTEN, versions });
   });
 
-  test("no turn of the user ends, in whichever conversation, between lockAndLook and the end of its transaction", async () => {
+  test("lets no turn of the user end in any conversation between lockAndLook and the end of its transaction", async () => {
     await saveReading(one.database, owner, read);
     const turn = await beginFreely(one.turns, sampleTurn({ ...owner, sessionId: "another" }));
     const [looked, outcome] = await databases.meet(lockAndLook, () => other.turns.finish(turn, sampleAnswer()));
@@ -99,7 +99,7 @@ describe("the memory agent beside another process on real Postgres", () => {
     expect(await lockAndLook(one)).toBe(true);
   });
 
-  test("lockAndLook waits for a turn that is ending, and sees it", async () => {
+  test("waits in lockAndLook for a turn that is ending, and sees it", async () => {
     await saveReading(one.database, owner, read);
     const turn = await nextTurn();
     const [outcome, looked] = await databases.meet(
@@ -109,7 +109,7 @@ describe("the memory agent beside another process on real Postgres", () => {
     expect([outcome, looked]).toEqual(["stored", true]);
   });
 
-  test("a turn that ends while a reading is saved waits for it, and is unread afterwards", async () => {
+  test("makes a turn that ends during a save wait, and finds that turn unread afterwards", async () => {
     const turn = await nextTurn();
     const answer = sampleAnswer({ content: "the next answer" });
     const outcomes = await databases.meet(

@@ -24,7 +24,7 @@ const ask = async () => {
   return client.untilWaiting("asks");
 };
 
-test("nobody else answers, sees or ends a question, whatever ids they know", async () => {
+test("nobody else can answer, see or end a question, whatever ids they know", async () => {
   ordered.length = 0;
   const waiting = await ask();
   const path = `${running.url}/api/v1/turns/${waiting.turn_id}`;
@@ -43,7 +43,7 @@ test("nobody else answers, sees or ends a question, whatever ids they know", asy
   );
 });
 
-test("a question counts for its own turn only, and once", async () => {
+test("an answer counts only for the question of its own turn, and only once", async () => {
   const [one, other] = [await ask(), await ask()];
   const forged: [string, string][] = [
     [one.turn_id, other.question.id],
@@ -61,7 +61,7 @@ test("a question counts for its own turn only, and once", async () => {
   }
 });
 
-test("of fifty that answer at once one is taken, and the call runs once", async () => {
+test("one of fifty answers at once is taken, and the call runs once", async () => {
   ordered.length = 0;
   const waiting = await ask();
   const answers = await Promise.all(Array.from({ length: 50 }, () => client.answer(waiting, { answer: "allow_once" })));
@@ -71,7 +71,7 @@ test("of fifty that answer at once one is taken, and the call runs once", async 
   expect(ordered).toHaveLength(1);
 });
 
-test("a rule that denies wins over an answer that came before it was read", async () => {
+test("a rule that denies wins over an answer that was given before the rule was read", async () => {
   ordered.length = 0;
   const waiting = await ask();
   const agent = { description: "Orders", tools: ["*"], permissions: [{ tool: "order", action: "deny" }] };

@@ -12,7 +12,7 @@ const id = fc.oneof(
 const pair = fc.tuple(id, id);
 const isSame = (one: readonly string[], other: readonly string[]): boolean => JSON.stringify(one) === JSON.stringify(other);
 
-test("two pairs of tenant and user have the same key, job and lock only if they are the same pair", () => {
+test("any two pairs of tenant and user share a key, a job and a lock only if they are the same pair", () => {
   fc.assert(
     fc.property(pair, pair, ([tenant, user], [otherTenant, otherUser]) => {
       const same = isSame([tenant, user], [otherTenant, otherUser]);
@@ -29,7 +29,7 @@ test("two pairs of tenant and user have the same key, job and lock only if they 
   );
 });
 
-test("the same characters cut elsewhere are another pair", () => {
+test("two pairs have different keys when the same characters are cut elsewhere", () => {
   fc.assert(
     fc.property(id, id, id, (one, two, three) => {
       const keys = [ownerKey(one + two, three), ownerKey(one, two + three)];
@@ -40,7 +40,7 @@ test("the same characters cut elsewhere are another pair", () => {
   );
 });
 
-test("keys of users, of tenants and of knowledge bases are never each other's, and each can stand in a filter", () => {
+test("the keys of users, tenants and knowledge bases always differ, and each can stand in a filter", () => {
   fc.assert(
     fc.property(pair, pair, ([tenant, user], [otherTenant, prefix]) => {
       const keys = [ownerKey(tenant, user), ownerKey(tenant), knowledgeKey(otherTenant, prefix)];

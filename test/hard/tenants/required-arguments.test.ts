@@ -118,19 +118,19 @@ const OF_A_TENANT = [
 describe("functions of the stores", () => {
   const signatures = storeSignatures();
 
-  test("are found", () => {
+  test("are found by these tests", () => {
     const names = signatures.map(({ name }) => name);
     expect(names.length).toBeGreaterThan(90);
     for (const one of ["TurnStore.begin", "SearchIndex.searchWords", "loadEpisodeTexts", "KnowledgeBaseStore.list"])
       expect(names).toContain(one);
   });
 
-  test("cannot be called without a tenant, unless they are of none", () => {
+  test("cannot be called without a tenant, unless their data belongs to none", () => {
     const without = signatures.filter(({ demands }) => !demands.has("tenantId") && !demands.has("ownerKey")).map(({ name }) => name);
     expect(without.toSorted()).toEqual(NAMES_OF_NO_TENANT.toSorted());
   });
 
-  test("cannot be called without a user, where the data is a user's", () => {
+  test("cannot be called without a user when the data is a user's", () => {
     const isOfUser = ({ name }: StoreSignature): boolean =>
       !NAMES_OF_NO_TENANT.includes(name) && !OF_A_TENANT.some((pattern) => pattern.test(name));
     const without = signatures.filter((one) => isOfUser(one) && !one.demands.has("userId") && !one.demands.has("ownerKey"));

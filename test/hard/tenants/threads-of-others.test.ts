@@ -15,14 +15,14 @@ beforeAll(async () => {
   threadId = (await client(ACME).threads.create({ metadata: { user_id: "ada", topic: "boats" } })).thread_id;
 });
 
-test("a key is taken as LangGraph's clients send it, and nothing is done without one", async () => {
+test("a client can send its key as LangGraph's clients do, and can do nothing without one", async () => {
   const { threads } = client({ "x-api-key": keyOf("acme") });
   expect(await threads.get(threadId)).toMatchObject({ thread_id: threadId });
   for (const headers of [{}, { "x-api-key": "wrong" }])
     expect(await refusalOf(client(headers as Record<string, string>).threads.search())).toMatchObject({ status: 401 });
 });
 
-test("threads are found and counted by those whose they are", async () => {
+test("only their owner finds and counts threads", async () => {
   for (const headers of [ACME, tokenOf("acme", "ada")]) {
     expect((await client(headers).threads.search({ metadata: { topic: "boats" } })).map(({ thread_id }) => thread_id)).toEqual([threadId]);
     expect(await client(headers).threads.count({ metadata: { topic: "boats", user_id: "ada" } })).toBe(1);
@@ -37,7 +37,7 @@ test("threads are found and counted by those whose they are", async () => {
   }
 });
 
-test("an id that somebody else's thread has is taken as a new one is, and shows nothing of that thread", async () => {
+test("an id of somebody else's thread is treated as a new id, and shows nothing of that thread", async () => {
   const chosen = uuidv7();
   await client(tokenOf("acme", "ada")).threads.create({ threadId: chosen, metadata: { secret: "boats" } });
   for (const headers of [tokenOf("acme", "bob"), tokenOf("acme-corp", "ada")]) {
@@ -72,7 +72,7 @@ test("an id that somebody else's thread has is taken as a new one is, and shows 
   await client(ACME).threads.delete(chosen);
 });
 
-test("a token's user is the user of its threads and runs, and no other can be named", async () => {
+test("a token's user owns its threads and runs, and can name no other user", async () => {
   const bob = client(tokenOf("acme", "bob"));
   expect(await refusalOf(bob.threads.create({ metadata: { user_id: "ada" } }))).toMatchObject({ status: 403 });
   expect(await bob.threads.create()).toMatchObject({ metadata: { user_id: "bob" } });
@@ -91,7 +91,7 @@ test("a token's user is the user of its threads and runs, and no other can be na
   expect((await listConversations(running.url, "ada", ACME)).map((one) => one.id)).toEqual([threadId]);
 });
 
-test("items of the store are those of the user, and a token's user has no others", async () => {
+test("a user's items in the store are hidden from other tenants, and a token's user has only its own", async () => {
   const { store } = client(ACME);
   await store.putItem(["ada", "archive"], "boat", { content: "Ada has a boat." });
   expect(await store.getItem(["ada", "archive"], "boat")).toMatchObject({ value: { content: "Ada has a boat." } });
@@ -113,7 +113,7 @@ test("items of the store are those of the user, and a token's user has no others
   expect(await store.getItem(["ada", "archive"], "boat")).toMatchObject({ value: { content: "Ada has a boat." } });
 });
 
-test("assistants are those of the tenant", async () => {
+test("an assistant is seen by its own tenant only", async () => {
   const namesFor = async (headers: Record<string, string>) => (await client(headers).assistants.search()).map(({ name }) => name);
   expect(await namesFor(ACME)).toEqual(["assistant", "of-acme"]);
   const strangers = bearer(keyOf("acme-corp"));

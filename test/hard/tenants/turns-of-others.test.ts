@@ -12,14 +12,14 @@ import { apiKeysOf, keyOf, tokenOf } from "./tenant-world.ts";
 const ACME = bearer(keyOf("acme"));
 const CORP = bearer(keyOf("acme-corp"));
 
-describe("turns of others", () => {
+describe("a stranger, of another tenant or another user,", () => {
   const settings = { API_KEYS: apiKeysOf(["acme", "acme-corp"]), JWT_SECRET, JWT_TENANT_CLAIM: "tenant", ENABLE_CORE_MEMORY: "true" };
   const running = useServiceWithModel(settings);
   beforeEach(() => running.model.answer((body) => ({ tokens: ["re: ", body.messages.at(-1)?.content ?? ""] })));
 
   const strangers = [CORP, tokenOf("acme", "Ada"), tokenOf("acme", "ad"), tokenOf("acme-corp", "ada")];
 
-  test("that run are like turns that never were, and run on", async () => {
+  test("sees a running turn as one that never was, and the turn runs on", async () => {
     const gate = Promise.withResolvers<void>();
     running.model.answer(() => ({ tokens: ["the ", "end"], until: gate.promise }));
     const body = { user_id: "ada", session_id: "slow", message: "a secret", on_disconnect: "continue" };
@@ -45,7 +45,7 @@ describe("turns of others", () => {
     expect(await asked.text()).toContain('"the end"');
   });
 
-  test("have keys of their own: the same key of another tenant or user is another turn", async () => {
+  test("gets a turn of its own under the same key", async () => {
     const askers: [string, Record<string, string>][] = [
       ["ada", ACME],
       ["ada", CORP],
@@ -67,7 +67,7 @@ describe("turns of others", () => {
     }
   });
 
-  test("are not gone on with by their id as a response", async () => {
+  test("cannot go on with a turn by its id as a response", async () => {
     const ask = (body: object, headers: Record<string, string>) =>
       postJson<{ id: string }>(`${running.url}/v1/responses`, { input: "hello", ...body }, headers);
     const { id } = (await ask({ user: "ada" }, ACME)).json;
@@ -81,7 +81,7 @@ describe("turns of others", () => {
     expect((await ask({ previous_response_id: id }, tokenOf("acme", "ada"))).status).toBe(200);
   });
 
-  test("in OpenAI's protocol belong to the user as it is spelt, in the session of that name, in the tenant of the key", async () => {
+  test("has conversations of its own in OpenAI's protocol, even for the same session and a user that looks alike", async () => {
     const complete = (user: string, headers: Record<string, string>) => {
       const body = { model: "conversation-graph", user, messages: [{ role: "user", content: `I am "${user}"` }] };
       return postJson<TurnResult>(`${running.url}/v1/chat/completions`, body, { ...headers, "x-session-id": "chat" });
@@ -99,7 +99,7 @@ describe("turns of others", () => {
     expect(new Set(ids).size).toBe(users.length + 1);
   });
 
-  test("core memory is written, reverted and removed for the one user of the one tenant", async () => {
+  test("cannot write, revert or remove the user's core memory", async () => {
     const api = coreMemoryApi(running.url);
     const put = (user: string, headers: Record<string, string>, content: string) => api.put(user, "goals", { content }, headers);
     const read = async (user: string, headers: Record<string, string>) =>
@@ -115,7 +115,7 @@ describe("turns of others", () => {
     expect(await read("KIM", ACME)).toEqual([]);
   });
 
-  test("are not among the last turns that the status tells of", async () => {
+  test("does not see the turn among the last turns of the status", async () => {
     const count = async (headers: Record<string, string>): Promise<number> =>
       (await callApi<{ turns: unknown[] }>(`${running.url}/api/v1/status`, { headers })).json.turns.length;
     expect(await count(tokenOf("nobodys", "ada"))).toBe(0);

@@ -22,12 +22,12 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
   const adaOf = (tenant: string): Person => stage.people.find(({ tenantId, userId }) => tenantId === tenant && userId === "ada") as Person;
   const documentOf = (tenant: string): TenantDocument => stage.documents.get(tenant) as TenantDocument;
 
-  test("every route is known to these tests", async () => {
+  test("are tested on every route of the service", async () => {
     const routes = (await routesOfService(stage.url)).map(({ method, path }) => `${method} ${path}`);
     expect([...Object.keys(READS), ...HOLDS_NOBODYS, ...Object.keys(WRITES)].toSorted()).toEqual(routes.toSorted());
   });
 
-  test("each reads its own and nothing of another, with a key of the tenant and with a token of its own", async () => {
+  test("read their own data and no one else's, with a key of the tenant and with a token of their own", async () => {
     for (const person of stage.people) {
       const document = documentOf(person.tenantId);
       for (const headers of [person.headers, tokenOf(person.tenantId, person.userId)]) {
@@ -42,7 +42,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     }
   }, 600_000);
 
-  test("each recalls its own and nothing of another over MCP, and no summary of another's conversation", async () => {
+  test("recall their own data and no one else's over MCP, and no summary of another's conversation", async () => {
     const victim = adaOf("acme");
     for (const person of stage.people) {
       const { secret: ofTenant } = documentOf(person.tenantId);
@@ -66,14 +66,14 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     }
   });
 
-  test("what holds nothing of anybody holds nothing of anybody", async () => {
+  test("read no one's data from the routes that hold none", async () => {
     for (const route of HOLDS_NOBODYS) {
       const address = addressOf({ method: "GET", path: route.replace("GET ", "") }, { file: "x" });
       for (const tenant of ["acme", "acm-"]) expect(secretsIn(await (await read(address, bearer(keyOf(tenant)))).text())).toEqual([]);
     }
   });
 
-  test("episodes of a foreign conversation are none, whatever is asked", async () => {
+  test("find no episodes of a foreign conversation, whatever they ask", async () => {
     for (const asking of [...TENANTS.map(adaOf), ...stage.people.slice(1, 12)]) {
       const victim = asking === adaOf("acme") ? adaOf("acm") : adaOf("acme");
       const query = new URLSearchParams({ query: `Who lives in ${victim.secret} town?`, conversation_id: victim.turn.conversation_id });
@@ -82,7 +82,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     }
   });
 
-  test("the place in another's list is only a place: behind it there is one's own or nothing", async () => {
+  test("read only their own list from a place in another's list", async () => {
     const lists = (person: Person) => [
       `/api/v1/conversations?user_id=${encodeURIComponent(person.userId)}&limit=1`,
       `/api/v1/conversations/${person.turn.conversation_id}/messages?limit=1`,
@@ -106,7 +106,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     }
   });
 
-  test("a foreign id is like one that never was, on every route that takes one, and nothing changes", async () => {
+  test("get for a foreign id the same answer as for an unknown one, on every route that takes an id, and change nothing", async () => {
     const before = fingerprints(await readOwnedRows(stage.database));
     const victims = [adaOf("acme"), adaOf("acme-corp")];
     for (const victim of victims) {
@@ -138,7 +138,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     expect(fingerprints(await readOwnedRows(stage.database))).toEqual(before);
   });
 
-  test("the knowledge of another tenant cannot be named, read, changed or deleted", async () => {
+  test("cannot name, read, change or delete the knowledge of another tenant", async () => {
     const before = fingerprints(await readOwnedRows(stage.database));
     const own = { user_id: "ada", session_id: "s", message: "What does the handbook say?" };
     const { documentId, passageId } = documentOf("acme");
@@ -165,7 +165,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     expect(fingerprints(await readOwnedRows(stage.database))).toEqual(before);
   });
 
-  test("the agent of another tenant cannot be named, read or deleted, and its skill neither", async () => {
+  test("cannot name, read or delete the agent or the skill of another tenant", async () => {
     const before = fingerprints(await readOwnedRows(stage.database));
     const own = { user_id: "ada", session_id: "s", message: "What do you know?" };
     for (const tenant of ["acme-corp", "ACME", "acm"]) {
@@ -183,7 +183,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     expect(fingerprints(await readOwnedRows(stage.database))).toEqual(before);
   });
 
-  test("each row in Postgres belongs to whoever said what is in it", async () => {
+  test("own each row in Postgres that holds what they said", async () => {
     const owners = new Map(stage.people.map((person) => [person.secret, [person.tenantId, person.userId]]));
     for (const [tenantId, { secret }] of stage.documents) owners.set(secret, [tenantId, ""]);
     const rows = await readOwnedRows(stage.database);
@@ -205,7 +205,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     }
   });
 
-  test("each entity in Milvus, and what the index has of it in Postgres, has the key that is derived from its owner", async () => {
+  test("own each entity in Milvus, and its rows in Postgres, by the key derived from their ids", async () => {
     const keys = new Map(stage.people.map(({ secret, tenantId, userId }) => [secret, ownerKey(tenantId, userId)]));
     for (const [tenantId, { secret }] of stage.documents) keys.set(secret, knowledgeKey(tenantId, "handbook"));
     expect(new Set(keys.values()).size).toBe(keys.size);
@@ -219,7 +219,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     for (const { secret } of stage.people) expect({ secret, episodes: found.get(secret) }).toEqual({ secret, episodes: 2 });
   });
 
-  test("erasing one leaves every row and entity of those who look like it", async () => {
+  test("keep every row and entity when one who looks like them is erased", async () => {
     const [erased, ...others] = [adaOf("acme"), ...stage.people.filter((person) => person !== adaOf("acme"))];
     const leftOf = (person: Person): Promise<ResidualData[]> => findResidualData(stage.database, stage.store, person);
     const rowsOf = async () => [...fingerprints(await readOwnedRows(stage.database))];

@@ -62,11 +62,11 @@ async function byLearnedModel({ text, nearest }: Question): Promise<string> {
   return (await routeToAgent(text, agents, { byEmbedding, byModel: null })).agent?.name ?? ASSISTANT;
 }
 
-describe("agents, on questions that nothing was chosen on, without a model", () => {
+describe("agents, on questions that no figure was chosen on, without a model,", () => {
   test.each<[string, (question: Question) => Promise<string>, number]>([
     ["the built-in embedder", byBuiltIn, 0.5],
     ["e5", byLearnedModel, 0.75],
-  ])("answer most of what is theirs with %s, and nothing of what is the assistant's or of another agent", async (_, choose, least) => {
+  ])("get most of their questions with %s, and no question of the assistant or of another agent", async (_, choose, least) => {
     const reported = questions.filter(({ half }) => half === "reported");
     const chosen = await Promise.all(reported.map(async (question) => ({ ...question, chosen: await choose(question) })));
     const theirs = chosen.filter(({ gold }) => gold !== ASSISTANT);

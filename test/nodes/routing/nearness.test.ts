@@ -16,8 +16,8 @@ function loading(capacity?: number) {
   return { embedder, asked, load: makeBaseVectors(embedder, capacity) };
 }
 
-describe("the vectors of the bases", () => {
-  test("come from one call, and are kept", async () => {
+describe("the vectors of the knowledge bases", () => {
+  test("come from one call, and are kept for the next turn", async () => {
     const { asked, load } = loading();
     const loaded = await load("t", [base("a"), base("b", { titles: ["第一章"] })]);
     expect(asked()).toEqual([["about a", "one, two", "about b", "one, two", "第一章"]]);
@@ -32,7 +32,7 @@ describe("the vectors of the bases", () => {
   });
 
   test.each([{ description: "new" }, { keywords: ["three"] }, { titles: ["new"] }])(
-    "are made anew for %p, and only those",
+    "are made anew for a base that changes by %p, and for no other",
     async (change) => {
       const { asked, load } = loading();
       await load("t", [base("a"), base("b")]);
@@ -43,7 +43,7 @@ describe("the vectors of the bases", () => {
     },
   );
 
-  test("are each tenant's own", async () => {
+  test("are kept apart for each tenant", async () => {
     const { asked, load } = loading();
     await load("t", [base("a", { description: "of t" })]);
     const other = await load("u", [base("a", { description: "of u" })]);
@@ -52,7 +52,7 @@ describe("the vectors of the bases", () => {
     expect(asked()).toHaveLength(2);
   });
 
-  test("go when there are too many, those longest unused first, after they were used", async () => {
+  test("are dropped when there are too many, beginning with those that were not used for longest", async () => {
     const { asked, load } = loading(2);
     for (const prefix of ["a", "b", "a", "c"]) await load("t", [base(prefix)]);
     expect(asked()).toHaveLength(3);
@@ -64,14 +64,14 @@ describe("the vectors of the bases", () => {
     expect(loaded.bases.map(({ texts }) => texts.length)).toEqual([2, 2, 2]);
   });
 
-  test("of neutral sentences are embedded once, for routing and for recall", async () => {
+  test("share the neutral sentences of routing and recall, which are embedded once", async () => {
     const embedder = Object.assign(makeRecordingEmbedder(), { favoursScripts: true });
     const scale = makeCosineScale(embedder, undefined);
     await Promise.all([makeBaseVectors(embedder)("t", [base("a")]), scale(await embedder.embedQuestion("where?"))]);
     expect(embedder.passages.filter(([first]) => first === NEUTRAL_SENTENCES[0])).toHaveLength(1);
   });
 
-  test("are asked for once by turns at the same time, and again after a failure", async () => {
+  test("are made once for turns at the same time, and again after a failure", async () => {
     const { embedder, asked, load } = loading();
     embedder.fail(new Error("away"));
     const both = await Promise.allSettled([load("t", [base("a")]), load("t", [base("a")])]);

@@ -13,7 +13,7 @@ describe("a route by meaning", () => {
   test.each([
     ["Where is the handbook about travelling rules?", "travel"],
     ["财务制度在哪里", "finance"],
-  ])("goes to the base whose texts share most with the question: %p", async (message, prefix) => {
+  ])("goes to the base whose texts share most with the question %p", async (message, prefix) => {
     const { decision } = await makeRouter({ embedder: hashed })(message);
     expect(decision).toMatchObject({ kb_prefix: prefix, worker_name: `${prefix}:hybrid_agent`, method: "embedding" });
     expect(decision.confidence).toBeGreaterThan(0.5);
@@ -31,7 +31,7 @@ describe("a route by meaning", () => {
     ["Good morning to you!", {}],
     ["Where is the handbook?", { agentType: "chat_agent" as const }],
     ["Where is the handbook?", { requestedKbPrefix: "finance" }],
-  ])("costs no embedding where %p is clear: %p", async (message, fields) => {
+  ])("needs no embedding when words decide, as for %p with %p", async (message, fields) => {
     const embedder = makeRecordingEmbedder();
     await makeRouter({ embedder })(message, fields);
     expect([embedder.questions, embedder.passages]).toEqual([[], []]);
@@ -46,7 +46,7 @@ describe("a route by meaning", () => {
     expect(embedder.passages).toHaveLength(2); // those of the bases, and the neutral sentences
   });
 
-  test("settles which of two bases is meant when a question has words of both", async () => {
+  test("decides between two bases when a question has words of both", async () => {
     const bases: KnowledgeBase[] = [
       { prefix: "rent", description: "Flats and landlords", keywords: ["contract"] },
       { prefix: "work", description: "Employment: salary, overtime and holidays of employees", keywords: ["contract"] },
@@ -67,7 +67,7 @@ describe("a route by meaning", () => {
     expect(errors.map(({ code }) => code)).toEqual(["embedder_unavailable"]);
   });
 
-  test("is left out when the embedder is away, and is there again afterwards", async () => {
+  test("is left out while the embedder is away, and comes back afterwards", async () => {
     const embedder = makeRecordingEmbedder();
     const ask = makeRouter({ embedder });
     embedder.fail(new Error("away"));
@@ -79,7 +79,7 @@ describe("a route by meaning", () => {
     expect((await ask("Handbook rules?")).errors).toEqual([]);
   });
 
-  test("uses what a turn could not wait for in the next one", async () => {
+  test("uses in the next turn the vectors that a turn could not wait for", async () => {
     let calls = 0;
     const embedPassages: RouteEmbedder["embedPassages"] = async (texts) => {
       calls++;
@@ -97,7 +97,7 @@ describe("a route by meaning", () => {
     ["one base", TWO_BASES.slice(0, 1)],
     ["a base without texts", [{ prefix: "empty", description: "", keywords: [] }]],
     ["bases that are alike", ["a1b", "a2b"].map((prefix) => ({ prefix, description: "the same", keywords: [] }))],
-  ])("is a sound decision with %s", async (_, bases) => {
+  ])("has no error and a confidence between 0 and 1 with %s", async (_, bases) => {
     for (const message of ["Where is it written?", "the same", "？？", "x".repeat(5_000)]) {
       const { decision, errors } = await makeRouter({ bases, embedder: hashed })(message);
       expect(errors).toEqual([]);

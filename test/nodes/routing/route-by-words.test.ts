@@ -18,7 +18,7 @@ function decide(message: string, fields: { requested?: string; agentType?: Retri
 }
 
 describe("a route that the caller names", () => {
-  test("is taken whatever the message says, with full confidence, and may be general", () => {
+  test("is taken whatever the message says, with full confidence, even when it is general", () => {
     const requested = { worker_name: "law:hybrid_agent", confidence: 1, method: "requested" };
     expect(decide("Which film?", { requested: "law" })).toMatchObject({ kb_prefix: "law", ...requested });
     for (const bases of [BASES, []])
@@ -26,7 +26,7 @@ describe("a route that the caller names", () => {
   });
 
   test.each(["nowhere", "Films", "film", "", " films", "films:hybrid_agent"])(
-    "is refused when there is no such knowledge base: %p, and the refusal names the field, the value and the known ones",
+    "is refused when no knowledge base has the name %p, with the field, the value and the known names",
     (requested) => {
       const problem = `there is no knowledge base "${requested}"; known ones: general, films, law, rent`;
       const refusal = expect.objectContaining({ code: "invalid_request", details: [{ field: "kb_prefix", problem }] });
@@ -35,7 +35,7 @@ describe("a route that the caller names", () => {
     },
   );
 
-  test.each([null, GENERAL, "films"])("is none or known: %p", (known) => expect(() => assertKnowledgeBase(known, BASES)).not.toThrow());
+  test.each([null, GENERAL, "films"])("may be %p", (known) => expect(() => assertKnowledgeBase(known, BASES)).not.toThrow());
 });
 
 describe("a route by rule", () => {
@@ -56,12 +56,12 @@ describe("a route by rule", () => {
     ["CONTRACTS and rents", "rent"],
     ["Is the film's end sad?", "films"],
     ["the filmmaker of the film", "films"],
-  ])("finds the keyword in %p, also in the plural", (message, prefix) => {
+  ])("finds the keyword in %p, as a whole word or its plural", (message, prefix) => {
     expect(decide(message)).toMatchObject({ kb_prefix: prefix, worker_name: `${prefix}:hybrid_agent`, method: "rule" });
   });
 
   test.each(["a filmmaker", "microfilm", "film_2", "the current state", "parent", "movie  star", "导 演", "filmé"])(
-    "takes no part of a word for the keyword: %p",
+    "takes no part of a word in %p for the keyword",
     (message) => expect(decide(message)).toMatchObject({ kb_prefix: GENERAL, method: "default" }),
   );
 
@@ -81,7 +81,7 @@ describe("a route by rule", () => {
     ["", "anything", false],
     [".*", "anything", false],
     ["a|b", "a", false],
-  ])("takes the keyword %p for a word of %p: %p", (keyword, message, isFound) => {
+  ])("tells whether the keyword %p is a word of %p: %p", (keyword, message, isFound) => {
     expect(decide(message, { bases: [base("xy", keyword)] }).method).toBe(isFound ? "rule" : "default");
   });
 
@@ -92,7 +92,7 @@ describe("a route by rule", () => {
     ["it", "is it good", false],
     ["other", "the other one", false],
     ["hr", "3 hr left", false],
-  ])("takes the name of a base for a keyword, unless it is short or says nothing: %p in %p, %p", (prefix, message, isFound) => {
+  ])("takes the name of a base for a keyword unless the name is short or a common word: %p in %p, %p", (prefix, message, isFound) => {
     expect(decide(message, { bases: [base(prefix)] }).method).toBe(isFound ? "rule" : "default");
   });
 
@@ -104,31 +104,31 @@ describe("a route by rule", () => {
     ["I have a dog.", GENERAL],
     ["Hi, my dog is called Rex", GENERAL],
     ["Thank you!", GENERAL],
-  ])("looks into the only base for whatever asks: %j to %s", (message, prefix) =>
+  ])("looks into the only base for any question: %j goes to %s", (message, prefix) =>
     expect(decide(message, { bases: [base("only")] })).toMatchObject({ kb_prefix: prefix, method: "default" }),
   );
 
-  test("prefers the knowledge base with more keywords in the message, and says which they are", () => {
+  test("prefers the knowledge base with more keywords in the message, and names these keywords", () => {
     const decision = decide("Is the rent in the contract?");
     expect(decision).toMatchObject({ kb_prefix: "rent", method: "rule", confidence: 0.9 });
     expect(decision.reason).toContain('"contract", "rent"');
   });
 
-  test("takes the first of equals, with less confidence", () => {
+  test("takes the first of equal bases, with less confidence", () => {
     expect(decide("Where is the contract?")).toMatchObject({ kb_prefix: "law", confidence: 0.45, method: "rule" });
     const three = [base("a", "tea"), base("b", "tea"), base("c", "tea")];
     expect(decide("tea", { bases: three })).toMatchObject({ kb_prefix: "a", confidence: 0.3 });
   });
 });
 
-test("a route by default is general, with little confidence when there were others to choose from, and much for small talk", () => {
+test("a route by default is general, with little confidence when there are bases to choose from and much for small talk", () => {
   const general = { kb_prefix: GENERAL, worker_name: "general:hybrid_agent", method: "default" };
   expect(decide("Why is the sky blue?")).toMatchObject({ ...general, confidence: 0.4 });
   expect(decide("Hello!")).toMatchObject({ ...general, confidence: 0.98, reason: "small talk" });
   expect(decide("Hello!", { bases: [] })).toMatchObject({ ...general, confidence: 1 });
 });
 
-test("chat_agent uses no documents by itself, unless the caller names them", () => {
+test("chat_agent uses no documents unless the caller names a base", () => {
   const general = { kb_prefix: GENERAL, worker_name: "general:chat_agent", method: "rule", confidence: 1 };
   expect(decide("Which film?", { agentType: "chat_agent" })).toMatchObject(general);
   expect(decide("Hello!", { agentType: "chat_agent", requested: "films" }).worker_name).toBe("films:chat_agent");
@@ -143,7 +143,7 @@ test("the worker of a base is the agent of its turns, unless the caller names on
   expect(routeByWords({ message: "Hello!", requested: null, agentType: null, bases }).decision.worker_name).toBe("general:hybrid_agent");
 });
 
-test("property: a route is always general or a known base, with a worker of its name and a confidence in (0, 1]", () => {
+test("any route is general or a known base, with a worker of its name and a confidence above 0 and at most 1", () => {
   const anyKeyword = fc.oneof(fc.constantFrom("film", "导演", "rent"), fc.string({ unit: "grapheme", maxLength: 5 }));
   const anyBase = fc.record({ prefix: fc.stringMatching(/^[a-z]{3,8}$/), description: fc.string(), keywords: fc.array(anyKeyword) });
   const anyBases = fc.uniqueArray(anyBase, { selector: ({ prefix }) => prefix, maxLength: 5 });
@@ -168,9 +168,9 @@ const OTHERS = `Good morning, what is the hotel limit? | hi, the printer is brok
   | What is it? | 我是老师 | 不可以带宠物 | ${"hello ".repeat(20)}`;
 const messages = (list: string): string[] => list.split("|").map((message) => message.trim());
 
-test.each(messages(COURTESIES))("a courtesy is recognised: %p", (message) => expect(isCourtesy(message)).toBe(true));
+test.each(messages(COURTESIES))("%p is a courtesy", (message) => expect(isCourtesy(message)).toBe(true));
 
-test.each(messages(OTHERS))("what says more is no courtesy: %p", (message) => expect(isCourtesy(message)).toBe(false));
+test.each(messages(OTHERS))("%p says more than a courtesy", (message) => expect(isCourtesy(message)).toBe(false));
 
 test("no question for a base is taken for a courtesy", async () => {
   const { questions } = await readRoutingTable();

@@ -45,7 +45,7 @@ function calibrationError(judged: readonly JudgedRoute[]): number {
   return buckets.reduce((sum, { count, expected, observed }) => sum + (count * Math.abs(expected - observed)) / judged.length, 0);
 }
 
-describe("confidence, on questions that no figure was chosen on", () => {
+describe("a route's confidence, on questions that no figure was chosen on,", () => {
   test.each<[string, () => Promise<JudgedRoute[]>, number]>([
     ["the built-in embedder", judgeBuiltIn, 0.5],
     ["e5", judgeE5, 0.75],
@@ -60,13 +60,13 @@ describe("confidence, on questions that no figure was chosen on", () => {
       expect(Math.abs(expected - observed)).toBeLessThan(0.03 + 2 * Math.sqrt((expected * (1 - expected)) / count));
   });
 
-  test("is judged with figures of the texts as they are", () => {
+  test("is judged by figures made from the present texts", () => {
     expect(table.hash).toBe(routingHash());
     expect(new Set(table.questions.map(({ text }) => text)).size).toBe(160);
   });
 });
 
-test.each(["built-in-hashed-1", "any-model"])("the shares grow and fall with nearness, and with the lead: %s", (embedder) => {
+test.each(["built-in-hashed-1", "any-model"])("the shares grow and fall with nearness and the lead, with %s", (embedder) => {
   const at = (...nearness: number[]) =>
     routeShares(
       nearness.map((value) => ({ prefix: "base", nearness: value })),
@@ -82,7 +82,7 @@ test.each(["built-in-hashed-1", "any-model"])("the shares grow and fall with nea
   expect(at(5, 4.9).nearest).toBeLessThan(at(5, 2).nearest);
 });
 
-test("nearness is the same whatever the scale of an embedder's cosines", async () => {
+test("nearness stays the same for any scale of an embedder's cosines", async () => {
   // Models as E5 have a large part in common to all vectors: cosines of 0.7 to 1 instead of 0 to 1.
   const narrow = (vector: ArrayLike<number>): number[] => [Math.sqrt(0.7), ...Array.from(vector, (value) => value * Math.sqrt(0.3))];
   const narrowed = (texts: BaseVectors["neutral"]) => texts.map((text) => ({ ...text, vector: Float32Array.from(narrow(text.vector)) }));

@@ -15,7 +15,7 @@ const route = async (message: string, near: Partial<NonNullable<Near>> | null, c
   return [found?.name ?? null, reason];
 };
 
-test("the most keywords decide, and nothing else is asked", async () => {
+test("the agent with the most keywords in the message is chosen, and nothing else is asked", async () => {
   expect(await route("Which recipe is on the menu?", { prefix: "driver", reason: "near" }, null)).toEqual([
     "cook",
     'the message has "recipe", "menu"',
@@ -24,7 +24,7 @@ test("the most keywords decide, and nothing else is asked", async () => {
   expect(asked).toEqual([]);
 });
 
-test("without keywords meaning decides, among all; after a tie only among those that are equal", async () => {
+test("meaning chooses among all agents when there are no keywords, and among the equal ones after a tie", async () => {
   expect(await route("How do I get to the airport?", { prefix: "driver", reason: "near" }, null)).toEqual(["driver", "near"]);
   expect(await route("What is on the menu?", { prefix: "waiter", reason: "near" }, null)).toEqual(["waiter", "near"]);
   expect(asked).toEqual([
@@ -33,7 +33,7 @@ test("without keywords meaning decides, among all; after a tie only among those 
   ]);
 });
 
-test("where meaning does not decide the model does, and else the first of a tie, or the assistant", async () => {
+test("the model chooses when meaning does not, and else the first of a tie or the assistant is chosen", async () => {
   const far = { prefix: null, reason: "nothing is near" };
   expect(await route("What is on the menu?", far, { name: "waiter", reason: "a guest asks" })).toEqual(["waiter", "a guest asks"]);
   expect(await route("What is on the menu?", far, null)).toEqual(["cook", "nothing is near"]);
