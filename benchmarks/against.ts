@@ -2,6 +2,7 @@ import { spawnSync } from "node:child_process";
 import { mkdtemp, rm } from "node:fs/promises";
 import os from "node:os";
 import path from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import { extractCommit, git } from "../test/hard/chaos/version-tree.ts";
 import { createDataFolder } from "../test/servers/data-folder.ts";
 import { defineBench } from "./support/bench.ts";
@@ -63,13 +64,18 @@ async function statementsOf(url: string): Promise<{ count: number; ms: number }>
 
 let session = 0;
 
-/** Has so many turns, `streams` at once. Returns the times of each. */
+/** A single user reads before the next question; meanwhile background work may run. */
+const READS_MS = 200;
+
+/** Has so many turns, `streams` at once; one user pauses between them. Returns the times of each. */
 async function runTurns(contender: Contender, count: number, streams: number): Promise<{ firstTokenMs: number; totalMs: number }[]> {
   const times: { firstTokenMs: number; totalMs: number }[] = [];
   const one = async (): Promise<void> => {
     const own = `against-${session++}`;
-    for (let turn = 0; turn < count / streams; turn++)
+    for (let turn = 0; turn < count / streams; turn++) {
+      if (streams === 1) await sleep(READS_MS);
       times.push(await contender.turn(own, `Turn ${turn} of ${own}: please answer with forty words.`));
+    }
   };
   await Promise.all(Array.from({ length: streams }, one));
   return times;
@@ -185,7 +191,7 @@ async function run(numbers: Numbers, progress: Progress, commit: string): Promis
   }
   const notes = [
     `This build to ${other.name}: each figure is a ratio, round by round, with the medians of both in brackets. Below 1 is less; of turns a second above 1 is better.`,
-    `${numbers.rounds} rounds in turns, each of ${TURNS_PER_ROUND} turns of one user and ${2 * STREAMS} of ${STREAMS} users, after ${numbers["warm-up"]} turns that warm up. The jobs that turns leave are waited for and counted. CPU and memory are those of the service's process.`,
+    `${numbers.rounds} rounds in turns, each of ${TURNS_PER_ROUND} turns of one user, ${READS_MS} ms apart, and ${2 * STREAMS} of ${STREAMS} users, after ${numbers["warm-up"]} turns that warm up. The jobs that turns leave are waited for and counted. CPU and memory are those of the service's process.`,
   ];
   return { figures, notes };
 }

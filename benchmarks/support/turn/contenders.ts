@@ -2,7 +2,7 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { ChatOpenAI } from "@langchain/openai";
-import { allJobsDone, questionOf, seedKnowledge, seedUsers } from "../service/memory-users.ts";
+import { allJobsDone, questionOf, RARELY_MS, seedKnowledge, seedUsers } from "../service/memory-users.ts";
 import { type MeasuredProcess, startService } from "../start-process.ts";
 import { readStream, type StreamTimes } from "../read-stream.ts";
 import { type LayersAtWork, makeLayersAtWork, startMemoryService } from "../service/memory-service.ts";
@@ -103,7 +103,7 @@ export async function thisService(name: string, modelUrl: string, environment: R
   const service = await startService(modelUrl, environment, folder);
   const turn = (session: string, message: string): Promise<StreamTimes> =>
     readStream(`${service.line}/api/v1/chat/stream`, { user_id: session, session_id: session, message });
-  const settle = (): Promise<void> => allJobsDone(service.line).then(() => undefined);
+  const settle = (): Promise<void> => allJobsDone(service.line, RARELY_MS).then(() => undefined);
   return { name, url: service.line, turn, settle, service, cpuMs: () => service.cpuMs(), close: () => service.stop() };
 }
 
@@ -139,7 +139,7 @@ export async function everyLayer(
       return times;
     },
     cpuMs: () => service.process.cpuMs(),
-    settle: () => allJobsDone(service.url).then(() => undefined),
+    settle: () => allJobsDone(service.url, RARELY_MS).then(() => undefined),
     close: () => service.process.stop(),
   };
 }
