@@ -16,6 +16,18 @@ describePage("in the list of conversations,", startOfflineService, (on) => {
     await tested.press(t.actions(title));
   };
 
+  test.each([
+    ["below its button", 850, true],
+    ["above its button where there is no room below", 320, false],
+  ])("the menu of a conversation opens %s", async (_where, height, isBelow) => {
+    await say("The lighthouse film.", "films");
+    const tested = await on.open({ viewport: { width: 1360, height } });
+    await openMenu(tested, "The lighthouse film.");
+    const button = await tested.page.getByRole("button", { name: t.actions("The lighthouse film.") }).boundingBox();
+    const menu = await tested.page.locator(".menu:popover-open").boundingBox();
+    expect((menu?.y ?? 0) > (button?.y ?? 0)).toBe(isBelow);
+  });
+
   test("a conversation is renamed, pinned, archived and taken out of the archive", async () => {
     await say("The lighthouse film.", "films");
     await say("Tomatoes need sun.", "garden");

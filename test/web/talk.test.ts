@@ -109,6 +109,17 @@ describePage("the page of a conversation", startModelService, (on) => {
     await tested.page.locator(".inspector .badge", { hasText: texts.inspector.states.failed }).waitFor();
   });
 
+  test("looks inside an answer that is still to come, and shows the end of its turn by itself", async () => {
+    const release = on.model.hold(["at ", "last"]);
+    const tested = await on.open();
+    await tested.say("Take your time");
+    await tested.press(texts.chat.inspect, tested.answer);
+    const state = tested.page.locator(".inspector .badge");
+    await state.getByText(texts.inspector.states.running).waitFor();
+    release();
+    await state.getByText(texts.inspector.states.done).waitFor();
+  });
+
   test("says which layer an answer lacked for a knowledge base that was chosen by hand", async () => {
     await putJson(`${on.url}/api/v1/knowledge/travel`, { description: "Hotels and trains" });
     const tested = await on.open();

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
+import path from "node:path";
 import { HttpSpec, StdioSpec } from "../../../agents/mcp/mcp-server.ts";
 import { makeMcpServers } from "../../../agents/mcp/mcp-servers.ts";
 import { makePublicFetch } from "../../../agents/web/public-fetch.ts";
@@ -22,6 +23,11 @@ describe("a server that is an odd process", () => {
       expect(output).toContain("[secret]");
       expect(output).not.toContain(SECRET);
     }
+  });
+
+  test("starts in the folder that its settings name", async () => {
+    const there = { ...odd, args: ["odd-mcp-server.ts"], cwd: path.resolve("test/servers") };
+    expect((await list(open({ odd: there }))).names).toContain("mcp__odd__echo");
   });
 
   test("gets nothing of the service's environment", async () => {
