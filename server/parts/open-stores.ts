@@ -31,9 +31,9 @@ import { makeUsageStore } from "../../stores/postgres/usage/usage-store.ts";
 import type { Config } from "../settings/config.ts";
 
 /** Throws AppError `invalid_configuration` when it cannot be opened. */
-export function openDatabase(config: Pick<Config, "DATABASE_URL" | "DATA_DIR" | "LOW_MEMORY">): Promise<Database> {
+export function openDatabase(config: Pick<Config, "DATABASE_URL" | "DATA_DIR">): Promise<Database> {
   if (config.DATABASE_URL !== undefined) return openPostgres(config.DATABASE_URL);
-  return openEmbeddedPostgres(config.DATA_DIR, { lowMemory: config.LOW_MEMORY });
+  return openEmbeddedPostgres(config.DATA_DIR);
 }
 
 /** Whoever calls closes it. */

@@ -37,7 +37,6 @@ const conversations = {
     .describe(
       "An erase keeps for this many days who allowed which call of a tool, with its arguments, and when, as far as the law wants it. 0: nothing is kept.",
     ),
-  LOW_MEMORY: onOrOff(false).describe("The embedded database needs 40 to 70 MB less, and up to a quarter more CPU."),
 };
 
 const index = {

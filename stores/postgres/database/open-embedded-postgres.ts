@@ -1,6 +1,5 @@
 import { existsSync, openAsBlob, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import { setFlagsFromString } from "node:v8";
 import type { PGlite } from "@electric-sql/pglite";
 import { createPgConfig } from "@electric-sql/pglite/node-postgres";
 import pg from "pg";
@@ -11,12 +10,6 @@ import type { Database } from "./database.ts";
 import { makePooledDatabase } from "./pooled-database.ts";
 
 export const IN_MEMORY = "memory://";
-
-/** Does what --liftoff-only stands for, which has no effect once the process runs. https://v8.dev/docs/wasm-compilation-pipeline */
-function disableWasmOptimizer(): void {
-  setFlagsFromString("--no-wasm-tier-up");
-  setFlagsFromString("--no-wasm-dynamic-tiering");
-}
 
 /** A migrated database without rows. The build makes it; without it, a new database makes itself and is then migrated. */
 const EMPTY_DATABASE = packageFile("dist/empty-database.tar.gz");
@@ -33,12 +26,10 @@ async function openFolder(folder: string): Promise<PGlite> {
 }
 
 /**
- * Postgres in this process (PGlite) with the extensions of the search index, stored in `dataDir`; `memory://` stores nothing. `lowMemory`
- * leaves all WebAssembly unoptimized: less memory, more CPU. Throws AppError `invalid_configuration` when the folder cannot be used or
- * another process has it.
+ * Postgres in this process (PGlite) with the extensions of the search index, stored in `dataDir`; `memory://` stores nothing. Throws
+ * AppError `invalid_configuration` when the folder cannot be used or another process has it.
  */
-export async function openEmbeddedPostgres(dataDir: string, { lowMemory = false }: { lowMemory?: boolean } = {}): Promise<Database> {
-  if (lowMemory) disableWasmOptimizer();
+export async function openEmbeddedPostgres(dataDir: string): Promise<Database> {
   const inMemory = dataDir.startsWith(IN_MEMORY);
   const unlock = inMemory ? () => undefined : await lockDataFolder(dataDir);
   try {
