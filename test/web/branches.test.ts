@@ -112,10 +112,8 @@ describePage("branches on the page", startOfflineService, (on) => {
     await page.keyboard.press("Escape");
     await panel.waitFor({ state: "detached" });
   });
-});
 
-describePage("conversations that go on elsewhere", startOfflineService, (on) => {
-  test("one is continued in a new one from an answer or from its branches, says where it comes from, and leads back", async () => {
+  test("a conversation is continued in a new one from an answer or from its branches, says where it comes from, and leads back", async () => {
     const tested = await on.open();
     const { page } = tested;
     await tested.say("I like quiet films.");
