@@ -7,6 +7,7 @@ import path from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { makeKnowledgeHandlers, openService, type Service } from "../../server/index.ts";
 import { callApi, postJson } from "../support/clients/api-client.ts";
+import { createRealDatabase } from "../support/databases/databases.ts";
 
 describe("a service in the process of its caller", () => {
   let service: Service;
@@ -59,11 +60,11 @@ describe("a service in the process of its caller", () => {
 });
 
 describe("handlers of knowledge bases", () => {
-  const settings = { DATA_DIR: "memory://", LOG_LEVEL: "silent", ENABLE_EPISODIC_MEMORY: false };
   const ask = { userId: "ada", sessionId: "s", message: "What does it cost?", requestedKbPrefix: "general" };
 
   test("can come from a module or from the program", async () => {
-    const folder = await mkdtemp(path.join(os.tmpdir(), "handlers-"));
+    const [folder, database] = await Promise.all([mkdtemp(path.join(os.tmpdir(), "handlers-")), createRealDatabase()]);
+    const settings = { DATABASE_URL: database.url, LOG_LEVEL: "silent", ENABLE_EPISODIC_MEMORY: false };
     const file = path.join(folder, "handlers.mjs");
     await writeFile(file, "export default { general: async () => ({ rest: 'by the module' }) };");
     const byProgram = makeKnowledgeHandlers({ general: async ({ stream }) => stream("by the program") });
@@ -78,7 +79,7 @@ describe("handlers of knowledge bases", () => {
     await expect(openService({ ...settings, KB_HANDLERS: file }, { handlers: byProgram })).rejects.toThrow(
       /KB_HANDLERS.*leave one of them out/,
     );
-    await rm(folder, { recursive: true });
+    await Promise.all([rm(folder, { recursive: true }), database.drop()]);
   });
 });
 

@@ -1,6 +1,6 @@
 import { access } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
-import { chromium, type Browser } from "playwright-core";
+import type { Browser } from "playwright-core";
 import { succeeds } from "../support/wait-until.ts";
 
 export const CHROMIUM = process.env["CHROMIUM_PATH"] ?? "/usr/bin/chromium";
@@ -19,5 +19,6 @@ const WITHOUT_NETWORK_CHECK = "--disable-features=LocalNetworkAccessChecks";
 /** `hostRules` says which names lead where, as `--host-resolver-rules` takes them; then no check of networks stands in between. */
 export async function openBrowser(hostRules?: string): Promise<Browser> {
   const rules = hostRules === undefined ? [] : [`--host-resolver-rules=${hostRules}`, WITHOUT_NETWORK_CHECK];
+  const { chromium } = await import("playwright-core"); // most test files only ask whether there is a browser
   return chromium.launch({ executablePath: CHROMIUM, args: ["--no-sandbox", "--disable-dev-shm-usage", ...rules] });
 }

@@ -112,9 +112,7 @@ describePage("on the page with branches,", startOfflineService, (on) => {
     await page.keyboard.press("Escape");
     await panel.waitFor({ state: "detached" });
   });
-});
 
-describePage("on the page with forks,", startOfflineService, (on) => {
   test("a conversation is continued in a new one from an answer or from its branches, says where it comes from, and leads back", async () => {
     const tested = await on.open();
     const { page } = tested;

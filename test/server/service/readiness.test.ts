@@ -9,6 +9,7 @@ import { openPostgres } from "../../../stores/postgres/database/open-postgres.ts
 import { postJson } from "../../support/clients/api-client.ts";
 import { readMetrics } from "../../support/clients/read-metrics.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
+import { createDataFolder } from "../../servers/data-folder.ts";
 import { startEmbeddingServer } from "../../servers/embedding-server.ts";
 import { startModelServer } from "../../servers/model-server.ts";
 import { freePort } from "../../servers/free-port.ts";
@@ -94,7 +95,8 @@ async function expectReadOnly(service: TestService): Promise<void> {
 
   test("reports a DATA_DIR without room for the next file of the database as read-only", async () => {
     const disk = await mountSmallDisk(200);
-    const service = await open({ DATA_DIR: `${disk.folder}/data` });
+    const { folder } = await createDataFolder({ within: disk.folder });
+    const service = await open({ DATA_DIR: folder });
     expect(await service.get("/readyz")).toMatchObject(READY);
     const freeBytes = async () =>
       (await readMetrics(service.url)).samples.get('conversation_graph_data_folder_free_bytes{folder="DATA_DIR"}');

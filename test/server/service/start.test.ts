@@ -47,17 +47,16 @@ describe("the start of a service", () => {
     const spec = { description: "Helps", tools: ["mcp__docs__*"], skills: ["trips"], subagents: ["clerk", "porter"] };
     await writeFile(path.join(folder, "boss.json"), JSON.stringify(spec));
     await writeFile(path.join(folder, "clerk.json"), JSON.stringify({ description: "Writes" }));
-    const data = await createDataFolder();
-    const service = await startServiceProcess({ DATA_DIR: data.folder, AGENTS_DIR: folder });
+    const database = await createRealDatabase();
+    const service = await startServiceProcess({ DATABASE_URL: database.url, AGENTS_DIR: folder });
     const warned = logLines(service).filter(({ level }) => level === 40);
     expect(warned.map(({ agent, problem }) => [agent, String(problem).replace(/;.*/, "")])).toEqual([
       ["boss", 'tools.0: "mcp__docs__*" names no MCP server that there is'],
       ["boss", 'skills.0: there is no skill "trips"'],
       ["boss", 'subagents: there is no agent "porter"'],
     ]);
-    service.kill("SIGTERM");
-    await service.exited;
-    await Promise.all([remove(), data.remove()]);
+    await killServiceProcesses();
+    await Promise.all([remove(), database.drop()]);
   });
   test("prints a curl line with a key when one is needed, and with an address that can be reached", () => {
     expect(curlHint("http://0.0.0.0:8000", true)).toMatch(/^curl -N http:\/\/127\.0\.0\.1:8000\S* .*-H 'authorization: Bearer YOUR_KEY'/);
@@ -201,19 +200,18 @@ describe("a service that cannot start", () => {
 
   test("because an agent's file has an unknown model or tool names the file and the field", async () => {
     const folder = path.join(data.folder, `agents-${crypto.randomUUID()}`);
-    const { folder: DATA_DIR, remove } = await createDataFolder();
     await mkdir(folder);
     const spec = { description: "Helps", model: "no-such-model", tools: ["memory_*", "memory_serch"] };
     await writeFile(path.join(folder, "clerk.json"), JSON.stringify(spec));
     const output = await refusal({
-      DATA_DIR,
+      DATABASE_URL: database.url,
+      ENABLE_EPISODIC_MEMORY: "true",
       AGENTS_DIR: folder,
       OPENAI_BASE_URL: "http://127.0.0.1:1/v1",
       CHAT_MODEL: "known",
     });
     expect(output).toContain('AGENTS_DIR: clerk.json: model: the service does not know "no-such-model"; it knows known');
     expect(output).toMatch(/tools\.1: there is no tool "memory_serch"; there are: .*memory_search/);
-    await remove();
   });
 
   test("because its Postgres, database or user is missing names Postgres without the password", async () => {

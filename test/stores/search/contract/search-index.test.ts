@@ -1,4 +1,4 @@
-import { describe, expect, test } from "@jest/globals";
+import { afterAll, describe, expect, test } from "@jest/globals";
 import { openEmbeddedPostgres } from "../../../../stores/postgres/database/open-embedded-postgres.ts";
 import type { Database } from "../../../../stores/postgres/database/database.ts";
 import { openPostgres } from "../../../../stores/postgres/database/open-postgres.ts";
@@ -26,8 +26,15 @@ async function openOn(database: Database): Promise<StoreUnderTest> {
   };
 }
 
-const openOnEmbedded = async (): Promise<StoreUnderTest> => openOn(await openTestEmbedded());
-const openOnPlain = async (): Promise<StoreUnderTest> => openOn(await openTestPostgres());
+/** Opens a store once for all tests of this file. */
+function openOnce(open: () => Promise<StoreUnderTest>): () => Promise<StoreUnderTest> {
+  let opened: Promise<StoreUnderTest> | undefined;
+  afterAll(async () => (await opened)?.close());
+  return async () => ({ ...(await (opened ??= open())), close: () => Promise.resolve() });
+}
+
+const openOnEmbedded = openOnce(async () => openOn(await openTestEmbedded()));
+const openOnPlain = openOnce(async () => openOn(await openTestPostgres()));
 
 async function openOnVectorPostgres(): Promise<StoreUnderTest> {
   const server = await startVectorPostgres();
@@ -35,7 +42,7 @@ async function openOnVectorPostgres(): Promise<StoreUnderTest> {
   return openOn({ ...database, close: () => database.close().then(() => server.stop()) });
 }
 
-async function openOnMilvus(): Promise<StoreUnderTest> {
+const openOnMilvus = openOnce(async () => {
   const [server, database] = await Promise.all([startMilvusServer(), openTestPostgres()]);
   const open = () => openMilvusSearchStore(database, { address: server.address }, { timeoutMs: TIMEOUT_MS });
   const store = await open();
@@ -48,7 +55,7 @@ async function openOnMilvus(): Promise<StoreUnderTest> {
       await server.remove();
     },
   };
-}
+});
 
 describeSearchStore("embedded PGlite", "pgvector", openOnEmbedded);
 describeSearchStore("a plain Postgres", "plain", openOnPlain);
