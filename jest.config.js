@@ -11,7 +11,7 @@ const HARD = [
   "memory/jobs/jobs-outlive-their-processes",
   "memory/jobs/jobs-of-processes",
   "memory/jobs/jobs-that-end-their-process",
-  "memory/parsing/hostile-documents",
+  "memory/documents/parsing/hostile-documents",
   "memory/recall/same-on-every-store",
   "models/wire/fuzz-thoughts",
   "models/wire/thoughts-of-a-real-model",

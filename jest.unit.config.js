@@ -7,7 +7,7 @@ const { globalSetup: _setUp, globalTeardown: _tearDown, testPathIgnorePatterns: 
 /** What the global set-up makes, and servers that a test starts itself. */
 const OF_THE_SETUP =
   /TEST_SERVER_URL|TEST_SNAPSHOT|"\.\.\/\.\.\/dist\/|IN_MEMORY|"memory:|openEmbeddedPostgres|PGlite|start(?:Milvus|Postgres)/;
-const SLOW = ["web", "agents/tools/web-fetch", "memory/parsing"].map((name) => `test/${name}`);
+const SLOW = ["web", "agents/tools/web-fetch", "memory/documents/parsing"].map((name) => `test/${name}`);
 
 /** Whether a test, or a file of the tests or benchmarks that it imports, needs what is started for all of them. */
 function needsSetup(file, seen = new Set()) {

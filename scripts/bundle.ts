@@ -49,7 +49,7 @@ export function bundleService({ write }: { write: boolean }): Promise<Metafile> 
   const entryPoints = {
     "conversation-graph": "scripts/conversation-graph.ts",
     main: "server/main.ts",
-    "parse-worker": "memory/parsing/parse-worker.ts",
+    "parse-worker": "memory/documents/parsing/parse-worker.ts",
   };
   return bundle({ entryPoints, external: EXTERNAL, write });
 }

@@ -59,7 +59,7 @@ export const FLOORS: readonly (readonly string[])[] = [
   ["memory/documents"],
   ["memory/erase"],
   ["memory/recall"],
-  ["memory/parsing"],
+  ["memory/documents/parsing"],
   ["memory/jobs"],
   ["stores/search"],
   ["stores/search/milvus"],

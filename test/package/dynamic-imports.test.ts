@@ -12,7 +12,7 @@ test("every chunk of dist/ has the names that the sources take from its import()
   const checked = JSON.parse(stdout) as { file: string; specifier: string; names: string[]; missing: string[] }[];
   const files = [...new Set(checked.map(({ file }) => file))];
   expect(files).toEqual(
-    expect.arrayContaining(["agents/mcp/mcp-connection.ts", "agents/tools/web-fetch.ts", "memory/parsing/parse-worker.ts"]),
+    expect.arrayContaining(["agents/mcp/mcp-connection.ts", "agents/tools/web-fetch.ts", "memory/documents/parsing/parse-worker.ts"]),
   );
   expect(checked.filter(({ missing, names }) => missing.length > 0 || names.length === 0)).toEqual([]);
 });

@@ -6,7 +6,7 @@ const SLOW = [
   "repeated",
   "scripts",
   "memory/episodes/rebuild-index",
-  "memory/parsing",
+  "memory/documents/parsing",
   "memory/recall/same-on-every-store",
   "server/service/",
   "stores/postgres/export",

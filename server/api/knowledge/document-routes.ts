@@ -1,7 +1,7 @@
 import express, { type Request, type RequestHandler, type Router } from "express";
 import { z } from "zod";
 import { AppError } from "../../../errors/app-error.ts";
-import { assertLooksReadable } from "../../../memory/parsing/parse-document.ts";
+import { assertLooksReadable } from "../../../memory/documents/parsing/parse-document.ts";
 import type { StoredPassage } from "../../../stores/postgres/knowledge/chunk-store.ts";
 import type { DocumentPlace, DocumentToAdd, StoredDocument } from "../../../stores/postgres/knowledge/document-store.ts";
 import type { Stores } from "../../parts/open-stores.ts";
@@ -21,7 +21,7 @@ import {
   wholeNumberField,
 } from "../../http/parse-request.ts";
 import { file, jsonAnswer, jsonBody, makeRouter, next, operationGroup, route, time } from "../../http/operation.ts";
-import { DOCUMENT_TYPES } from "../../../memory/parsing/document.ts";
+import { DOCUMENT_TYPES } from "../../../memory/documents/parsing/document.ts";
 import { DeletedDocuments, loadBase, params, placeOf, shortText } from "./knowledge-routes.ts";
 
 const MAX_TITLE_CHARACTERS = 500;

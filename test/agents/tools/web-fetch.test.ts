@@ -6,7 +6,7 @@ import type { ToolTurn } from "../../../agents/tool.ts";
 import { makeWebFetch } from "../../../agents/tools/web-fetch.ts";
 import { isPublicAddress } from "../../../agents/web/public-address.ts";
 import type { PublicFetchParts } from "../../../agents/web/public-fetch.ts";
-import { pdfOf } from "../../memory/parsing/sample-documents.ts";
+import { pdfOf } from "../../memory/documents/parsing/sample-documents.ts";
 import { startHttpServer } from "../../servers/http-server.ts";
 
 const MIB = 2 ** 20;

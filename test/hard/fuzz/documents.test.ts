@@ -5,8 +5,8 @@ import { callApi } from "../../support/clients/api-client.ts";
 import { problemOf } from "./fuzz-answer.ts";
 import { canaryTurn, complaintsOf, useServiceProcess } from "./fuzz-world.ts";
 import { makeKnowledgeClient, type ShownDocument } from "../../support/clients/knowledge-client.ts";
-import { DOCX, PDF, pdfOf, sampleDocx, wordParagraph } from "../../memory/parsing/sample-documents.ts";
-import { ODT, PPTX, sampleOdt, samplePptx, sampleXlsx, sheetRow, XLSX } from "../../memory/parsing/sample-office-files.ts";
+import { DOCX, PDF, pdfOf, sampleDocx, wordParagraph } from "../../memory/documents/parsing/sample-documents.ts";
+import { ODT, PPTX, sampleOdt, samplePptx, sampleXlsx, sheetRow, XLSX } from "../../memory/documents/parsing/sample-office-files.ts";
 import { makeSeededRandom } from "../../support/samples/seeded-random.ts";
 import { waitUntil } from "../../support/wait-until.ts";
 

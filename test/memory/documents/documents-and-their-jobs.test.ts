@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, test, afterAll, beforeAll } from "@jest/globals";
 import { AppError } from "../../../errors/app-error.ts";
 import { makeIngestDocument, makeIngestWithoutIndex } from "../../../memory/documents/ingest-document.ts";
-import type { DocumentLimits } from "../../../memory/parsing/document.ts";
+import type { DocumentLimits } from "../../../memory/documents/parsing/document.ts";
 import { makeJobOverview } from "../../../stores/jobs/job-overview.ts";
 import { makeJobQueue } from "../../../stores/jobs/job-queue.ts";
 import { makeChunkStore } from "../../../stores/postgres/knowledge/chunk-store.ts";

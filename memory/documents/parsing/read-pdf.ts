@@ -2,7 +2,7 @@ import { fileURLToPath } from "node:url";
 import { PDFLoader } from "@langchain/community/document_loaders/fs/pdf";
 import { getDocument, VerbosityLevel, version } from "pdfjs-dist/legacy/build/pdf.mjs";
 import { WorkerMessageHandler } from "pdfjs-dist/legacy/build/pdf.worker.mjs";
-import { packageFile } from "../../errors/package-file.ts";
+import { packageFile } from "../../../errors/package-file.ts";
 import { type DocumentLimits, type DocumentPart, UnreadableReason } from "./document.ts";
 
 /** pdf.js's character maps for text whose font is not in the file. */

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
-import type { DocumentPart } from "../../../memory/parsing/document.ts";
-import { splitDocument, textSize } from "../../../memory/parsing/split-document.ts";
-import { cutIntoSentences } from "../../../text/split-sentences.ts";
-import { anyText } from "../../support/samples/any-text.ts";
+import type { DocumentPart } from "../../../../memory/documents/parsing/document.ts";
+import { splitDocument, textSize } from "../../../../memory/documents/parsing/split-document.ts";
+import { cutIntoSentences } from "../../../../text/split-sentences.ts";
+import { anyText } from "../../../support/samples/any-text.ts";
 
 const words = (text: string): string[] => text.split(/\s+/).filter((word) => word !== "");
 const prose = (sentences: number): string => Array.from({ length: sentences }, (_, n) => `Sentence ${n} tells of quokkas.`).join(" ");

@@ -1,5 +1,5 @@
 import { MIMEType } from "node:util";
-import { AppError } from "../../errors/app-error.ts";
+import { AppError } from "../../../errors/app-error.ts";
 
 const MIB = 2 ** 20;
 

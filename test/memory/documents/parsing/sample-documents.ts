@@ -1,6 +1,6 @@
 import { strToU8, zipSync, type Zippable } from "fflate";
-import { parseDocument } from "../../../memory/parsing/parse-document.ts";
-import type { DocumentLimits, DocumentPart } from "../../../memory/parsing/document.ts";
+import { parseDocument } from "../../../../memory/documents/parsing/parse-document.ts";
+import type { DocumentLimits, DocumentPart } from "../../../../memory/documents/parsing/document.ts";
 
 export const PDF = "application/pdf";
 export const DOCX = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";

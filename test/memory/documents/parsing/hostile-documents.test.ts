@@ -1,9 +1,9 @@
 import { deflateSync } from "node:zlib";
 import { zipSync, type Zippable } from "fflate";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { AppError } from "../../../errors/app-error.ts";
-import type { DocumentLimits } from "../../../memory/parsing/document.ts";
-import { readMarkdown } from "../../../memory/parsing/read-markdown.ts";
+import { AppError } from "../../../../errors/app-error.ts";
+import type { DocumentLimits } from "../../../../memory/documents/parsing/document.ts";
+import { readMarkdown } from "../../../../memory/documents/parsing/read-markdown.ts";
 import { DOCX, encryptedPdf, parseSample, PDF, pdfOf, sampleDocx, samplePdf, wordParagraph } from "./sample-documents.ts";
 import { encryptedOdt, ODT, PPTX, sampleOdt, samplePptx, sampleXlsx, sheetRow, XLSX } from "./sample-office-files.ts";
 

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { parentPort, workerData } from "node:worker_threads";
 import { BEGUN, checkContent, decodeText, type WorkerAnswer, type WorkerTask } from "./parse-document.ts";
-import { storableText } from "../../text/storable-text.ts";
+import { storableText } from "../../../text/storable-text.ts";
 import { type DocumentPart, UnreadableReason } from "./document.ts";
 import { splitDocument } from "./split-document.ts";
 

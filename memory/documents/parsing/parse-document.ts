@@ -1,8 +1,8 @@
 import { Worker } from "node:worker_threads";
-import { abortable } from "../../turn/deadlines.ts";
-import { startEventLoopTimer } from "../../observe/event-loop-timer.ts";
-import { AppError } from "../../errors/app-error.ts";
-import { packageFile } from "../../errors/package-file.ts";
+import { abortable } from "../../../turn/deadlines.ts";
+import { startEventLoopTimer } from "../../../observe/event-loop-timer.ts";
+import { AppError } from "../../../errors/app-error.ts";
+import { packageFile } from "../../../errors/package-file.ts";
 import {
   DOCUMENT_LIMITS,
   DOCUMENT_TYPES,
@@ -68,7 +68,7 @@ async function readInWorker(
   return answer;
 }
 
-const WORKER_FILE = packageFile(import.meta.url.endsWith(".ts") ? "memory/parsing/parse-worker.ts" : "dist/parse-worker.js");
+const WORKER_FILE = packageFile(import.meta.url.endsWith(".ts") ? "memory/documents/parsing/parse-worker.ts" : "dist/parse-worker.js");
 
 const MIB = 2 ** 20;
 const CHECK_MS = 50;

@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import { TextSplitter } from "@langchain/textsplitters";
-import { cutIntoSentences } from "../../text/split-sentences.ts";
+import { cutIntoSentences } from "../../../text/split-sentences.ts";
 import { type DocumentPart, HEADING_SEPARATOR } from "./document.ts";
 
 /** A piece of a document, as it is embedded and found. */

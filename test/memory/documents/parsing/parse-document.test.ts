@@ -1,10 +1,10 @@
 import { setImmediate as letOthersRun, setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "@jest/globals";
-import { DOCUMENT_LIMITS } from "../../../memory/parsing/document.ts";
-import { assertLooksReadable, parseDocument } from "../../../memory/parsing/parse-document.ts";
-import { readDocx } from "../../../memory/parsing/read-docx.ts";
-import { readHtml } from "../../../memory/parsing/read-html.ts";
-import { readMarkdown } from "../../../memory/parsing/read-markdown.ts";
+import { DOCUMENT_LIMITS } from "../../../../memory/documents/parsing/document.ts";
+import { assertLooksReadable, parseDocument } from "../../../../memory/documents/parsing/parse-document.ts";
+import { readDocx } from "../../../../memory/documents/parsing/read-docx.ts";
+import { readHtml } from "../../../../memory/documents/parsing/read-html.ts";
+import { readMarkdown } from "../../../../memory/documents/parsing/read-markdown.ts";
 import { chinesePdf, DOCX, parseSample, PDF, pdfOf, sampleDocx, samplePdf, wordParagraph, wordTable } from "./sample-documents.ts";
 import { sampleXlsx, XLSX } from "./sample-office-files.ts";
 
