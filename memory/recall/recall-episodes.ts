@@ -97,9 +97,8 @@ const RERANKED = 25;
 const SEVERAL = 2;
 
 /** Either message counts: a window may begin with an answer. */
-function isExcept({ id, attributes }: SearchHit, except: ReadonlySet<string> | undefined): boolean {
-  return except !== undefined && (except.has(id) || except.has(String(attributes["answer_id"])));
-}
+const isExcept = ({ id, attributes }: SearchHit, except: ReadonlySet<string> | undefined): boolean =>
+  except !== undefined && (except.has(id) || except.has(String(attributes["answer_id"])));
 
 /** Searches by words and by meaning side by side. Texts come from Postgres: what was erased there is not recalled. */
 export function makeRecall(parts: RecallParts): Recall {

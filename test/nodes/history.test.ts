@@ -29,7 +29,6 @@ function waitingTurn(checkRecallable: () => Promise<Recallable>, parts: Partial<
   const begun = Promise.withResolvers<{ conversationId: string; messageId: string }>();
   const finished: string[] = [];
   const foreseen: string[] = [];
-  const caughtUp: string[] = [];
   const history = makeHistory({
     turns: makeFakeTurnStore({
       begin: () => begun.promise,
@@ -48,12 +47,12 @@ function waitingTurn(checkRecallable: () => Promise<Recallable>, parts: Partial<
     episodes: { checkRecallable },
     scope: "user",
     foresee: (question) => void foreseen.push(question),
-    catchUp: (_owner, ids) => void caughtUp.push(...ids),
+    catchUp: (_owner, ids) => void foreseen.push(...ids),
     leaseMs: 1_000,
     ...parts,
   });
   const letIn = () => begun.resolve({ conversationId: "c", messageId: "m" });
-  return { foreseen, caughtUp, finished, read: Promise.resolve(history(STATE, {})), letIn };
+  return { foreseen, finished, letIn, read: Promise.resolve(history(STATE, {})) };
 }
 
 describe("the node history", () => {
@@ -62,40 +61,31 @@ describe("the node history", () => {
     ["the user has episodes in other conversations", { elsewhere }, {}, true, true],
     ["the conversation has a summary", { isSummarised }, {}, true, false],
     ["the conversation has a summary, and no other one is recalled", { elsewhere, isSummarised }, { scope: "conversation" }, true, false],
+    ["exchanges of other conversations wait to be indexed", { waiting: ["other"] }, {}, true, true],
     ["there is nothing to recall", {}, {}, false, false],
     ["summaries are switched off", { isSummarised }, { useSummary: false }, false, false],
     ["only other conversations have episodes, and they are not recalled", { elsewhere }, { scope: "conversation" }, false, false],
   ])("knows before the turn has begun what will be searched when %s", async (_, look, parts, isForeseen, hasEpisodes) => {
     const turn = waitingTurn(async () => ({ elsewhere: false, isSummarised: false, waiting: [], ...look }), parts);
     await nextTick();
-    expect(turn.foreseen).toEqual(isForeseen ? [STATE.message] : []);
+    expect(turn.foreseen).toEqual([...(look.waiting ?? []), ...(isForeseen ? [STATE.message] : [])]);
     turn.letIn();
     expect(await turn.read).toMatchObject({ hasEpisodes });
   });
 
-  test.each([
-    ["user", ["other"]],
-    ["conversation", []],
-  ] as const)("with scope %s indexes these waiting conversations first: %j", async (scope, caughtUp) => {
-    const turn = waitingTurn(async () => ({ elsewhere: false, isSummarised: false, waiting: ["other"] }), { scope });
-    await nextTick();
-    expect(turn.caughtUp).toEqual(caughtUp);
-    turn.letIn();
-    expect(await turn.read).toMatchObject({ hasEpisodes: scope === "user" });
-  });
-
   test("releases the conversation when its look at the user's episodes fails", async () => {
-    const broken = new AppError("internal_error", "broken");
-    const turn = waitingTurn(() => Promise.reject(broken));
+    const turn = waitingTurn(() => Promise.reject(new AppError("internal_error", "broken")));
     await nextTick();
     turn.letIn();
-    await expect(turn.read).rejects.toBe(broken);
+    await expect(turn.read).rejects.toMatchObject({ message: "broken" });
     expect(turn.finished).toEqual(["c"]);
   });
 
   test("looks and loads again when Postgres is away for a moment, because the message is stored by then", async () => {
-    const away = () => Promise.reject(new AppError("storage_unavailable", "away"));
-    const looks = [away, () => Promise.resolve({ elsewhere: true, isSummarised: false, waiting: [] })];
+    const looks = [
+      () => Promise.reject(new AppError("storage_unavailable", "away")),
+      () => Promise.resolve({ elsewhere: true, isSummarised: false, waiting: [] }),
+    ];
     const turn = waitingTurn(() => (looks.shift() as () => Promise<Recallable>)());
     turn.letIn();
     expect(await turn.read).toMatchObject({ conversationId: "c", hasEpisodes: true });
@@ -104,7 +94,6 @@ describe("the node history", () => {
 });
 
 const BEGUN: BegunTurn = { conversationId: "conversation", messageId: "message" };
-
 /** Begins turns over a store: they wait in line unless `onBusy` says otherwise. */
 function beginningOver(calls: Partial<TurnStore>, interrupt: TurnRecordStore["interrupt"] = async () => undefined) {
   const parts = { turns: makeFakeTurnStore(calls), records: { interrupt }, questions: NOTHING_WAITS, line: makeKeyedQueue() };
