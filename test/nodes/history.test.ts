@@ -23,7 +23,6 @@ const STATE = {
 } as ConversationState;
 
 const NOTHING_WAITS: HistoryParts["questions"] = { waitingIn: async () => null, cancel: async () => null };
-
 /** A turn that begins only when `letIn` is called. */
 function waitingTurn(checkRecallable: () => Promise<Recallable>, parts: Partial<HistoryParts> = {}) {
   const begun = Promise.withResolvers<{ conversationId: string; messageId: string }>();
@@ -55,8 +54,8 @@ function waitingTurn(checkRecallable: () => Promise<Recallable>, parts: Partial<
   return { foreseen, finished, letIn, read: Promise.resolve(history(STATE, {})) };
 }
 
+const [elsewhere, isSummarised] = [true, true];
 describe("the node history", () => {
-  const [elsewhere, isSummarised] = [true, true];
   test.each<[string, Partial<Recallable>, Partial<HistoryParts>, boolean, boolean]>([
     ["the user has episodes in other conversations", { elsewhere }, {}, true, true],
     ["the conversation has a summary", { isSummarised }, {}, true, false],
