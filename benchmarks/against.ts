@@ -9,6 +9,7 @@ import { defineBench } from "./support/bench.ts";
 import { figureOf, type Figure, percentile } from "./support/figures.ts";
 import type { Progress } from "./support/progress.ts";
 import type { Measured } from "./support/results.ts";
+import { measureStarts, STARTS, type Starts } from "./support/against/starts.ts";
 import { startMemoryStores } from "./support/service/memory-service.ts";
 import { ROOT, startModel } from "./support/start-process.ts";
 import { everyLayer, oneNodeWithSaver, rawFetch, thisService, type Contender } from "./support/turn/contenders.ts";
@@ -98,26 +99,31 @@ async function runRound(contender: Built, turns: number, streams: number): Promi
   };
 }
 
-const UNITS: Readonly<Record<keyof Round, string>> = {
+const OF_ONE = {
   cpuMs: "CPU a turn with its jobs",
   firstTokenMs: "first token over that of the raw call",
   turnMs: "turn",
-  turnsASecond: "turns a second",
   statements: "statements a turn with its jobs",
   statementMs: "time of statements a turn",
   residentMiB: "resident memory",
-};
+} as const satisfies Partial<Record<keyof Round, string>>;
+const OF_MANY = { turnsASecond: "turns a second", cpuMs: OF_ONE.cpuMs } as const satisfies Partial<Record<keyof Round, string>>;
 
-/** The ratio of each value, this build to the other, round by round; a ratio of 0.5 is half as much. */
-function ratios(what: string, own: readonly Round[], other: readonly Round[], of: readonly (keyof Round)[]): Figure[] {
-  return of.map((value) => {
+/** The ratio of each value of `units`, this build to the other, round by round; a ratio of 0.5 is half as much. */
+function ratios<Value extends string>(
+  what: string,
+  own: readonly Record<NoInfer<Value>, number>[],
+  other: readonly Record<NoInfer<Value>, number>[],
+  units: Readonly<Record<Value, string>>,
+): Figure[] {
+  return (Object.keys(units) as Value[]).map((value) => {
     const byRound = own.map((round, index) => [round[value] / (other[index]?.[value] ?? Number.NaN)]);
     const medians = [own, other].map((rounds) => percentile(rounds.map((round) => round[value]), 0.5).toFixed(1)); // prettier-ignore
-    return figureOf(`${UNITS[value]}, ${what} (${medians.join(" to ")})`, "ratio", byRound);
+    return figureOf(`${units[value]}, ${what} (${medians.join(" to ")})`, "ratio", byRound);
   });
 }
 
-type Numbers = Record<"rounds" | "warm-up", number>;
+type Numbers = Record<"rounds" | "warm-up" | "starts", number>;
 
 async function run(numbers: Numbers, progress: Progress, commit: string): Promise<Measured> {
   await using opened = new AsyncDisposableStack();
@@ -141,6 +147,15 @@ async function run(numbers: Numbers, progress: Progress, commit: string): Promis
   const reference = await oneNodeWithSaver(model.line, stores.databaseUrl);
   opened.defer(() => reference.close());
   const figures: Figure[] = [];
+  for (const [place, open] of places.slice(0, 2)) {
+    const starts = { own: [] as Starts[], theirs: [] as Starts[] };
+    for (let round = 0; round < numbers.starts; round++) {
+      progress.step(`${place}: starts`, round + 1, numbers.starts);
+      starts.own.push(await measureStarts(model.line, (await open()) ?? {}, ROOT));
+      starts.theirs.push(await measureStarts(model.line, (await open()) ?? {}, other.folder));
+    }
+    figures.push(...ratios(place, starts.own, starts.theirs, STARTS));
+  }
   for (const [place, open] of places) {
     await using here = new AsyncDisposableStack();
     const start = async (folder: string): Promise<Built | null> => {
@@ -180,8 +195,8 @@ async function run(numbers: Numbers, progress: Progress, commit: string): Promis
       progress.step(`${place}: rounds`, round + 1, numbers.rounds);
     }
     figures.push(
-      ...ratios(place, one.own, one.theirs, ["cpuMs", "firstTokenMs", "turnMs", "statements", "statementMs", "residentMiB"]),
-      ...ratios(`${place}, ${STREAMS} users at once`, many.own, many.theirs, ["turnsASecond", "cpuMs"]),
+      ...ratios(place, one.own, one.theirs, OF_ONE),
+      ...ratios(`${place}, ${STREAMS} users at once`, many.own, many.theirs, OF_MANY),
       figureOf(
         `CPU a turn with its jobs, ${place}, to one-node LangGraph with PostgresSaver`,
         "ratio",
@@ -202,6 +217,7 @@ export const against = defineBench({
   minutes: { short: 15, long: 30 },
   numbers: {
     rounds: { of: "rounds of both builds, on each store", short: 8, long: 16 },
+    starts: { of: "starts of both builds, embedded and on Postgres", short: 3, long: 5 },
     "warm-up": { of: "turns of each build before the first that counts", short: 300, long: 300 },
   },
   run,

@@ -7,8 +7,6 @@ import { postApi, type Asked } from "./memory-service.ts";
 
 const AT_ONCE = 8;
 const LOOK_EVERY_MS = 100;
-/** A look costs as much as a statement of a turn. */
-export const RARELY_MS = 1_000;
 const LONGEST_MS = 1_800_000;
 /** Routes a message to the knowledge base, without asking a model. */
 const KEYWORD = "handbook";
@@ -69,14 +67,23 @@ export function questionOf(prefix: string, user: number, turn: number): Asked {
   return { user: `${prefix}-${user}`, session: SESSION, message: `By the ${KEYWORD}: ${exchangeOf(user * 7 + (turn % 5)).user}` };
 }
 
+/** Waits for the jobs of these conversations, without looks at the whole queue. Throws when they are not done. */
+export async function settleAll(url: string, conversationIds: Iterable<string>): Promise<void> {
+  const settle = async (id: string): Promise<void> => {
+    const { json } = await callApi<{ settled: boolean }>(`${url}/api/v1/conversations/${id}/settle?timeout_ms=50000`, { method: "POST" });
+    if (!json.settled) throw new Error(`the jobs of conversation ${id} of ${url} are not done`);
+  };
+  await Promise.all(Array.from(conversationIds, settle));
+}
+
 /** Waits until no job waits or runs in the service; returns the milliseconds. Throws when a job has failed for good. */
-export async function allJobsDone(url: string, everyMs = LOOK_EVERY_MS): Promise<number> {
+export async function allJobsDone(url: string): Promise<number> {
   const began = performance.now();
   for (;;) {
     const { json } = await callApi<{ jobs: JobCount[] | null }>(`${url}/api/v1/status`);
     if (json.jobs?.some(({ state }) => state === "dead")) throw new Error(`jobs of ${url} failed for good: ${JSON.stringify(json.jobs)}`);
     if (json.jobs?.length === 0) return performance.now() - began;
     if (performance.now() - began > LONGEST_MS) throw new Error(`the jobs of ${url} are not done: ${JSON.stringify(json.jobs)}`);
-    await sleep(everyMs);
+    await sleep(LOOK_EVERY_MS);
   }
 }

@@ -2,7 +2,7 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { END, MessagesValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { ChatOpenAI } from "@langchain/openai";
-import { allJobsDone, questionOf, RARELY_MS, seedKnowledge, seedUsers } from "../service/memory-users.ts";
+import { allJobsDone, questionOf, seedKnowledge, seedUsers, settleAll } from "../service/memory-users.ts";
 import { type MeasuredProcess, startService } from "../start-process.ts";
 import { readStream, type StreamTimes } from "../read-stream.ts";
 import { type LayersAtWork, makeLayersAtWork, startMemoryService } from "../service/memory-service.ts";
@@ -103,7 +103,7 @@ export async function thisService(name: string, modelUrl: string, environment: R
   const service = await startService(modelUrl, environment, folder);
   const turn = (session: string, message: string): Promise<StreamTimes> =>
     readStream(`${service.line}/api/v1/chat/stream`, { user_id: session, session_id: session, message });
-  const settle = (): Promise<void> => allJobsDone(service.line, RARELY_MS).then(() => undefined);
+  const settle = (): Promise<void> => allJobsDone(service.line).then(() => undefined);
   return { name, url: service.line, turn, settle, service, cpuMs: () => service.cpuMs(), close: () => service.stop() };
 }
 
@@ -125,6 +125,7 @@ export async function everyLayer(
   const layers = makeLayersAtWork();
   const userOf = new Map<string, number>();
   let asked = 0;
+  const unsettled = new Set<string>();
   return {
     name,
     layers,
@@ -136,10 +137,14 @@ export async function everyLayer(
       const { user, session: own, message } = questionOf("turn", number, asked);
       const { result, ...times } = await service.ask({ user, session: own, message: `${message} (${asked++})` });
       layers.count(result);
+      unsettled.add(result.conversation_id);
       return times;
     },
     cpuMs: () => service.process.cpuMs(),
-    settle: () => allJobsDone(service.url, RARELY_MS).then(() => undefined),
+    async settle() {
+      await settleAll(service.url, unsettled);
+      unsettled.clear();
+    },
     close: () => service.process.stop(),
   };
 }
