@@ -23,6 +23,8 @@ describePage("the page of the service", startService, (on) => {
     for (const message of ["one", "two", "three"]) await on.say(on.user, message);
     const usage = () => callApi<{ usage: unknown[] }>(`${on.url}/api/v1/usage?by=model`);
     await waitUntil("the calls are counted", async () => (await usage()).json.usage.length > 0);
+    const status = () => callApi<{ jobs: { state: string }[] }>(`${on.url}/api/v1/status`);
+    await waitUntil("the job has failed", async () => (await status()).json.jobs.some(({ state }) => state === "retrying"));
     const tested = await on.open({ at: "/#/service" });
     const { page } = tested;
     await page.locator(".plot .plot-bar").first().waitFor();

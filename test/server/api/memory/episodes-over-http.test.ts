@@ -95,9 +95,9 @@ describe("a user's episodes over HTTP", () => {
     const inTalk = await found({ ...about, scope: "user" });
     expect(inTalk[0]).toBe("My favourite director is Agnès Varda.");
     expect(inTalk).not.toContain(said);
-    expect((await running.say("grace", asked, "talk")).receipt.episodes[0]).toMatchObject({ conversation_id: told.conversation_id });
     // Foreign or unknown talk is no talk.
     expect(await found({ query: asked, conversation_id: crypto.randomUUID(), scope: "user" })).toEqual([]);
+    expect((await running.say("grace", asked, "talk")).receipt.episodes[0]).toMatchObject({ conversation_id: told.conversation_id });
   });
 
   test.each<[string, Record<string, string>, string]>([
