@@ -32,7 +32,9 @@ describeOnBothDatabases("the jobs of memory", (open) => {
       transaction: (work) => counted(() => database.transaction(work)),
     };
     await addJobs(queue, ...Array.from({ length: JOBS }, () => sampleJob()));
-    await database.query({ text: `update pgboss.job set created_on = now() - interval '${addedAgo}', start_after = now() - interval '${addedAgo}'` });
+    await database.query({
+      text: `update pgboss.job set created_on = now() - interval '${addedAgo}', start_after = now() - interval '${addedAgo}'`,
+    });
     const runs: JobRun[] = [];
     const running = await runMemoryJobs({ database: watched, summaryModel: null, concurrency: JOBS, onRun: (run) => void runs.push(run) });
     await waitUntil("all jobs have run", () => runs.length === JOBS);
