@@ -65,7 +65,15 @@ describe("the package, installed in an empty project,", () => {
     );
     const built = files.filter((file) => file.startsWith("dist/")).map((file) => file.slice("dist/".length));
     expect(built.filter((file) => !file.includes("/"))).toEqual(
-      ["THIRD-PARTY-LICENSES.txt", "conversation-graph.js", "index.js", "main.js", "parse-worker.js", "sbom.cdx.json"].sort(),
+      [
+        "THIRD-PARTY-LICENSES.txt",
+        "conversation-graph.js",
+        "empty-database.tar.gz",
+        "index.js",
+        "main.js",
+        "parse-worker.js",
+        "sbom.cdx.json",
+      ].sort(),
     );
     const folders = new Set(built.filter((file) => file.includes("/")).map((file) => file.split("/")[0]));
     expect([...folders].sort()).toEqual(["chunks", "pdfjs", "swagger-ui", "types", "web"]);
