@@ -68,13 +68,13 @@ let session = 0;
 /** A single user reads before the next question; meanwhile background work may run. */
 const READS_MS = 200;
 
-/** Has so many turns, `streams` at once; one user pauses between them. Returns the times of each. */
+/** Has so many turns, `streams` at once; one user of a service pauses between them. Returns the times of each. */
 async function runTurns(contender: Contender, count: number, streams: number): Promise<{ firstTokenMs: number; totalMs: number }[]> {
   const times: { firstTokenMs: number; totalMs: number }[] = [];
   const one = async (): Promise<void> => {
     const own = `against-${session++}`;
     for (let turn = 0; turn < count / streams; turn++) {
-      if (streams === 1) await sleep(READS_MS);
+      if (streams === 1 && contender.service) await sleep(READS_MS);
       times.push(await contender.turn(own, `Turn ${turn} of ${own}: please answer with forty words.`));
     }
   };
@@ -214,10 +214,10 @@ async function run(numbers: Numbers, progress: Progress, commit: string): Promis
 export const against = defineBench({
   asks: "What does a turn cost, compared with another commit of this project, measured side by side",
   argument: { name: "COMMIT", of: "a commit, branch or tag that git knows" },
-  minutes: { short: 15, long: 30 },
+  minutes: { short: 25, long: 50 },
   numbers: {
     rounds: { of: "rounds of both builds, on each store", short: 8, long: 16 },
-    starts: { of: "starts of both builds, embedded and on Postgres", short: 3, long: 5 },
+    starts: { of: "starts of both builds, embedded and on Postgres", short: 2, long: 4 },
     "warm-up": { of: "turns of each build before the first that counts", short: 300, long: 300 },
   },
   run,

@@ -31,6 +31,8 @@ insert into messages (id, conversation_id, role, content, completed, token_count
 select gen_random_uuid(), $1, 'user', 'old' || place, completed, 1, now() - interval '1 day' + place * interval '1 minute'
 from unnest($5::boolean[]) with ordinality as given (completed, place)`;
 const COME_BACK = `update pgboss.job set state = 'retry', start_after = now() - interval '1 second' where name = '${QUEUE}' and state in ('active', 'retry')`;
+/** A turn's jobs wait for further turns. */
+const NOW_DUE = `update pgboss.job set start_after = now() - interval '1 second' where name = '${QUEUE}' and state = 'created'`;
 const COUNT_JOBS = `select count(*)::int as count from pgboss.job where name = '${QUEUE}' and state <= 'active'`;
 const ERASE = `
 with jobs as (delete from pgboss.job where name in ('${QUEUE}', '${DEAD_LETTERS}'))
@@ -76,8 +78,10 @@ export async function makeInterleavingStage(database: Database) {
       await turns[who].start(talk, told.at(-1) as TurnTold, settings, order);
     }
 
-    const wakeWorker = (who: keyof typeof workers): Promise<void> =>
-      workers[who].isRunning() ? workers[who].wake() : workers[who].start(settings);
+    async function wakeWorker(who: keyof typeof workers): Promise<void> {
+      await database.query({ name: "test-now-due", text: NOW_DUE });
+      await (workers[who].isRunning() ? workers[who].wake() : workers[who].start(settings));
+    }
 
     async function take({ who, gates: count, ending, answer }: Step): Promise<void> {
       if (who === "jobs_come_back") return void (await database.query({ name: "test-come-back", text: COME_BACK }));
