@@ -143,11 +143,12 @@ where exists (
 const LATEST = "interval '10 seconds'";
 const MOST_WAITING = 4;
 
-/** SQL: an array of ids. It reads the latest jobs of all users by pg-boss' index of jobs to fetch. */
+/** SQL: an array of ids. It reads the latest jobs of all users by pg-boss' index of jobs to fetch; a search may have indexed some. */
 const waitingSql = (tenant: string, user: string, condition = "true"): string => `array(
   select conversations.id from pgboss.job join conversations on conversations.id = (data->>'conversationId')::uuid
   where name = '${QUEUE}' and priority = 0 and created_on > pgboss.job_now() - ${LATEST} and state < 'active' and not blocked
     and data->>'kind' = 'index_episodes' and tenant_id = ${tenant} and user_id = ${user} and ${condition}
+    and has_unindexed_episodes(conversations.id)
   order by created_on desc limit ${MOST_WAITING}
 )`;
 
