@@ -1,4 +1,4 @@
-import { existsSync, openAsBlob, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
 import type { PGlite } from "@electric-sql/pglite";
 import { createPgConfig } from "@electric-sql/pglite/node-postgres";
@@ -20,7 +20,7 @@ async function openFolder(folder: string): Promise<PGlite> {
   if (existsSync(unfinished)) rmSync(folder, { recursive: true, force: true });
   if (existsSync(path.join(folder, "PG_VERSION"))) return createPGlite(folder);
   writeFileSync(unfinished, "");
-  const pglite = await createPGlite(folder, existsSync(EMPTY_DATABASE) ? { loadDataDir: await openAsBlob(EMPTY_DATABASE) } : {});
+  const pglite = await createPGlite(folder, existsSync(EMPTY_DATABASE) ? { loadDataDir: new Blob([readFileSync(EMPTY_DATABASE)]) } : {});
   rmSync(unfinished);
   return pglite;
 }
