@@ -20,23 +20,25 @@ do $$ begin
   end if;
 end $$`;
 
+/** A query without a statement, in Postgres' protocol. https://www.postgresql.org/docs/current/protocol-message-formats.html */
+const EMPTY_QUERY = Uint8Array.of("Q".charCodeAt(0), 0, 0, 0, 5, 0);
+
 /**
  * V8 optimizes WebAssembly by function, and decides at a function's first call whether it may. Postgres' parser is one function of 105 kB,
- * whose optimization takes 600 MB and a second of CPU. So the first statement, which calls the parser first, runs while no function may.
+ * whose optimization takes 600 MB and a second of CPU. So an empty query calls the parser first, while no function may.
  * https://v8.dev/docs/wasm-compilation-pipeline
  */
 class EmbeddedPostgres extends PGlite {
   #hasParsed = false;
 
   override execProtocolRawSync(message: Uint8Array): Uint8Array {
-    if (this.#hasParsed) return super.execProtocolRawSync(message);
-    this.#hasParsed = true;
-    setFlagsFromString("--wasm-tier-up-filter=0");
-    try {
-      return super.execProtocolRawSync(message);
-    } finally {
+    if (!this.#hasParsed) {
+      this.#hasParsed = true;
+      setFlagsFromString("--wasm-tier-up-filter=0");
+      super.execProtocolRawSync(EMPTY_QUERY);
       setFlagsFromString("--wasm-tier-up-filter=-1");
     }
+    return super.execProtocolRawSync(message);
   }
 }
 
