@@ -11,6 +11,18 @@ export interface MemoryLayers {
   titles?: boolean;
 }
 
+/** A turn follows quickly when the message before it is no older. */
+const QUICK_MS = 10_000;
+/** Jobs of quick turns wait for the next one and so run as one, and none runs between a question and its answer. */
+const GATHER_SECONDS = 3;
+
+/** The seconds that a job waits after its turn: none after the first in a while, which a new conversation may need at once. */
+export function waitAfterTurn({ recentMessages }: Pick<ConversationState, "recentMessages">): (job: Job) => number {
+  const before = recentMessages.at(-1);
+  const isQuick = before !== undefined && Date.now() - Date.parse(before.createdAt) <= QUICK_MS;
+  return ({ kind }) => (isQuick && kind !== "title" ? GATHER_SECONDS : 0);
+}
+
 /**
  * The jobs after a complete answer: a due summary, the episode and the memory agent, and after the first answer the title. A failed turn
  * has none.

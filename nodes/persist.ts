@@ -7,7 +7,7 @@ import { estimateTokens } from "../text/tokens.ts";
 import type { AnswerToStore } from "../stores/postgres/turns/recover-turn.ts";
 import type { FinishOutcome, TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import { retryWhileUnreachable, withLease } from "../stores/postgres/turns/turn-lease.ts";
-import { jobsAfterTurn, type MemoryLayers } from "../memory/jobs-after-turn.ts";
+import { jobsAfterTurn, type MemoryLayers, waitAfterTurn } from "../memory/jobs-after-turn.ts";
 
 /** [1], [1, 2], 【1】 and what a Chinese keyboard writes between numbers. */
 const CITED = /[[【［]\s*(\d{1,3}(?:\s*[,，、;；]\s*\d{1,3})*)\s*[\]】］]/gu;
@@ -119,7 +119,7 @@ export function makePersist({ turns, leaseMs, storeMs, layers }: PersistParts): 
     const jobs = jobsAfterTurn(layers, state);
     const toStore = turnOutcome(state, runtime.context?.progress?.());
     const outcome = await inTime(async () => {
-      const stored = await turns.finish(held, answer, jobs, toStore);
+      const stored = await turns.finish(held, answer, jobs, toStore, waitAfterTurn(state));
       runtime.note?.({ outcome: stored, completed: answer?.completed ?? false, jobs: jobs.map(({ kind }) => kind) });
       return stored;
     });

@@ -94,12 +94,6 @@ export function ownerJobKey({ tenantId, userId }: Owner): string {
   return `remember/${ownerKey(tenantId, userId)}`;
 }
 
-/** Jobs of turns that follow each other within this time run as one, and none runs between a question and its answer. */
-const GATHER_SECONDS = 3;
-
-/** The seconds that a job waits after its turn. A name is wanted at once. */
-export const waitAfterTurn = ({ kind }: Job): number => (kind === "title" ? 0 : GATHER_SECONDS);
-
 /** At most one job waits or runs under a key. */
 export function jobKey(job: Job): string {
   if (job.kind === "remember") return ownerJobKey(job);

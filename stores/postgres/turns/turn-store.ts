@@ -1,6 +1,6 @@
 import { turnCancelled } from "../../../turn/outcome.ts";
 import { storableJson } from "../../../text/storable-text.ts";
-import { type Job, waitAfterTurn } from "../../jobs/job.ts";
+import type { Job } from "../../jobs/job.ts";
 import { addJobsSql, jobsValue } from "../../jobs/add-jobs.ts";
 import { makeJobQueue, type JobQueue } from "../../jobs/job-queue.ts";
 import type { Owner } from "../../../turn/owner.ts";
@@ -52,9 +52,15 @@ export interface TurnStore {
   renew(turn: HeldTurn, leaseMs: number): Promise<boolean>;
   /**
    * Stores answer and outcome, releases the lease and adds the jobs, all or nothing. A superseded turn lets no answer grow. A repeated call
-   * changes nothing and returns the same.
+   * changes nothing and returns the same. `startAfter`: the seconds that a job waits; default none.
    */
-  finish(turn: HeldTurn, answer: AnswerToStore | null, jobs?: readonly Job[], outcome?: OutcomeToStore): Promise<FinishOutcome>;
+  finish(
+    turn: HeldTurn,
+    answer: AnswerToStore | null,
+    jobs?: readonly Job[],
+    outcome?: OutcomeToStore,
+    startAfter?: (job: Job) => number,
+  ): Promise<FinishOutcome>;
 }
 
 /** Serves a late renewal: a turn that waits for an answer keeps its conversation. */
@@ -119,6 +125,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     answer: AnswerToStore | null,
     jobs: readonly Job[] = [],
     { outcome: stored, ifSuperseded }: OutcomeToStore = { outcome: {}, ifSuperseded: {} },
+    startAfter?: (job: Job) => number,
   ): Promise<FinishOutcome> {
     const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {}, userMessageId = null } = answer ?? {};
     const grows = answer?.grows === true;
@@ -127,7 +134,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     const values = [...ownedValues(held), held.turnId, ...message, ownerLock(held), userMessageId, ...outcomes];
     const endedAs = [held.turnId, storableJson(stored), completed];
     const end = async (where: Queryable, isHeld: boolean, withJobs: readonly Job[]): Promise<EndedRow | undefined> => {
-      const statement = { name: "turn-finish", text: FINISH, values: [...values, !isHeld, jobsValue(withJobs, waitAfterTurn)] };
+      const statement = { name: "turn-finish", text: FINISH, values: [...values, !isHeld, jobsValue(withJobs, startAfter)] };
       return (await where.query<EndedRow>(statement))[0];
     };
     async function endWithoutLease(where: Queryable): Promise<{ outcome: FinishOutcome; isRepeat: boolean }> {
@@ -159,7 +166,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
           const recount = { name: "turn-recount", text: "update branches set message_count = null where conversation_id = $1" };
           await transaction.query({ ...recount, values: [held.conversationId] });
         }
-        if (outcome !== "gone" && !isRepeat) await jobTransaction.add(jobs, waitAfterTurn);
+        if (outcome !== "gone" && !isRepeat) await jobTransaction.add(jobs, startAfter);
         return outcome;
       });
     } catch (error) {

@@ -65,7 +65,6 @@ describe("the ledger of a turn with every layer", () => {
     const foreground = sumOf(opened.proxy.take());
     const calls = { models: opened.model.seen.length, embeddings: opened.embeddings.seen.length };
     const supersteps = (await nodes()) - nodesBefore;
-    opened.proxy.take();
     await api.settle(id);
     const behind = {
       statements: sumOf(opened.proxy.take()).statements,

@@ -18,6 +18,13 @@ describe("what a user said a second ago", () => {
     const text = "select count(*)::int as count from pgboss.job where data->>'kind' = 'index_episodes' and state = 'created'";
     return (await database.query<{ count: number }>({ text }))[0]?.count ?? -1;
   };
+  /** The second of two quick turns: its jobs wait. */
+  async function tell(userId: string, message: string, session: string): Promise<string> {
+    await api.say(userId, "Hello there.", session);
+    const { conversation_id: id } = await api.say(userId, message, session);
+    expect(await waitingJobs()).toBeGreaterThan(0);
+    return id;
+  }
   beforeAll(() => {
     opened.model.answer({ tokens: ["Noted."] });
     api = conversationApi(opened.url);
@@ -28,8 +35,7 @@ describe("what a user said a second ago", () => {
       ["row C of the garage", "a"],
       ["row D of the garage", "b"],
     ] as const) {
-      const { conversation_id: id } = await api.say("ada", `I parked the car in ${place}.`, session);
-      expect(await waitingJobs()).toBeGreaterThan(0);
+      const id = await tell("ada", `I parked the car in ${place}.`, session);
       const { receipt, degraded } = await api.say("ada", "Where did I park the car?", `${session}, asked`);
       expect(degraded).toEqual([]);
       expect(receipt.episodes.map(({ conversation_id }) => conversation_id)).toContain(id);
@@ -37,8 +43,7 @@ describe("what a user said a second ago", () => {
   });
 
   test("is found by a search over HTTP at once, and not by another user", async () => {
-    const { conversation_id: id } = await api.say("eve", "My locker has the number 417.", "a");
-    expect(await waitingJobs()).toBeGreaterThan(0);
+    const id = await tell("eve", "My locker has the number 417.", "a");
     const found = async (userId: string) =>
       (await api.episodes(userId, { query: "locker number" })).json.episodes.map((one) => one.conversation_id);
     expect(await found("eve")).toEqual([id]);
@@ -46,7 +51,7 @@ describe("what a user said a second ago", () => {
   });
 
   test("is not kept by an erase that comes before its job", async () => {
-    const { conversation_id: id } = await api.say("tom", "My shoe size is 44.", "a");
+    const id = await tell("tom", "My shoe size is 44.", "a");
     expect((await callApi(`${opened.url}/api/v1/conversations/${id}`, { method: "DELETE" })).status).toBe(200);
     expect((await api.episodes("tom", { query: "shoe size" })).json.episodes).toEqual([]);
   });
