@@ -80,7 +80,8 @@ describe("the package, installed in an empty project,", () => {
     const types = built.filter((file) => file.startsWith("types/"));
     expect(types.filter((file) => !existsSync(path.join(root, file.slice("types/".length).replace(/\.d\.ts$/, ".ts"))))).toEqual([]);
     expect(files.filter((file) => /\.(map|tsx|env|log)$|renamed-since/.test(file))).toEqual([]);
-    expect(packed.size).toBeLessThan(9 * 2 ** 20);
+    // A quarter of it is the empty database.
+    expect(packed.size).toBeLessThan(12 * 2 ** 20);
   });
 
   test("brings fewer than 200 packages and 200 MB, none of them under another name, and causes no warning of npm", () => {
