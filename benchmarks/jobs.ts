@@ -57,7 +57,9 @@ async function watchedOnPostgres(service: MemoryService, databaseUrl: string, op
   return {
     service,
     async jobsDone({ result: { conversation_id: conversationId } }, userId) {
-      while ((await overview.pending({ tenantId: "default", userId, conversationId })) > 0) await sleep(LOOK_EVERY_MS);
+      const isWaiting = async (): Promise<boolean> =>
+        (await overview.listOf({ tenantId: "default", userId, conversationId })).some(({ state }) => state !== "dead");
+      while (await isWaiting()) await sleep(LOOK_EVERY_MS);
     },
     oldestSeconds: async () => Math.max(0, ...(await findOldestWaiting(database)).map(({ seconds }) => seconds)),
   };

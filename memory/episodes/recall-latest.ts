@@ -18,7 +18,7 @@ const MOST_WAIT_MS = 500;
 const MOST_INDEX_MS = 5_000;
 
 /**
- * Recalls the exchanges of the last seconds, too: a turn's jobs wait for further turns, so what was said in another conversation a second
+ * Recalls the exchanges of the last seconds, too: the jobs of quick turns wait for further ones, so what was said in another conversation a second
  * ago is indexed before the search.
  */
 export function recallLatest({ recall, episodes, index, onError = () => undefined }: RecallLatestParts): Recall {

@@ -13,7 +13,10 @@ export interface WaitUntilSettled {
   signal?: AbortSignal;
 }
 
-/** Starts the jobs of a conversation and its user's memory agent, and waits until none is left in any process. Returns how many are left after `timeoutMs`. */
+/**
+ * Starts the jobs of a conversation and its user's memory agent, and waits until none is left in any process. Returns how many are left
+ * after `timeoutMs`.
+ */
 export async function waitUntilSettled({ overview, conversation, timeoutMs, signal }: WaitUntilSettled): Promise<number> {
   const deadline = performance.now() + timeoutMs;
   for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {

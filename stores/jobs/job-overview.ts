@@ -37,9 +37,7 @@ interface ListedJob {
 /** The operators' view of the queue. A null tenant stands for all. */
 export interface JobOverview {
   count(tenantId: string | null): Promise<JobCount[]>;
-  /** Counts the jobs of a conversation and of its user's memory agent. */
-  pending(conversation: OwnedConversation): Promise<number>;
-  /** The same count; those that wait for further turns start now. */
+  /** Counts the jobs of a conversation and of its user's memory agent; those that wait for further turns start now. */
   hasten(conversation: OwnedConversation): Promise<number>;
   /** The same jobs, and dead ones, oldest first. */
   listOf(conversation: OwnedConversation): Promise<ListedJob[]>;
@@ -64,7 +62,6 @@ group by 1, 3 order by 1, 3`;
 
 /** Spelt like the unique index of pg-boss, so that Postgres uses it. */
 const OF_KEYS = `name = '${QUEUE}' and coalesce(singleton_key, '') = any($1) and state <= 'active' and policy = 'exclusive'`;
-const PENDING = `select count(*)::int as count from pgboss.job where ${OF_KEYS}`;
 
 /** Without those that wait after a failure. */
 const HASTEN = `
@@ -106,13 +103,13 @@ const REDRIVE_LIMIT = 1_000;
 export function makeJobOverview(database: Database): JobOverview {
   const boss = makeBoss({ database, onError: () => undefined });
   const keysOf = (conversation: OwnedConversation) => [...conversationJobKeys(conversation.conversationId), ownerJobKey(conversation)];
-  const countOf = async (name: string, text: string, conversation: OwnedConversation): Promise<number> =>
-    (await queryRow<{ count: number }>(database, { name, text, values: [keysOf(conversation)] })).count;
   return {
     count: (tenantId) => database.query<JobCount>({ name: "job-count", text: COUNT, values: [tenantId] }),
 
-    pending: (conversation) => countOf("job-pending", PENDING, conversation),
-    hasten: (conversation) => countOf("job-hasten", HASTEN, conversation),
+    async hasten(conversation) {
+      const statement = { name: "job-hasten", text: HASTEN, values: [keysOf(conversation)] };
+      return (await queryRow<{ count: number }>(database, statement)).count;
+    },
 
     async listOf(conversation) {
       const values = [keysOf(conversation), conversation.tenantId, conversation.userId];

@@ -123,7 +123,7 @@ describe("a turn", () => {
     async function stored(conversation: OwnedConversation, where = opened.database): Promise<{ answers: number; jobs: number }> {
       const text = "select 1 from messages where conversation_id = $1 and content = 'Hi there.'";
       const answers = await where.query({ text, values: [conversation.conversationId] });
-      return { answers: answers.length, jobs: await makeJobOverview(where).pending(conversation) };
+      return { answers: answers.length, jobs: await makeJobOverview(where).hasten(conversation) };
     }
 
     /** The database, which answers the statement that stores an answer with its jobs by `finish`. */

@@ -1,6 +1,6 @@
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { startProxy } from "./proxy-connections.ts";
 
-/** A statement that was executed. `begin` and `commit` have their names, other statements without a name have none. */
+/** A statement that was executed. One that was not prepared, `begin` and `commit` too, has the name "". */
 export interface ExecutedStatement {
   name: string;
   rows: number;
@@ -30,24 +30,14 @@ function makeReader(hasStartup: boolean, onMessage: (type: string, body: Buffer)
 
 /** Stands between one process and Postgres, and counts what they say. */
 export async function startCountingProxy(targetUrl: string) {
-  const target = new URL(targetUrl);
-  const sockets = new Set<Socket>();
   let executed: ExecutedStatement[] = [];
-  const keep = (socket: Socket): Socket => {
-    sockets.add(socket);
-    return socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
-  };
-  const server = createServer((client) => {
-    keep(client);
-    const upstream = keep(connect(Number(target.port), target.hostname));
+  const proxy = await startProxy(targetUrl, (client, upstream) => {
     const running: ExecutedStatement[] = [];
     let bound = { name: "", sent: 0 };
     const readClient = makeReader(true, (type, body) => {
-      const [first = "", second = ""] = body.toString("utf8").split("\0", 2);
-      const run = (name: string, sent: number): void => void running.push({ name, sent, rows: 0, received: 0 });
-      if (type === "B") bound = { name: second, sent: body.length };
-      if (type === "E") run(bound.name, bound.sent);
-      if (type === "Q") run(/^(?:begin|commit)$/i.test(first.trim()) ? first.trim().toLowerCase() : "", body.length);
+      if (type === "B") bound = { name: body.toString("utf8").split("\0", 2)[1] ?? "", sent: body.length };
+      if (type === "E") running.push({ ...bound, rows: 0, received: 0 });
+      if (type === "Q") running.push({ name: "", sent: body.length, rows: 0, received: 0 });
     });
     const readServer = makeReader(false, (type, body) => {
       const [statement] = running;
@@ -65,24 +55,15 @@ export async function startCountingProxy(targetUrl: string) {
       readServer(bytes);
       client.write(bytes);
     });
-    client.on("close", () => upstream.destroy());
     upstream.on("close", () => client.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = new URL(targetUrl);
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    url: url.href,
+    ...proxy,
     /** What was executed since the last call. */
     take(): ExecutedStatement[] {
       const taken = executed;
       executed = [];
       return taken;
-    },
-    async close(): Promise<void> {
-      const closed = new Promise((resolve) => server.close(resolve));
-      for (const socket of sockets) socket.destroy();
-      await closed;
     },
   };
 }

@@ -1,4 +1,4 @@
-import { connect, createServer, type AddressInfo, type Socket } from "node:net";
+import { startProxy } from "./proxy-connections.ts";
 
 /** `before`: the statement never reaches Postgres. `after`: it is carried out, and its reply is lost. */
 export interface Blow {
@@ -20,17 +20,9 @@ function nameOf(bytes: Buffer): string {
 
 /** Stands between one process and Postgres, and strikes once, at the statement that a blow names. */
 export async function startStatementProxy(targetUrl: string) {
-  const target = new URL(targetUrl);
-  const sockets = new Set<Socket>();
   let blow: Blow | null = null;
   let seen = 0;
-  const keep = (socket: Socket): Socket => {
-    sockets.add(socket);
-    return socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
-  };
-  const server = createServer((client) => {
-    keep(client);
-    const upstream = keep(connect(Number(target.port), target.hostname));
+  const proxy = await startProxy(targetUrl, (client, upstream) => {
     let held: (() => void) | null = null; // what happens instead of the next reply
     client.on("data", (bytes) => {
       if (blow && ++seen === blow.at) {
@@ -42,24 +34,15 @@ export async function startStatementProxy(targetUrl: string) {
       }
       upstream.write(bytes);
     });
-    client.on("close", () => upstream.destroy());
     upstream.on("data", (bytes) => (held ? held() : client.write(bytes)));
     upstream.on("close", () => client.destroy());
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const url = new URL(targetUrl);
-  url.host = `127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
-    url: url.href,
+    ...proxy,
     /** Counts statements from here on. */
     arm(next: Blow): void {
       [blow, seen] = [next, 0];
     },
     disarm: () => void (blow = null),
-    async close(): Promise<void> {
-      const closed = new Promise((resolve) => server.close(resolve));
-      for (const socket of sockets) socket.destroy();
-      await closed;
-    },
   };
 }

@@ -1,5 +1,6 @@
-import { connect, createServer, type Server, type Socket } from "node:net";
+import type { Server } from "node:net";
 import { freePort } from "./free-port.ts";
+import { makeProxyServer, proxyUrl } from "./proxy-connections.ts";
 
 export type TcpProxy = Awaited<ReturnType<typeof startTcpProxy>>;
 
@@ -22,16 +23,8 @@ async function listen(server: Server, port: number): Promise<void> {
  * are touched.
  */
 export async function startTcpProxy(targetUrl: string, { only }: { only?: string } = {}) {
-  const target = new URL(targetUrl);
-  const sockets = new Set<Socket>();
   let mode: Mode = { name: "open" };
-  const keep = (socket: Socket): Socket => {
-    sockets.add(socket);
-    return socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
-  };
-  const server = createServer((client) => {
-    keep(client);
-    const upstream = keep(connect(Number(target.port), target.hostname));
+  const { server, sockets } = makeProxyServer(targetUrl, (client, upstream) => {
     let isTouched = only === undefined;
     let replied = 0;
 
@@ -47,7 +40,6 @@ export async function startTcpProxy(targetUrl: string, { only }: { only?: string
       else if (name === "answering" && mode.name === "answering") client.end(mode.bytes);
       else if (name !== "frozen") upstream.write(bytes);
     });
-    client.on("close", () => upstream.destroy());
 
     upstream.on("data", (bytes) => {
       const now: Mode = isTouched ? mode : { name: "open" };
@@ -75,10 +67,8 @@ export async function startTcpProxy(targetUrl: string, { only }: { only?: string
 
   const port = await freePort();
   await listen(server, port);
-  const url = new URL(targetUrl);
-  url.host = `127.0.0.1:${port}`;
   return {
-    url: url.href,
+    url: proxyUrl(targetUrl, server),
     /** Resets every connection and refuses new ones; with `only`, resets requests when they come. */
     async refuse(): Promise<void> {
       mode = { name: "refusing" };

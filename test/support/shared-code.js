@@ -1,6 +1,5 @@
 import vm from "node:vm";
 import { TestEnvironment } from "jest-environment-node";
-import { borrowBrowser } from "../servers/shared-browser.ts";
 
 const { SourceTextModule } = vm;
 
@@ -19,10 +18,5 @@ class SharedModule extends SourceTextModule {
 
 vm.SourceTextModule = SharedModule;
 
-/** Jest's own environment; its workers load this file before the first module of a test. Tests of the page share the worker's browser. */
-export default class SharedEnvironment extends TestEnvironment {
-  async setup() {
-    await super.setup();
-    this.global.borrowBrowser = borrowBrowser;
-  }
-}
+/** Jest's own environment; its workers load this file before the first module of a test. */
+export default TestEnvironment;

@@ -124,13 +124,6 @@ async function openTestedPage(
   };
 }
 
-/** The browser that all files of the worker share, or one with host rules of its own. */
-async function browserWith(hostRules: string | undefined) {
-  if (hostRules === undefined) return borrowBrowser();
-  const browser = await openBrowser(hostRules);
-  return { browser, giveBack: () => browser.close() };
-}
-
 /** What tests of the page work with. */
 export interface PageTests {
   browser: Browser;
@@ -151,13 +144,13 @@ export function describePage<Service extends PageService>(
     let users = 0;
     const on = useOpened(async (): Promise<Service & PageTests> => {
       const service = await start();
-      const { browser, giveBack } = await browserWith(service.hostRules);
+      const browser = await openBrowser(service.hostRules);
       const open: PageTests["open"] = async (options) => {
         const page = await openTestedPage(browser, { url: on.url, user: on.user, ...options });
         pages.push(page);
         return page;
       };
-      return { ...service, browser, user: "", open, close: () => Promise.resolve(giveBack()).finally(() => service.close()) };
+      return { ...service, browser, user: "", open, close: () => browser.close().finally(() => service.close()) };
     });
     beforeEach(() => void (on.user = `user-${++users}`));
     afterEach(async () => {

@@ -96,12 +96,12 @@ describeOnBothDatabases("running jobs", (open) => {
     await addJobs(jobs.queue, job);
     await waitUntil("the job has counted", () => seen.length === 1);
     await turns.finish(await beginFreely(turns, sampleTurn({ sessionId })), sampleAnswer(), [job]);
-    expect(await jobs.overview.pending(job)).toBe(1);
+    expect(await jobs.overview.hasten(job)).toBe(1);
     gate.resolve();
     await ran(runner, 2);
     expect(seen).toEqual([2, 4]);
     expect(runner.outcomes()).toEqual(["again", "done"]);
-    expect(await jobs.overview.pending(job)).toBe(0);
+    expect(await jobs.overview.hasten(job)).toBe(0);
   });
 
   test("a job that always has more to do leaves time for everything else, also when nothing in it waits", async () => {

@@ -35,7 +35,7 @@ async function openCountedService() {
 }
 
 /** Statements that look for work or wait for it, and what limits and costs write some seconds later: not of one turn. */
-const NOT_OF_A_TURN = /^(?:$|job-(?:claim|hasten|touch|count|oldest)|usage-|model-|index-find|begin$|commit$)/;
+const NOT_OF_A_TURN = /^(?:$|job-(?:claim|hasten|touch|count|oldest)|usage-|model-|index-find)/;
 
 /** Times and numbers have more digits or fewer, so bytes are rounded. */
 const toKilobytes = (bytes: number): number => Math.round(bytes / 1_000);
@@ -64,14 +64,14 @@ describe("the ledger of a turn with every layer", () => {
     const { id, frames } = await ask();
     const foreground = sumOf(opened.proxy.take());
     const calls = { models: opened.model.seen.length, embeddings: opened.embeddings.seen.length };
-    const supersteps = (await nodes()) - nodesBefore;
+    const nodesRun = (await nodes()) - nodesBefore;
     await api.settle(id);
     const behind = {
       statements: sumOf(opened.proxy.take()).statements,
       models: opened.model.seen.length - calls.models,
       embeddings: opened.embeddings.seen.length - calls.embeddings,
     };
-    return { ...foreground, ...calls, nodes: supersteps, frames, behind };
+    return { ...foreground, ...calls, nodes: nodesRun, frames, behind };
   }
 
   async function stream(sessionId: string, message: string, fields: object = {}): Promise<{ id: string; frames: number }> {

@@ -27,14 +27,14 @@ describeOnBothDatabases("the overview of jobs", (open) => {
     for (const nobody of ["acm", ""]) expect(await at.overview.count(nobody)).toEqual([]);
   });
 
-  describe("pending", () => {
+  describe("hasten", () => {
     test.each([
       ["a conversation", sampleJob(ADA)],
       ["a user", REMEMBER],
     ])("counts the job of %s while it waits, runs or is to be tried again, not when it is done or dead", async (_whose, job) => {
       const conversation = { ...ADA, conversationId: conversationOf({ job }) || uuidv7() };
       const counts: number[] = [];
-      const look = async (): Promise<unknown> => counts.push(await at.overview.pending(conversation));
+      const look = async (): Promise<unknown> => counts.push(await at.overview.hasten(conversation));
       await look();
       await at.add(job);
       await look();
@@ -53,8 +53,8 @@ describeOnBothDatabases("the overview of jobs", (open) => {
       const [one, other] = [sampleJob(ADA), sampleJob(ADA)];
       await at.add(REMEMBER, one, { ...one, kind: "index_episodes" });
       await at.add({ kind: "erase_episodes", id: one.conversationId, ownerKey: "k", groupIds: [], episodeIds: [] });
-      expect([await at.overview.pending(one), await at.overview.pending(other)]).toEqual([3, 1]);
-      for (const fields of [{ userId: "ada " }, { tenantId: "other" }]) expect(await at.overview.pending({ ...other, ...fields })).toBe(0);
+      expect([await at.overview.hasten(one), await at.overview.hasten(other)]).toEqual([3, 1]);
+      for (const fields of [{ userId: "ada " }, { tenantId: "other" }]) expect(await at.overview.hasten({ ...other, ...fields })).toBe(0);
     });
   });
 
@@ -171,7 +171,7 @@ describeOnBothDatabases("the overview of jobs", (open) => {
       await at.kill(job);
       await retryAll();
       await at.add(job);
-      expect(await at.overview.pending(job)).toBe(1);
+      expect(await at.overview.hasten(job)).toBe(1);
       await at.fail(await at.claimOnly(), { retryAfterSeconds: 0, isLast: true });
       await at.bury(await at.claimOnly());
       expect(await deadIds()).toEqual([job.conversationId]);

@@ -77,7 +77,7 @@ describeOnBothDatabases("the job queue", (open) => {
       await at.queue.transaction((_transaction, jobs) => jobs.add([job, job]));
       await Promise.all(Array.from({ length: 8 }, () => at.add(job)));
       expect(await claimAll()).toEqual([job.conversationId]);
-      expect(await at.overview.pending(job)).toBe(1);
+      expect(await at.overview.hasten(job)).toBe(1);
     });
 
     test.each(["running", "retrying"] as const)("of a %s job changes nothing", async (state) => {
@@ -85,9 +85,9 @@ describeOnBothDatabases("the job queue", (open) => {
       const [claimed] = await at.bring(state, job);
       await at.add(job);
       expect(await at.queue.claim(100)).toEqual([]);
-      expect(await at.overview.pending(job)).toBe(1);
+      expect(await at.overview.hasten(job)).toBe(1);
       if (state === "running" && claimed) expect(await at.settle(claimed)).toBe(true);
-      expect(await at.overview.pending(job)).toBe(state === "running" ? 0 : 1);
+      expect(await at.overview.hasten(job)).toBe(state === "running" ? 0 : 1);
     });
 
     test("takes a job again once the one before is done, or dead", async () => {
@@ -179,7 +179,7 @@ describeOnBothDatabases("the job queue", (open) => {
       await at.bury(last, failure);
       expect(await at.overview.listDead(10, null)).toMatchObject([{ job, attempts: 2, failure }]);
       expect(await at.queue.claim(100)).toEqual([]);
-      expect(await at.overview.pending(job)).toBe(0);
+      expect(await at.overview.hasten(job)).toBe(0);
     });
   });
 });

@@ -82,7 +82,7 @@ describe("migrate on an empty database", () => {
       expect(await migrate(database)).toEqual([]);
       expect(await appliedNames(database)).toEqual(await migrationNames());
       expect(await turns.finish(turn, null, [layerJob("summarise", turn)])).toBe("stored");
-      expect(await makeJobOverview(database).pending(turn)).toBe(1);
+      expect(await makeJobOverview(database).hasten(turn)).toBe(1);
     }
   });
 
