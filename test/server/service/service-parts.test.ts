@@ -130,10 +130,11 @@ describe("a service with the embedded database", () => {
   const peakMiB = (pid: number): number => Number(/VmHWM:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]) / 1024;
   // Optimizing Postgres' parser alone takes 600 MiB.
   test("makes its database, starts and answers with less than 600 MiB", async () => {
-    const service = await startServiceProcess({ DATA_DIR: folder });
+    // However slow the machine, the layers are waited for.
+    const service = await startServiceProcess({ DATA_DIR: folder, MEMORY_READ_TIMEOUT_MS: "30000" });
     for (const message of ["My boat is called Calypso.", "What is my boat called?"]) {
       const { status, json } = await postJson(`${service.url}/api/v1/chat`, { user_id: "ada", session_id: "first", message });
-      expect({ status, ...json }).toMatchObject({ status: 200, completed: true });
+      expect({ status, ...json }).toMatchObject({ status: 200, completed: true, degraded: [] });
     }
     expect(peakMiB(service.pid)).toBeLessThan(600);
   });
