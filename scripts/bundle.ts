@@ -49,6 +49,7 @@ export function bundleService({ write }: { write: boolean }): Promise<Metafile> 
   const entryPoints = {
     "conversation-graph": "scripts/conversation-graph.ts",
     main: "server/main.ts",
+    "pglite-worker": "stores/postgres/database/pglite-worker.ts",
     "parse-worker": "memory/documents/parsing/parse-worker.ts",
   };
   return bundle({ entryPoints, external: EXTERNAL, write });

@@ -1,7 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { PGlite } from "@electric-sql/pglite";
 import { vector } from "@electric-sql/pglite-pgvector";
-import { AppError } from "../../../errors/app-error.ts";
 
 // A file of its own: PGlite's types need Emscripten's, so no declaration of the package may reach them.
 
@@ -42,15 +41,10 @@ class EmbeddedPostgres extends PGlite {
   }
 }
 
-/** `loadDataDir`: what a new folder begins with. Throws AppError `invalid_configuration` when the folder cannot be opened. */
+/** `loadDataDir`: what a new folder begins with. Throws what PGlite throws when the folder cannot be opened. */
 export async function createPGlite(dataDir: string, from: { loadDataDir?: Blob } = {}): Promise<PGlite> {
-  try {
-    const pglite = new EmbeddedPostgres({ startParams: START_PARAMS, dataDir, extensions: { vector }, ...from });
-    await pglite.waitReady;
-    await pglite.exec(DROP_TEXT_SEARCH);
-    return pglite;
-  } catch (cause) {
-    const problem = `The embedded database in "${dataDir}" cannot be opened: it is damaged or of another version.`;
-    throw new AppError("invalid_configuration", `${problem} Bring back a copy of the folder, or choose another DATA_DIR.`, { cause });
-  }
+  const pglite = new EmbeddedPostgres({ startParams: START_PARAMS, dataDir, extensions: { vector }, ...from });
+  await pglite.waitReady;
+  await pglite.exec(DROP_TEXT_SEARCH);
+  return pglite;
 }

@@ -35,7 +35,7 @@ export interface Listener {
 export interface Database extends Queryable {
   /** Without password. */
   readonly description: string;
-  /** It has one connection, and each answer blocks the event loop. */
+  /** It has one connection, to a thread of this process. */
   readonly isEmbedded: boolean;
   /** Statements of `work` go through the given Queryable: the embedded database has no second connection. */
   transaction<Result>(work: (transaction: Queryable) => Promise<Result>): Promise<Result>;

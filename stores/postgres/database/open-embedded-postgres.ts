@@ -1,12 +1,12 @@
+import { EventEmitter } from "node:events";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import path from "node:path";
-import type { PGlite } from "@electric-sql/pglite";
-import { createPgConfig } from "@electric-sql/pglite/node-postgres";
 import pg from "pg";
+import { AppError } from "../../../errors/app-error.ts";
 import { packageFile } from "../../../errors/package-file.ts";
-import { createPGlite } from "./create-pglite.ts";
 import { lockDataFolder } from "./data-folder-lock.ts";
 import type { Database } from "./database.ts";
+import { type PGliteTask, type PGliteThread, startPGliteThread } from "./pglite-thread.ts";
 import { makePooledDatabase } from "./pooled-database.ts";
 
 export const IN_MEMORY = "memory://";
@@ -14,15 +14,22 @@ export const IN_MEMORY = "memory://";
 /** A migrated database without rows. The build makes it; without it, a new database makes itself and is then migrated. */
 const EMPTY_DATABASE = packageFile("dist/empty-database.tar.gz");
 
+async function openThread(task: PGliteTask): Promise<PGliteThread> {
+  return startPGliteThread(task).catch((cause: unknown) => {
+    const problem = `The embedded database in "${task.dataDir}" cannot be opened: it is damaged or of another version.`;
+    throw new AppError("invalid_configuration", `${problem} Bring back a copy of the folder, or choose another DATA_DIR.`, { cause });
+  });
+}
+
 /** Opens or makes the database of a folder. One whose making was interrupted is made again. */
-async function openFolder(folder: string): Promise<PGlite> {
-  const unfinished = `${folder}.unfinished`;
-  if (existsSync(unfinished)) rmSync(folder, { recursive: true, force: true });
-  if (existsSync(path.join(folder, "PG_VERSION"))) return createPGlite(folder);
+async function openFolder(dataDir: string): Promise<PGliteThread> {
+  const unfinished = `${dataDir}.unfinished`;
+  if (existsSync(unfinished)) rmSync(dataDir, { recursive: true, force: true });
+  if (existsSync(path.join(dataDir, "PG_VERSION"))) return openThread({ dataDir });
   writeFileSync(unfinished, "");
-  const pglite = await createPGlite(folder, existsSync(EMPTY_DATABASE) ? { loadDataDir: new Blob([readFileSync(EMPTY_DATABASE)]) } : {});
+  const thread = await openThread({ dataDir, ...(existsSync(EMPTY_DATABASE) ? { loadDataDir: readFileSync(EMPTY_DATABASE) } : {}) });
   rmSync(unfinished);
-  return pglite;
+  return thread;
 }
 
 /**
@@ -33,19 +40,32 @@ export async function openEmbeddedPostgres(dataDir: string): Promise<Database> {
   const inMemory = dataDir.startsWith(IN_MEMORY);
   const unlock = inMemory ? () => undefined : await lockDataFolder(dataDir);
   try {
-    const pglite = await (inMemory ? createPGlite(dataDir) : openFolder(path.join(dataDir, "postgres")));
-    const pool = new pg.Pool({ ...createPgConfig(pglite), max: 1, idleTimeoutMillis: 0 });
+    const thread = await (inMemory ? openThread({ dataDir }) : openFolder(path.join(dataDir, "postgres")));
+    // No password: a user's ~/.pgpass is not read.
+    const pool = new pg.Pool({
+      stream: () => thread.connect(),
+      user: "postgres",
+      database: "postgres",
+      password: "",
+      ssl: false,
+      max: 1,
+      idleTimeoutMillis: 0,
+      allowExitOnIdle: true,
+    });
+    const notifications = new EventEmitter();
+    pool.on("connect", (client) => client.on("notification", ({ channel, payload }) => notifications.emit(channel, payload ?? "")));
     return makePooledDatabase({
       pool,
       description: inMemory ? "embedded PGlite in memory" : `embedded PGlite in ${dataDir}`,
       isEmbedded: true,
       async listen(channel, { onNotification, onConnect }) {
-        const stop = await pglite.listen(channel, onNotification);
+        notifications.on(channel, onNotification);
+        await pool.query(`listen ${pg.escapeIdentifier(channel)}`);
         onConnect();
-        return () => stop();
+        return async () => void notifications.off(channel, onNotification);
       },
       async afterClose() {
-        await pglite.close();
+        await thread.close();
         unlock();
       },
     });

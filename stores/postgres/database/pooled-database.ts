@@ -82,7 +82,7 @@ async function withClient<Result>(
 
   function send({ name, text, values = [], timeoutMs }: Statement): Promise<pg.QueryResult> {
     const ask = () => client.query({ ...(name === undefined ? {} : { name }), text, values: [...values] });
-    if (!deadlines) return ask(); // at once: after a tick the end of pglite.listen could overtake, and the statement would hang
+    if (!deadlines) return ask();
     const statementMs = timeoutMs ?? deadlines.statementMs;
     return answerInTime(statementMs, async () => {
       if (!CONTROL.has(text)) await setServerTimeouts(client, statementMs);
