@@ -72,6 +72,7 @@ describe("the package, installed in an empty project,", () => {
         "index.js",
         "main.js",
         "parse-worker.js",
+        "pglite-worker.js",
         "sbom.cdx.json",
       ].sort(),
     );

@@ -1,5 +1,5 @@
-import { once } from "node:events";
 import { Duplex } from "node:stream";
+import { inspect } from "node:util";
 import { MessageChannel, type MessagePort, Worker } from "node:worker_threads";
 import { packageFile } from "../../../errors/package-file.ts";
 
@@ -94,21 +94,29 @@ export interface PGliteThread {
 /** Throws with the cause when the folder cannot be opened. */
 export async function startPGliteThread(task: PGliteTask): Promise<PGliteThread> {
   const worker = new Worker(WORKER_FILE, { workerData: task, env: {} });
-  const ended = once(worker, "exit");
-  const [{ cause }] = (await once(worker, "message")) as [PGliteWorkerAnswer];
+  let failure: Error | null = null;
+  const fail = (cause: unknown): Error => (failure ??= new Error("The thread of the embedded database has ended.", { cause }));
+  // Without a listener an 'error' ends the process; 'exit' follows.
+  worker.on("error", fail);
+  const ended = new Promise<void>((resolve) => {
+    worker.once("exit", (code) => {
+      fail(`exit code ${code}`);
+      resolve();
+    });
+  });
+  const opened = new Promise<PGliteWorkerAnswer>((resolve) => worker.once("message", resolve));
+  const { cause } = await Promise.race([opened, ended.then((): PGliteWorkerAnswer => ({ cause: inspect(failure) }))]);
   if (cause !== null) {
     await ended;
     throw new Error(cause);
   }
-  let hasEnded = false;
-  void ended.finally(() => (hasEnded = true));
   // Its ports keep the process alive while a statement runs.
   worker.unref();
   return {
     connect() {
       const { port1, port2 } = new MessageChannel();
       const socket = new PortSocket(port1);
-      if (hasEnded) socket.destroy(new Error("the thread of the embedded database has ended"));
+      if (failure) socket.destroy(failure);
       else worker.postMessage(port2, [port2]);
       return socket;
     },
