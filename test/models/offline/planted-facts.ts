@@ -1,6 +1,6 @@
 /**
  * What a user tells once, with the words that must be left of it in brackets. Each set holds the twenty of the earlier bench, twenty written
- * before the summariser was changed for them, and twenty written afterwards.
+ * before the summariser was changed for them, and twenty written when its rules stood.
  */
 export const PLANTED_FACTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "generated-en": {
