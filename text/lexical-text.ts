@@ -10,16 +10,33 @@ const TAIL_WORDS = 2_000;
 /** A VarChar of Milvus holds 65,535 bytes. */
 const MAX_BYTES = 60_000;
 const DAY_OR_MONTH = /(?<!\d)\d+(?=[月日号])/gu;
+/** Written without spaces between words. */
+const SPACELESS = /[\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
+/**
+ * Accents, the vowel points that Arabic and Hebrew mostly leave out, and four rare marks at which Postgres splits words. Marks of other
+ * scripts are vowels.
+ */
+const OPTIONAL_MARKS =
+  /(?=[\p{Script=Inherited}\p{Script=Cyrillic}\p{Script=Hangul}\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\u0CF3\u0ECE\uA9C0\uABEC])\p{M}/gu;
 /** Historic scripts, emoji, radicals and newest ideographs: some Postgres versions split words there. */
 const RARE = /[^\u{0}-\u{2E7F}\u{2FE0}-\u{FFFF}\u{20000}-\u{2FFFF}]/gu;
+
+let segmenter: Intl.Segmenter | undefined;
+
+/** For text before NFKC, which splits vowels that dictionaries have as one. */
+function separateWords(run: string): string {
+  segmenter ??= new Intl.Segmenter("th", { granularity: "word" });
+  return ` ${Array.from(segmenter.segment(run), ({ segment }) => segment).join(" ")} `;
+}
 
 function normalise(text: string): string {
   const cut = text.length <= HEAD_CHARACTERS + TAIL_CHARACTERS ? text : `${text.slice(0, HEAD_CHARACTERS)} ${text.slice(-TAIL_CHARACTERS)}`;
   return cut
+    .replace(SPACELESS, separateWords)
     .normalize("NFKC")
     .toLowerCase()
     .replace(/[\u00C0-\u024F\u1E00-\u1EFF]+/g, (letters) => letters.normalize("NFD"))
-    .replace(/\p{M}+/gu, "")
+    .replace(OPTIONAL_MARKS, "")
     .replace(RARE, " ");
 }
 
@@ -32,7 +49,7 @@ function truncateWords(words: readonly string[]): string[] {
 
 /**
  * The words of a text for keyword ranking: English stems without stop words, identifiers also whole; Chinese, Japanese and Korean
- * characters and pairs; dates as one word. At most 7,000 words and 60,000 bytes.
+ * characters and pairs; Thai, Lao, Khmer and Burmese words of a dictionary; dates as one word. At most 7,000 words and 60,000 bytes.
  */
 export function lexicalText(text: string): string {
   const normal = normalise(text);
@@ -56,8 +73,8 @@ export function isStopWord(word: string): boolean {
 }
 
 /** A word with the marks inside identifiers and addresses: TK-4471, v2.3, a@b.com. */
-const TOKEN = /[\p{L}\p{Nd}]+(?:[-._@:/+#][\p{L}\p{Nd}]+)*/gu;
-const PART = /[\p{L}\p{Nd}]+/gu;
+const TOKEN = /[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}]*(?:[-._@:/+#][\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}]*)*/gu;
+const PART = /[\p{L}\p{Nd}][\p{L}\p{M}\p{Nd}]*/gu;
 const ORDINAL = /^(\d+)(?:st|nd|rd|th)$/;
 /** The stemmer spoils other words: "2023" becomes "202i". */
 const PLAIN = /^[a-z]+$/;
@@ -98,7 +115,7 @@ function latinWords(text: string): string[] {
       const word = ORDINAL.exec(part)?.[1] ?? part;
       if (!isStopWord(word)) words.push(normaliseWord(word));
     }
-    if (parts.length > 1) words.push(normaliseWord(token.replace(/[^\p{L}\p{Nd}]/gu, "")));
+    if (parts.length > 1) words.push(normaliseWord(token.replace(/[^\p{L}\p{M}\p{Nd}]/gu, "")));
   }
   return words.filter((word) => word !== "");
 }

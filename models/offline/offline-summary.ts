@@ -35,7 +35,7 @@ const OPEN_QUESTIONS = 2;
 /** A sentence whose words all stand in better ones loses this share of its worth. */
 const REPETITION_COSTS = 0.5;
 /** Longer sentences are worth less, as each displaces several. */
-const USUAL_TOKENS = 20;
+const USUAL_TOKENS = 10;
 /** Lines of the earlier summary worth this much get a reserved share of the new one. */
 const LASTING_WORTH = 4;
 const LASTING_SHARE = 1 / 2;
@@ -85,7 +85,7 @@ function candidatesOf(lines: Line[], maxTokens: number): Candidate[] {
   return worthy.map((line, position) => {
     const text = line.speaker === null ? line.sentence : labels[line.speaker] + line.sentence;
     const tokens = estimateTokens(`${text}\n`);
-    return { ...line, position, text, tokens, worth: line.worth * Math.min(1, (USUAL_TOKENS / tokens) ** 0.25) };
+    return { ...line, position, text, tokens, worth: line.worth * Math.min(1, USUAL_TOKENS / tokens) };
   });
 }
 

@@ -20,8 +20,12 @@ const USER_CUES: Cue[] = [
     /\b(?:remember|don['’]?t forget|from now on|keep in mind|make sure|remind me|please (?:\w{1,8} )?(?:call|use|write|answer|avoid))\b/i,
   ],
   [5, /^\W*(?:always|never)\b|记住|记得|以后[^，。]{0,2}(?:请|叫|都|不|别|要|就)|别忘|别再|请叫|务必|提醒我|从现在起|请用|请不要|请别/i],
-  [4.5, /\b(?:let['’]s|we['’]ll|we will|i['’]ll (?:go|take|have|do|buy|book)|i will|(?:i['’]m|we['’]re) going (?:with|to))\b/i],
-  [4.5, /打算|就这么|说好|我要|我会|我选|算了/],
+  [4.5, /\b(?:i['’]ll (?:go|take|have|buy|book)|(?:i['’]m|we['’]re) going (?:with|to))\b|打算|就这么|说好|我选|算了/i],
+  [3, /\b(?:let['’]s|we['’]ll|we will|i['’]ll do|i will)\b|我要|我会/i],
+  [
+    3,
+    /\b(?:my|our)(?: [\p{L}\d'’-]+){1,4} (?:is|are|was|were|has|have)\b|\b(?:called|named)\b|我们?的?\p{Script=Han}{1,6}[是叫姓](?![否我你不])/iu,
+  ],
   [4, /\b(?:i|we)(?:['’]d| do| would)? (?:\w{1,12} )?(?:like|love|hate|prefer|enjoy|dislike|adore)\b|\bcan(?:['’]?t|not| not) stand\b/i],
   [4, /\bfavou?rites?\b|\b(?:don['’]?t|do not|never) (?:like|eat|drink)\b|\b(?:fan of|fond of|rather than|afraid of)\b/i],
   [4, /喜欢|讨厌|爱[吃喝看听好玩打去]|最爱|偏好|偏爱|受不了|不吃|不喝|不爱|习惯|口味|宁愿|宁可|害怕|我怕/],
@@ -47,7 +51,8 @@ const USER_CUES: Cue[] = [
 
 /** What is worth keeping whoever says it. */
 const ANYONES_CUES: Cue[] = [
-  [6, /[A-Za-z][-_#]\d|\b[A-Z]{1,4}\d{2,}|\d[A-Z]\d|[\w.]@\w|(?:密码|编号|车次|航班|单号|号码|验证码)[^，。]{0,4}[A-Za-z\d]/],
+  [6, /[A-Za-z][-_#]\d|\b[A-Z]{1,4}\d{2,}|\d[A-Z]\d|[\w.]@\w/],
+  [6, /\b(?:code|password|pin|number)\b[^,.!?]{0,12}\d|(?:密码|编号|车次|航班|单号|号码|验证码)[^，。]{0,4}[A-Za-z\d]/i],
   [4.5, /\b(?:decided|decision|agreed|chose|chosen|booked|reserved|settled on|signed up|ordered|bought|confirmed|scheduled|cancel?led)\b/i],
   [
     4.5,
@@ -67,7 +72,7 @@ const ANYONES_CUES: Cue[] = [
   ],
   [1.5, /昨天|前天|上周|上个?月|[去前]年|[二两三四五六七八九十百千万半]{1,6} ?[个只条块元岁年月天周次人名位件本张份家层楼口斤米瓶杯套间]/],
   [2, /(?<=[\p{Ll}\d,;:)] )["“(]?(?!OK\b|AI\b|TV\b)\p{Lu}\p{L}/u],
-  [2, /(?:先生|女士|老师|医生|大夫|经理|教授|师傅|阿姨|叔叔)|叫做?[“「《\p{L}]|[小老阿][王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马]|《/u],
+  [2, /(?:先生|女士|老师|医生|大夫|经理|教授|师傅|阿姨|叔叔)|[叫姓]做?[“「《\p{L}]|[小老阿][王李张刘陈杨赵黄周吴徐孙胡朱高林何郭马]|《/u],
   [2, /\p{Script=Han}(?:市|省|大学|医院|公司|酒店|餐厅|饭店|机场|火车站|高铁站|小区)|\p{Script=Han} ?[A-Za-z]{2}/u],
   [1, /(?<=[\p{Ll}\d,;:)] )\p{Lu}\p{L}[^.!?]{0,60}(?<=[\p{Ll}\d,;:] )\p{Lu}\p{L}|《[^》]{1,40}》[^《]{0,40}《/u],
 ];

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { dayWords } from "../../text/days.ts";
 import { lexicalQuery, lexicalText, soughtWords } from "../../text/lexical-text.ts";
 import { anyText } from "../support/samples/any-text.ts";
+import { MANY_SCRIPTS } from "../support/samples/many-scripts.ts";
 
 const words = (text: string): string[] => lexicalText(text).split(" ");
 
@@ -45,6 +46,27 @@ describe("lexicalText", () => {
     ["养了3只猫", "3只"],
   ])("gives a number in %j together with what it counts", (text, expected) => expect(words(text)).toContain(expected));
 
+  test.each([
+    ["ฉันพักโรงแรมHiltonที่เชียงใหม่", "ฉัน พัก โรงแรม hilton ที่ เชียงใหม่"],
+    ["ຂ້ອຍຢູ່ວຽງຈັນ", "ຂ້ອຍ ຢູ່ ວຽງຈັນ"],
+    ["ខ្ញុំរស់នៅភ្នំពេញ", "ខ្ញុំ រស់នៅ ភ្នំពេញ"],
+    ["ခွေးနှစ်ကောင်ရှိတယ်", "ခွေး နှစ် ကောင် ရှိ တယ်"],
+  ])("gives the words of %j, which stand without spaces", (text, expected) => expect(lexicalText(text)).toBe(expected));
+
+  test.each([
+    ["दिन दीन दान", "दिन दीन दान"],
+    ["পানি पानी", "পানি पानी"],
+    ["كَتَبَ כָּתַב", "كتب כתב"],
+    ["Ёлка ёлка́ αύριο", "ёлка ёлка αύριο"],
+  ])("leaves out of %j accents and optional vowel points, and no vowel", (text, expected) => expect(lexicalText(text)).toBe(expected));
+
+  test.each(MANY_SCRIPTS)("shares words of %s with the question about a text alone", (_language, ...remembered) => {
+    for (const [said, asked] of remembered) {
+      const shares = remembered.map(([text]) => words(text).some((word) => lexicalQuery(asked).split(" ").includes(word)));
+      expect(shares).toEqual(remembered.map(([text]) => text === said));
+    }
+  });
+
   test.each(["", "  ", "…!?", "👍", "the and of"])("is empty for %j", (text) => expect(lexicalText(text)).toBe(""));
 
   test("gives only letters and digits, no long word, and text that fits a column of Milvus, for any text", () => {
@@ -55,7 +77,7 @@ describe("lexicalText", () => {
         if (prepared === "") return;
         const all = prepared.split(" ");
         expect(all.length).toBeLessThanOrEqual(7_000);
-        expect(all.filter((word) => !/^[\p{L}\p{N}]{1,41}$/u.test(word))).toEqual([]);
+        expect(all.filter((word) => !/^[\p{L}\p{N}][\p{L}\p{M}\p{N}]{0,40}$/u.test(word))).toEqual([]);
       }),
     );
   });

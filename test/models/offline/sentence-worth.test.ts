@@ -33,6 +33,8 @@ const OTHERS: [kind: string, english: string, chinese: string][] = [
   ["a month", "It begins in October.", "十月开始。"],
   ["a number", "It costs 45.", "一共45元。"],
   ["an address", "Write to ada@example.org then.", "我的邮箱是ada@example.org。"],
+  ["a thing of theirs", "My locker is the grey one.", "我的柜子是灰色的。"],
+  ["a secret number", "The gate code is 7742.", "大门的密码是7742。"],
   ["somebody's name", "The plumber is called Tiago.", "那位是王老师。"],
 ];
 

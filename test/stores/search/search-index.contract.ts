@@ -1,5 +1,7 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
 import type { IndexDefinition, SearchIndex, SearchLevel, SearchStore } from "../../../stores/search/contract/search-index.ts";
+import { lexicalQuery, lexicalText } from "../../../text/lexical-text.ts";
+import { MANY_SCRIPTS } from "../../support/samples/many-scripts.ts";
 import { useOpened } from "../../support/use-opened.ts";
 import { testFilters } from "./search-filters.contract.ts";
 import { ANNA, BEN, definitionOf, DIMENSIONS, direction, idsOf, sampleDocument, sampleId } from "./sample-document.ts";
@@ -102,6 +104,14 @@ export function describeSearchStore(title: string, level: SearchLevel, open: () 
       expect(await search("导演")).toEqual([expected(3, "导演")]);
       expect(await search("导 电影 电影 nowhere")).toEqual([expected(3, "导", "电影", "电影")]);
       for (const nothing of ["nowhere 无", "", "   "]) expect(await search(nothing)).toEqual([]);
+    });
+
+    test("finds by their words texts without spaces between words, and texts with marks", async () => {
+      const remembered = MANY_SCRIPTS.flatMap(([, ...of]) => of);
+      const documents = remembered.map(([said], number) => sampleDocument(number, { ownerKey: ANNA, lexicalText: lexicalText(said) }));
+      await index.upsert(documents);
+      for (const [number, [, asked]] of remembered.entries())
+        expect(idsOf(await index.searchWords({ ownerKey: ANNA }, lexicalQuery(asked), 5))).toEqual([sampleId(number)]);
     });
 
     testFilters(

@@ -5,7 +5,7 @@ export const anyText: fc.Arbitrary<string> = fc
     fc.oneof(
       fc
         .tuple(
-          fc.constantFrom("a word ", "导演说", "😀", "é", "𠮷", "0123456789", "{}[]();", "\n", "\u202Eabc", "👨‍👩‍👧‍👦 ", "Слово "),
+          fc.constantFrom("a word ", "导演说", "😀", "é", "𠮷", "0123456789", "{}[]();", "\n", "\u202Eabc", "👨‍👩‍👧‍👦 ", "Слово ", "น้ำใจ", "दिन"),
           fc.nat({ max: 300 }),
         )
         .map(([piece, count]) => piece.repeat(count)),
