@@ -13,7 +13,8 @@ import type { Exchange } from "./support/dialogues/generate-dialogues.ts";
 import { generateDialogues } from "./support/dialogues/generate-dialogues.ts";
 import { type ConversationsToLoad, loadConversations } from "./support/dialogues/load-conversations.ts";
 import { ScriptedChatModel } from "./support/dialogues/play-dialogue.ts";
-import { type Figure, figureOf, percentile } from "./support/figures.ts";
+import { type Figure, figureOf, ratiosByRound } from "./support/figures.ts";
+import { MOST_GROWTH, measureGrownService } from "./support/growth/grown-service.ts";
 import type { Measured } from "./support/results.ts";
 import type { Progress } from "./support/progress.ts";
 
@@ -54,7 +55,7 @@ interface MeasuredSize {
   rounds: Samples[];
 }
 
-type Numbers = Record<"rounds" | "warm-up" | "others", number>;
+type Numbers = Record<"rounds" | "warm-up" | "others" | "size", number>;
 
 interface Parts {
   graphs: Record<Memory, ConversationGraph>;
@@ -102,9 +103,6 @@ async function measure(parts: Parts, { rounds: count, "warm-up": warmUp }: Numbe
   return measured;
 }
 
-/** Goal: the time of a turn with the most messages over that with the fewest. */
-const MOST_GROWTH = 1.3;
-
 function figuresOf(measured: readonly MeasuredSize[]): Figure[] {
   return (["summary", "no summary"] as const).flatMap((memory) => {
     const own = measured.filter(({ of }) => of.memory === memory);
@@ -121,14 +119,13 @@ function figuresOf(measured: readonly MeasuredSize[]): Figure[] {
     return Object.entries(parts)
       .flatMap(([what, field]) => {
         const label = ({ of }: MeasuredSize): string => `${what}, ${of.messages.toLocaleString("en")} messages, ${memory}`;
+        const runsOf = ({ rounds }: MeasuredSize): number[][] => rounds.map((round) => round[field]);
         const timed = own.filter(({ rounds }) => rounds.some((round) => round[field].length > 0));
         const figures = timed.map((size) => {
-          const runs = size.rounds.map((round) => round[field]);
-          return figureOf(label(size), "ms", runs, size === smallest ? {} : { reference: label(smallest) });
+          return figureOf(label(size), "ms", runsOf(size), size === smallest ? {} : { reference: label(smallest) });
         });
         if (field === "jobMs") return figures;
-        const median = (round: Samples | undefined): number => percentile(round?.[field] ?? [], 0.5);
-        const times = largest.rounds.map((round, place) => [median(round) / median(smallest.rounds[place])]);
+        const times = ratiosByRound(runsOf(largest), runsOf(smallest));
         const goal = { atMost: MOST_GROWTH };
         return [...figures, figureOf(`${what} with the most messages against the fewest, ${memory}`, "times", times, { goal })];
       })
@@ -141,7 +138,7 @@ function windowOf({ of: { memory, messages }, rounds }: MeasuredSize): string {
   return `${memory}, ${messages.toLocaleString("en")}: ${Math.min(...counts)}–${Math.max(...counts)}`;
 }
 
-async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
+async function measureConversations(numbers: Numbers, progress: Progress): Promise<{ figures: Figure[]; notes: string[] }> {
   await using opened = new AsyncDisposableStack();
   const postgres = await startPostgresServer();
   opened.defer(() => postgres.stop());
@@ -179,14 +176,26 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   return { figures, notes };
 }
 
+async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
+  const conversations = await measureConversations(numbers, progress);
+  if (numbers.size === 0) return conversations;
+  const grown = await measureGrownService(numbers, progress);
+  return { figures: [...conversations.figures, ...grown.figures], notes: [...conversations.notes, ...grown.notes] };
+}
+
 export const growth = defineBench({
-  asks: "Does a turn take longer the longer its conversation is, from 100 to 100,000 messages, or the more branches it has",
-  minutes: { short: 1, long: 5 },
+  asks: "Does a turn take longer the longer its conversation is, the more branches it has, or the more its service holds",
+  minutes: { short: 4, long: 14 },
   numbers: {
-    rounds: { of: `rounds of ${TURNS_PER_ROUND} turns with each of ${SIZES.length} sizes`, short: 6, long: 40 },
+    rounds: {
+      of: `rounds of ${TURNS_PER_ROUND} turns with each of ${SIZES.length} sizes, and of each kind in both services`,
+      short: 6,
+      long: 40,
+    },
     // About 1,000 turns: until then V8 is still compiling.
     "warm-up": { of: "rounds before the first that counts", short: 4, long: 24 },
     others: { of: "other conversations in the tables, of 50 messages", short: 400, long: 2_000 },
+    size: { of: "what the grown service holds, in per cent of its usual size; 0 leaves it out", short: 100, long: 100 },
   },
   run,
 });

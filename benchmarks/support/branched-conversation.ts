@@ -4,7 +4,7 @@ import { makeBranchStore } from "../../stores/postgres/turns/branch-store.ts";
 import { makeTurnStore } from "../../stores/postgres/turns/turn-store.ts";
 import type { Database } from "../../stores/postgres/database/database.ts";
 import type { ConversationsToLoad } from "./dialogues/load-conversations.ts";
-import { type Figure, figureOf, makeSamples, percentile } from "./figures.ts";
+import { type Figure, figureOf, makeSamples, ratiosByRound } from "./figures.ts";
 import { startModel, startService } from "./start-process.ts";
 
 const [MESSAGES, BRANCHES] = [10_000, 200];
@@ -97,8 +97,7 @@ export async function measureBranches(database: Database, databaseUrl: string, r
   const figures = Object.keys(parts).flatMap((part) => {
     const [plain, branchy] = NAMES.map((name) => labelOf(part, name));
     if (plain === undefined || branchy === undefined) return [];
-    const without = samples.runs(plain);
-    const ratios = samples.runs(branchy).map((round, place) => [percentile(round, 0.5) / percentile(without[place] ?? [], 0.5)]);
+    const ratios = ratiosByRound(samples.runs(branchy), samples.runs(plain));
     return [
       samples.figure(plain, "ms"),
       samples.figure(branchy, "ms", { reference: plain }),

@@ -66,6 +66,11 @@ export function distribution(values: readonly number[]): Distribution {
   return { p50: percentile(values, 0.5), p95: percentile(values, 0.95), p99: percentile(values, 0.99) };
 }
 
+/** The median of each round over that of the same round of `others`. */
+export function ratiosByRound(rounds: readonly (readonly number[])[], others: readonly (readonly number[])[]): number[][] {
+  return rounds.map((round, place) => [percentile(round, 0.5) / percentile(others[place] ?? [], 0.5)]);
+}
+
 export type Samples = ReturnType<typeof makeSamples>;
 
 export function makeSamples() {

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { postJson } from "../../../test/support/clients/api-client.ts";
+import { postJson, putJson } from "../../../test/support/clients/api-client.ts";
 import type { TurnResult } from "../../../turn/events.ts";
 import { type MeasuredProcess, MODEL_AT_ONCE, startService } from "../start-process.ts";
 import { readStream, type StreamTimes } from "../read-stream.ts";
@@ -49,6 +49,9 @@ export interface Asked {
   user: string;
   session: string;
   message: string;
+  agent?: string;
+  /** The knowledge base that the caller names. */
+  kb?: string;
 }
 
 export interface MemoryService {
@@ -61,8 +64,8 @@ export interface MemoryService {
 }
 
 /** Has a turn with the service. Throws when the answer is not whole. */
-export async function askService(url: string, { user, session, message }: Asked): Promise<AskedTurn> {
-  const body = { user_id: user, session_id: session, message };
+export async function askService(url: string, { user, session, message, agent, kb }: Asked): Promise<AskedTurn> {
+  const body = { user_id: user, session_id: session, message, agent, kb_prefix: kb };
   const { last, ...times } = await readStream(`${url}/api/v1/chat/stream`, body);
   return { ...times, result: (JSON.parse(last) as { content: TurnResult }).content };
 }
@@ -89,6 +92,12 @@ export async function postApi<Body>(url: string, path: string, body: unknown): P
   const { status, text, json } = await postJson<Body>(`${url}/api/v1${path}`, body);
   if (status >= 300) throw new Error(`POST ${path} answered ${status}: ${text.slice(0, 300)}`);
   return json;
+}
+
+/** Throws when refused. */
+export async function putApi(url: string, path: string, body: object): Promise<void> {
+  const { status, text } = await putJson(`${url}/api/v1${path}`, body);
+  if (status >= 300) throw new Error(`PUT ${path} answered ${status}: ${text.slice(0, 300)}`);
 }
 
 export type LayersAtWork = ReturnType<typeof makeLayersAtWork>;

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { callApi, putJson } from "../../../test/support/clients/api-client.ts";
+import { callApi } from "../../../test/support/clients/api-client.ts";
 import type { JobCount } from "../../../stores/jobs/job-overview.ts";
 import type { Exchange } from "../dialogues/generate-dialogues.ts";
 import { generateDialogues } from "../dialogues/generate-dialogues.ts";
-import { postApi, type Asked } from "./memory-service.ts";
+import { postApi, putApi, type Asked } from "./memory-service.ts";
 
 const AT_ONCE = 8;
 const LOOK_EVERY_MS = 100;
@@ -24,12 +24,8 @@ export interface UsersToSeed {
 const [dialogue] = generateDialogues({ count: 1, turns: 500 });
 const sample: Exchange[] = dialogue?.exchanges ?? [];
 
-const exchangeOf = (index: number): Exchange => sample[index % sample.length] ?? { user: "", assistant: "" };
-
-async function put(address: string, body: object): Promise<void> {
-  const { status, text } = await putJson(address, body);
-  if (status >= 300) throw new Error(`PUT ${address} answered ${status}: ${text.slice(0, 300)}`);
-}
+/** The exchanges of a generated dialogue, over and over. */
+export const exchangeOf = (index: number): Exchange => sample[index % sample.length] ?? { user: "", assistant: "" };
 
 /** Runs `work` for 0 to `count` - 1, eight at a time. */
 export async function eightAtATime(count: number, work: (index: number) => Promise<void>): Promise<void> {
@@ -42,7 +38,7 @@ export async function eightAtATime(count: number, work: (index: number) => Promi
 
 /** A knowledge base whose passages are in the prompt of every message of `questionOf`. */
 export async function seedKnowledge(url: string): Promise<void> {
-  await put(`${url}/api/v1/knowledge/handbook`, { description: "How to plan a project, a move or a meal", keywords: [KEYWORD] });
+  await putApi(url, "/knowledge/handbook", { description: "How to plan a project, a move or a meal", keywords: [KEYWORD] });
   const text = sample.slice(0, 40).map(({ user, assistant }) => `## ${user}\n\n${assistant}`).join("\n\n"); // prettier-ignore
   await postApi(url, "/knowledge/handbook/documents", { title: "Handbook", text });
 }
@@ -54,11 +50,15 @@ export function historyOf(user: number, exchanges: number): { role: string; cont
   ]);
 }
 
+export function seedCoreMemory(url: string, user: string): Promise<void> {
+  return putApi(url, `/users/${user}/core-memory/profile`, { content: `${user} lives in Lisbon and works for the city library.` });
+}
+
 export async function seedUsers(url: string, { prefix, from = 0, count, exchanges }: UsersToSeed): Promise<void> {
   await eightAtATime(count, async (index) => {
     const user = `${prefix}-${from + index}`;
     await postApi(url, "/conversations/import", { user_id: user, session_id: SESSION, messages: historyOf(from + index, exchanges) });
-    await put(`${url}/api/v1/users/${user}/core-memory/profile`, { content: `${user} lives in Lisbon and works for the city library.` });
+    await seedCoreMemory(url, user);
   });
 }
 
