@@ -1,6 +1,6 @@
 import { defineBench, EMBEDDER_ENVIRONMENT } from "./support/bench.ts";
 import type { Measured } from "./support/results.ts";
-import type { Neighbour } from "../memory/recall/neighbours.ts";
+import type { Neighbour } from "../memory/recall/fill-room.ts";
 import type { RecalledEpisode } from "../memory/recall/recall-episodes.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { makeHashedEmbedder } from "../models/offline/hashed-embedder.ts";

@@ -1,3 +1,4 @@
+import { SHOWN_TOKENS } from "../memory/recall/fill-room.ts";
 import { fence, fenceQuoted, type FencedPiece, type FenceTag, quotePiece } from "../text/fence.ts";
 import { estimateTokens, shortenQuoted, tokenWeight } from "../text/tokens.ts";
 import { type Attachment, type CoreSection, type Passage, type RecalledExchange, WISHES } from "../turn/state.ts";
@@ -18,8 +19,6 @@ const SEARCH_UNAVAILABLE = "The documents cannot be searched at the moment. Say 
 
 /** A smaller section would be little more than the mark of what is missing. */
 const MIN_SECTION_TOKENS = 30;
-/** Two thirds for the user's message, one for the answer. */
-const EXCHANGE_TOKENS = 600;
 const PASSAGE_TOKENS = 600;
 
 /** `text` is empty when there are no sections. */
@@ -81,9 +80,9 @@ export function fitCoreMemory(sections: readonly CoreSection[], maxTokens: numbe
 
 function exchangePieces({ id, userMessage, assistantMessage, messageIds, createdAt }: RecalledExchange): FencedPiece[] {
   const day = `[${createdAt.slice(0, 10)}]`;
-  const answer = shortenQuoted(assistantMessage, EXCHANGE_TOKENS / 3);
+  const answer = shortenQuoted(assistantMessage, SHOWN_TOKENS.assistant);
   if (userMessage === "") return [{ label: `${day} Assistant:`, text: answer }];
-  const asked = shortenQuoted(userMessage, (EXCHANGE_TOKENS * 2) / 3);
+  const asked = shortenQuoted(userMessage, SHOWN_TOKENS.user);
   if (assistantMessage !== "") {
     return [
       { label: `${day} User:`, text: asked },

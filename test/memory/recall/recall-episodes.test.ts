@@ -58,12 +58,11 @@ describe("recall", () => {
     expect(degraded).toBe(false);
   });
 
-  test("gives more than asked for only where it may, and only to a question for several things", async () => {
-    const several = "Which director, teacher and flat did I mention, and which peanuts?";
-    const one = "Who was the director and what of peanuts?";
-    expect(await recalled(several, { limit: 1, mayExceedLimit: true })).toHaveLength(2);
-    expect(await recalled(several, { limit: 1 })).toHaveLength(1);
-    expect(await recalled(one, { limit: 1, mayExceedLimit: true })).toHaveLength(1);
+  test("gives more than asked for only while there is room", async () => {
+    const question = "Which director, teacher and flat did I mention, and which peanuts?";
+    expect(await recalled(question, { limit: 1, tokens: 1_000 })).toHaveLength(4);
+    expect(await recalled(question, { limit: 1, tokens: 0 })).toHaveLength(1);
+    expect(await recalled(question, { limit: 1 })).toHaveLength(1);
   });
 
   test("gives both messages, their ids, time, kind, importance and conversation as they are stored", async () => {
