@@ -80,7 +80,10 @@ export interface Room {
  * Fills the room with hits and what stands beside them; what does not fit is left out. Many missed exchanges share no word with the
  * question and stand beside a hit. No message comes twice.
  */
-export function fillRoom<Hit extends { text: EpisodeText }>(found: readonly Hit[], { least, tokens, except = new Set() }: Room): Filled<Hit> {
+export function fillRoom<Hit extends { text: EpisodeText }>(
+  found: readonly Hit[],
+  { least, tokens, except = new Set() }: Room,
+): Filled<Hit> {
   const first = found.slice(0, least);
   const taken = new Set(except);
   let room = tokens ?? TOKENS_OF_A_BLOCK * first.length;

@@ -97,6 +97,8 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const RERANKED = 25;
 /** Short exchanges fill the room with so many. */
 const MOST_IN_ROOM = 24;
+/** The score of an average hit. Only the least hits may have less. */
+const AVERAGE = 0;
 
 /** Either message counts: a window may begin with an answer. */
 const isExcept = ({ id, attributes }: SearchHit, except: ReadonlySet<string> | undefined): boolean =>
@@ -224,24 +226,34 @@ export function makeRecall(parts: RecallParts): Recall {
       const ids = pairs.map(([id]) => id);
       return firstAsked(ids, await episodes.load({ tenantId, userId }, pairs, besides));
     });
-    const best = (await lookAgain(question, loaded, signal)).slice(0, most);
+    const ordered = (await lookAgain(question, loaded, signal)).slice(0, most);
+    const best = ordered.filter(({ score }, place) => place < limit || score > AVERAGE);
     const { hits: found, order } = fillRoom(best, { least: limit, tokens, except });
     const withoutBabble = makeWithoutBabble(found.flatMap(({ hit: { text }, neighbours }) => [text, ...neighbours]));
     return {
-      episodes: found.map(({ hit: { text, score, hit: { attributes } }, neighbours }) => ({
-        id: text.id,
-        conversationId: text.conversationId,
-        userMessage: text.userMessage,
-        assistantMessage: withoutBabble(text).assistantMessage,
-        messageIds: text.messageIds,
-        externalIds: text.externalIds,
-        createdAt: text.createdAt,
-        neighbours: neighbours.map(withoutBabble),
-        score,
-        similarity: cosines.get(text.id) ?? null,
-        episodeType: attributes["episode_type"] as EpisodeType,
-        importance: Number(attributes["importance"]),
-      })),
+      episodes: found.map(
+        ({
+          hit: {
+            text,
+            score,
+            hit: { attributes },
+          },
+          neighbours,
+        }) => ({
+          id: text.id,
+          conversationId: text.conversationId,
+          userMessage: text.userMessage,
+          assistantMessage: withoutBabble(text).assistantMessage,
+          messageIds: text.messageIds,
+          externalIds: text.externalIds,
+          createdAt: text.createdAt,
+          neighbours: neighbours.map(withoutBabble),
+          score,
+          similarity: cosines.get(text.id) ?? null,
+          episodeType: attributes["episode_type"] as EpisodeType,
+          importance: Number(attributes["importance"]),
+        }),
+      ),
       order,
       degraded: degraded || isDayMissing,
     };

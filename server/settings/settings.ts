@@ -68,9 +68,7 @@ const prompt = {
   ),
   EPISODE_TOP_K: wholeNumber(1, 50)
     .default(TURN_DEFAULTS.topK)
-    .describe(
-      "The least recalled exchanges in a prompt, where a question fits so many. More come while EPISODE_TOKENS has room.",
-    ),
+    .describe("The least recalled exchanges in a prompt, where a question fits so many. More come while EPISODE_TOKENS has room."),
   EPISODE_TOKENS: wholeNumber(0, 100_000)
     .default(TURN_DEFAULTS.episodeTokens)
     .describe(
