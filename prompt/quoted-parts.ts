@@ -78,9 +78,12 @@ export function fitCoreMemory(sections: readonly CoreSection[], maxTokens: numbe
   return { sections: filled.slice(0, count), text: coreMemoryBlock(shorter) };
 }
 
-function exchangePieces({ id, userMessage, assistantMessage, messageIds, createdAt }: RecalledExchange): FencedPiece[] {
+function exchangePieces(
+  { id, userMessage, assistantMessage, messageIds, createdAt }: RecalledExchange,
+  mostOfAnswer: number,
+): FencedPiece[] {
   const day = `[${createdAt.slice(0, 10)}]`;
-  const answer = shortenQuoted(assistantMessage, SHOWN_TOKENS.assistant);
+  const answer = shortenQuoted(assistantMessage, mostOfAnswer);
   if (userMessage === "") return [{ label: `${day} Assistant:`, text: answer }];
   const asked = shortenQuoted(userMessage, SHOWN_TOKENS.user);
   if (assistantMessage !== "") {
@@ -96,7 +99,10 @@ function exchangePieces({ id, userMessage, assistantMessage, messageIds, created
 /** Fits the first exchanges into `maxTokens`, sorted by time. */
 export function fitEpisodes(episodes: readonly RecalledExchange[], maxTokens: number): { episodes: RecalledExchange[]; text: string } {
   const [heading, tag] = [EPISODES_HEADING, "earlier_exchanges"] as const;
-  const fitting = fitItems(episodes, { heading, tag, maxTokens }, (episode) => exchangePieces(episode).map(quotePiece).join("\n"));
+  const fitting = fitItems(episodes, { heading, tag, maxTokens }, (episode, place) => {
+    const pieces = exchangePieces(episode, place === 0 ? SHOWN_TOKENS.bestAnswer : SHOWN_TOKENS.otherAnswer);
+    return pieces.map(quotePiece).join("\n");
+  });
   if (fitting.length === 0) return { episodes: [], text: "" };
   // By time: the later one wins a contradiction, and neighbours stay together.
   const place = ({ item: { createdAt, id } }: (typeof fitting)[number]): string => `${createdAt} ${id}`;

@@ -36,13 +36,29 @@ function exchangeOf(messages: readonly StoredNeighbour[], side: "before" | "afte
   };
 }
 
-/** The most tokens of an exchange in a prompt. */
-export const SHOWN_TOKENS = { user: 400, assistant: 200 };
+/** The most tokens of messages in a prompt: what a user said tells more of them than a long answer, unless it is of the best hit. */
+export const SHOWN_TOKENS = { user: 400, bestAnswer: 200, otherAnswer: 60 };
 
-function tokensOf({ userMessage, assistantMessage }: Pick<Neighbour, "userMessage" | "assistantMessage">): number {
-  const [user, assistant] = [estimateTokens(userMessage), estimateTokens(assistantMessage)];
-  return Math.min(SHOWN_TOKENS.user, user) + Math.min(SHOWN_TOKENS.assistant, assistant) + LABEL_TOKENS;
+function tokensOf({ userMessage, assistantMessage }: Pick<Neighbour, "userMessage" | "assistantMessage">, isBest: boolean): number {
+  const [user, answer] = [estimateTokens(userMessage), estimateTokens(assistantMessage)];
+  const { [isBest ? "bestAnswer" : "otherAnswer"]: mostOfAnswer } = SHOWN_TOKENS;
+  return Math.min(SHOWN_TOKENS.user, user) + Math.min(mostOfAnswer, answer) + LABEL_TOKENS;
 }
+
+/** The best hits of most unrelated questions have less; an average hit has 0. */
+const LIKELY_SCORE = 2.5;
+/** Among fewer hits scores tell little. */
+const FEW = 30;
+
+/** The first `least` hits, and the better ones behind them, unless even the best of `found` is unlikely to be asked for. */
+export function withoutUnlikely<Hit extends { score: number }>(hits: readonly Hit[], least: number, found: number): Hit[] {
+  if (found < FEW) return [...hits];
+  const isLikely = (hits[0]?.score ?? 0) >= LIKELY_SCORE;
+  return hits.filter(({ score }, place) => place < least || (isLikely && score > 0));
+}
+
+/** The messages that are shown. An archived memory has the ids of its sources, and shows none of them. */
+const shownIds = ({ id, messageIds }: Neighbour): string[] => (messageIds.includes(id) ? messageIds : [id]);
 
 /** A step of filling: a hit by its place, or what was said right after or before it. */
 type Step = readonly [place: number, what: "hit" | "after" | "before"];
@@ -82,11 +98,11 @@ export interface Room {
  */
 export function fillRoom<Hit extends { text: EpisodeText }>(
   found: readonly Hit[],
-  { least, tokens, except = new Set() }: Room,
+  { least, tokens: most, except = new Set() }: Room,
 ): Filled<Hit> {
   const first = found.slice(0, least);
   const taken = new Set(except);
-  let room = tokens ?? TOKENS_OF_A_BLOCK * first.length;
+  let room = most ?? TOKENS_OF_A_BLOCK * first.length;
   const order: string[] = [];
   const hits = new Map<number, Hit>();
   const neighbours = new Map<number, Neighbour[]>();
@@ -94,11 +110,12 @@ export function fillRoom<Hit extends { text: EpisodeText }>(
     const hit = found[place];
     if (!hit || (what !== "hit" && !hits.has(place))) continue;
     const one = what === "hit" ? hit.text : exchangeOf(hit.text[what], what);
-    if (!one || one.messageIds.some((id) => taken.has(id))) continue;
-    const isFirst = what === "hit" && place < least;
-    if (!isFirst && tokensOf(one) > room) continue;
-    room -= tokensOf(one);
-    for (const id of one.messageIds) taken.add(id);
+    if (!one || shownIds(one).some((id) => taken.has(id))) continue;
+    const isLeast = what === "hit" && place < least;
+    const tokens = tokensOf(one, order.length === 0);
+    if (!isLeast && tokens > room) continue;
+    room -= tokens;
+    for (const id of shownIds(one)) taken.add(id);
     order.push(one.id);
     if (what === "hit") hits.set(place, hit);
     else neighbours.set(place, what === "before" ? [one, ...(neighbours.get(place) ?? [])] : [one]);

@@ -9,10 +9,11 @@ import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/c
 import { makeFirstAsked, makeWithoutBabble } from "./babble.ts";
 import { findReference } from "./find-reference.ts";
 import { embedTalk, type TalkMessage, talkOf, talkQuery, inTalk, laterOf, withinDay } from "./talk.ts";
+import { makeLookAgain, RERANKED } from "./look-again.ts";
 import { loadBest, rankHits, relevantEpisodes, searchBoth } from "./rank-hits.ts";
 import { makeCircuitBreaker } from "./circuit-breaker.ts";
 import { makeCosineScale } from "./cosine-scale.ts";
-import { fillRoom, type Neighbour, WITH_NEIGHBOURS } from "./fill-room.ts";
+import { fillRoom, type Neighbour, WITH_NEIGHBOURS, withoutUnlikely } from "./fill-room.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
 import type { EpisodeType } from "../../turn/state.ts";
 import { type QuestionTime, timeOfQuestion } from "../../text/time-of-question.ts";
@@ -94,11 +95,8 @@ const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1.5, wordless: 0.4, time: 3, s
 /** A search with fewer hits has found all. Far below LEG_LIMIT, because Milvus searches approximately. */
 const ALL_THERE_ARE = LEG_LIMIT / 2;
 const DAY_MS = 24 * 60 * 60 * 1_000;
-const RERANKED = 25;
 /** Short exchanges fill the room with so many. */
 const MOST_IN_ROOM = 24;
-/** The score of an average hit. Only the least hits may have less. */
-const AVERAGE = 0;
 
 /** Either message counts: a window may begin with an answer. */
 const isExcept = ({ id, attributes }: SearchHit, except: ReadonlySet<string> | undefined): boolean =>
@@ -113,7 +111,7 @@ export function makeRecall(parts: RecallParts): Recall {
   const askWords = makeCircuitBreaker("episode_words", observer);
   const askVectors = makeCircuitBreaker("episode_vectors", observer);
   const askEmbedder = makeCircuitBreaker("episode_embedder", observer);
-  const askReranker = makeCircuitBreaker("reranker", observer);
+  const lookAgain = makeLookAgain({ rerank, observer, onError });
 
   async function searchWords(filter: SearchFilter, query: string, signal: AbortSignal | undefined): Promise<SearchHit[]> {
     return query === "" ? [] : askWords(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);
@@ -145,23 +143,6 @@ export function makeRecall(parts: RecallParts): Recall {
       return [];
     });
     return { hits: [...new Map([...everywhere, ...onDay].map((hit) => [hit.id, hit])).values()], near: scale.near, cosines };
-  }
-
-  /** The best in the reranker's order. The scores keep their places: a reranker's are of another kind. */
-  async function lookAgain<Hit extends { text: Pick<Neighbour, "userMessage" | "assistantMessage">; score: number }>(
-    question: string,
-    found: readonly Hit[],
-    signal: AbortSignal | undefined,
-  ): Promise<readonly Hit[]> {
-    const best = found.slice(0, RERANKED);
-    if (!rerank || best.length < 2) return found;
-    const texts = best.map(({ text }) => `${text.userMessage}\n${text.assistantMessage}`);
-    const scores = await askReranker(() => rerank(question, texts, signal), signal).catch((error: unknown) =>
-      onError(error, "the reranker"),
-    );
-    if (!scores) return found;
-    const order = [...best.keys()].sort((one, other) => (scores[other] ?? 0) - (scores[one] ?? 0) || one - other);
-    return found.map((hit, place) => ({ ...(best[order[place] ?? -1] ?? hit), score: hit.score }));
   }
 
   function foresee(question: string, signal?: AbortSignal): void {
@@ -227,7 +208,7 @@ export function makeRecall(parts: RecallParts): Recall {
       return firstAsked(ids, await episodes.load({ tenantId, userId }, pairs, besides));
     });
     const ordered = (await lookAgain(question, loaded, signal)).slice(0, most);
-    const best = ordered.filter(({ score }, place) => place < limit || score > AVERAGE);
+    const best = withoutUnlikely(ordered, limit, ranked.length);
     const { hits: found, order } = fillRoom(best, { least: limit, tokens, except });
     const withoutBabble = makeWithoutBabble(found.flatMap(({ hit: { text }, neighbours }) => [text, ...neighbours]));
     return {

@@ -2,7 +2,6 @@ import { describe, expect, test } from "@jest/globals";
 import { makeCosineScale } from "../../../memory/recall/cosine-scale.ts";
 import type { SearchHit } from "../../../stores/search/contract/search-index.ts";
 import { type Script, scriptOf } from "../../../text/script-of.ts";
-import type { EpisodeText, StoredNeighbour } from "../../../stores/postgres/memory/episode-texts.ts";
 import { embedTalk, talkOf, talkQuery } from "../../../memory/recall/talk.ts";
 
 /** One number tells the topic, one the script; neutral sentences vary a little. */

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { fillRoom, type Room } from "../../../memory/recall/fill-room.ts";
+import { fillRoom, type Room, withoutUnlikely } from "../../../memory/recall/fill-room.ts";
 import type { EpisodeText, StoredNeighbour } from "../../../stores/postgres/memory/episode-texts.ts";
 
 const createdAt = new Date("2024-03-05T12:00:00Z");
@@ -50,6 +50,15 @@ describe("the room of recalled exchanges is filled", () => {
     expect(fill(beside, { least: 3, tokens: 1_000 }).order).toEqual(["a", "b", "c", "d"]);
     expect(fill(beside, { least: 4, tokens: 1_000 }).order).toEqual(["a", "b", "c", "d"]);
   });
+});
+
+test("weak hits come only among the least, unless few were found or all are weak", () => {
+  const scored = (...scores: number[]) => scores.map((score) => ({ score }));
+  const left = (scores: number[], found: number): number[] => withoutUnlikely(scored(...scores), 2, found).map(({ score }) => score);
+  expect(left([5, 3, 1, 0.1, -0.1], 100)).toEqual([5, 3, 1, 0.1]);
+  expect(left([2, 1, 0.5], 100)).toEqual([2, 1]);
+  expect(left([2, -1, -2], 10)).toEqual([2, -1, -2]);
+  expect(left([], 100)).toEqual([]);
 });
 
 describe("beside a hit stand", () => {

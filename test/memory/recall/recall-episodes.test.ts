@@ -60,8 +60,9 @@ describe("recall", () => {
 
   test("gives more than asked for only while there is room", async () => {
     const question = "Which director, teacher and flat did I mention, and which peanuts?";
-    expect(await recalled(question, { limit: 1, tokens: 1_000 })).toHaveLength(4);
-    expect(await recalled(question, { limit: 1, tokens: 0 })).toHaveLength(1);
+    const shown = async (room: Partial<RecallRequest>) => (await makeOne()({ ...request(question), limit: 1, ...room })).order.length;
+    expect(await shown({ tokens: 1_000 })).toBe(4);
+    expect(await shown({ tokens: 0 })).toBe(1);
     expect(await recalled(question, { limit: 1 })).toHaveLength(1);
   });
 
@@ -145,7 +146,7 @@ describe("recall", () => {
     await makeEraseStore(memory.database).conversation(best);
     expect(await ask()).toEqual(["The bank has a green door."]);
     await memory.makeIncomplete(next, "half an ans");
-    expect(await makeOne()({ ...request("Green Bank of Porto"), userId: "moved" })).toEqual({ episodes: [], degraded: false });
+    expect(await makeOne()({ ...request("Green Bank of Porto"), userId: "moved" })).toEqual({ episodes: [], order: [], degraded: false });
     expect([await memory.indexed(best), await memory.indexed(next)]).toMatchObject([[{}], [{}]]);
   });
 
@@ -163,7 +164,7 @@ describe("recall", () => {
       { ...memory.index, open: unavailable },
       { ...memory.index, name: unavailable },
     ])
-      expect(await makeOne({ index })(request("director"))).toEqual({ episodes: [], degraded: true });
+      expect(await makeOne({ index })(request("director"))).toEqual({ episodes: [], order: [], degraded: true });
     expect(heard).toHaveLength(4);
   });
 
