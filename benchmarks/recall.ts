@@ -1,6 +1,6 @@
 import { defineBench, EMBEDDER_ENVIRONMENT } from "./support/bench.ts";
 import type { Measured } from "./support/results.ts";
-import type { Neighbour } from "../memory/recall/neighbours.ts";
+import type { Neighbour } from "../memory/recall/fill-room.ts";
 import type { RecalledEpisode } from "../memory/recall/recall-episodes.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { makeHashedEmbedder } from "../models/offline/hashed-embedder.ts";
@@ -10,6 +10,7 @@ import { openEmbedders } from "./support/open-embedders.ts";
 import type { Progress } from "./support/progress.ts";
 import { type Answered, type MeasuredSet, type Quoted, recallFigures, recallFiguresOf, sameFive } from "./support/recall/figures.ts";
 import { PGLITE, type Place, PLACES } from "./support/recall/places.ts";
+import { measureRealTurns } from "./support/recall/real-turns.ts";
 import { readRecallSets, type RecallHistory, type RecallSet, unitOf } from "./support/recall/read-sets.ts";
 
 const UNRELATED_QUESTIONS: readonly string[] = [
@@ -168,6 +169,7 @@ async function run({ histories, own }: { histories: number; own: number }, progr
       first ??= measured;
     }
   }
+  if (sets.length > 0) figures.push(...(await measureRealTurns(sets, (what) => progress.step(what))));
   for (const place of own === 0 ? [] : places) {
     figures.push(...(await measureGrowth(all, place, own, (what, ...counts) => progress.step(`${place.name}: ${what}`, ...counts))));
   }

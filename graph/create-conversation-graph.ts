@@ -62,8 +62,10 @@ export interface ConversationGraphParts {
   /** Recalls earlier exchanges: see `openEpisodicMemory`. Default: off. */
   episodes?: {
     recall: Recall;
-    /** Episodes in a prompt. Default 3. */
+    /** The least episodes in a prompt, where a question fits so many. Default 3. */
     topK?: number;
+    /** What episodes and what was said beside them may take of a prompt. Default 1,000. */
+    tokens?: number;
     /** Default `user`. */
     scope?: "user" | "conversation";
     /** Milliseconds to search, and again to load. Default 800. */
@@ -167,13 +169,14 @@ export function makeReading(parts: ConversationGraphParts) {
       timeoutMs: coreMemory?.timeoutMs ?? TURN_DEFAULTS.memoryReadTimeoutMs,
     }),
     retrieve: makeRetrieve({
-      recall: episodes?.recall ?? (async () => ({ episodes: [], degraded: false })),
+      recall: episodes?.recall ?? (async () => ({ episodes: [], order: [], degraded: false })),
       findPassages: parts.documents?.find ?? null,
       rewrite:
         questionModel &&
         makeRewriteQuestion(questionModel.model, { timeoutMs: TURN_DEFAULTS.memoryReadTimeoutMs, ...questionModel, observer }),
       passages: parts.documents?.topK ?? TURN_DEFAULTS.passages,
       topK: episodes?.topK ?? TURN_DEFAULTS.topK,
+      episodeTokens: episodes?.tokens ?? TURN_DEFAULTS.episodeTokens,
       scope,
       timeoutMs: episodes?.timeoutMs ?? TURN_DEFAULTS.memoryReadTimeoutMs,
     }),

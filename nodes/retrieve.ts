@@ -10,7 +10,7 @@ import {
 import { millisecondsSince } from "../turn/events.ts";
 import type { TurnRuntime, Node } from "../turn/context.ts";
 import type { FindPassages } from "../memory/documents/find-passages.ts";
-import type { Recall, RecalledEpisode } from "../memory/recall/recall-episodes.ts";
+import type { Recall, Recalled } from "../memory/recall/recall-episodes.ts";
 import type { RewriteQuestion } from "../memory/recall/rewrite-question.ts";
 import { abortable, startDeadline } from "../turn/deadlines.ts";
 
@@ -19,24 +19,28 @@ export interface RetrieveParts {
   findPassages: FindPassages | null;
   /** Asks a model what a question points at, where rules do not find it. */
   rewrite?: RewriteQuestion | null;
-  /** Recalled episodes in the prompt, besides their neighbours. */
+  /** The least recalled exchanges in the prompt, if so many fit. */
   topK: number;
+  /** Of recalled exchanges and their neighbours. */
+  episodeTokens: number;
   passages: number;
   /** Milliseconds to search, and again to load. */
   timeoutMs: number;
   scope: "user" | "conversation";
 }
 
-/** The recalled exchanges, best first, then their neighbours. */
-function toExchanges(episodes: readonly RecalledEpisode[]): RecalledExchange[] {
+/** The recalled exchanges and their neighbours, what is worth most first. */
+function toExchanges({ episodes, order }: Recalled): RecalledExchange[] {
   const besides = episodes.flatMap(({ neighbours, conversationId, score }) =>
     neighbours.map((neighbour) => ({ ...neighbour, conversationId, score, similarity: null })),
   );
-  return [...episodes, ...besides].map(
+  const exchanges = [...episodes, ...besides].map(
     ({ id, score, similarity, conversationId, userMessage, assistantMessage, messageIds, createdAt }) => {
       return { id, score, similarity, conversationId, userMessage, assistantMessage, messageIds, createdAt: createdAt.toISOString() };
     },
   );
+  const byId = new Map(exchanges.map((exchange) => [exchange.id, exchange]));
+  return order.flatMap((id) => byId.get(id) ?? []);
 }
 
 /** The part of a found passage that prompt and receipt need. */
@@ -48,7 +52,7 @@ export function toPassage({ id, documentId, title, heading, text, score }: Passa
  * Recalls exchanges outside the window, and finds passages of the turn's knowledge base. If that fails or is too slow, the turn goes on,
  * and `degraded` names the layer.
  */
-export function makeRetrieve({ recall, findPassages, rewrite, topK, passages, timeoutMs, scope }: RetrieveParts): Node {
+export function makeRetrieve({ recall, findPassages, rewrite, topK, episodeTokens, passages, timeoutMs, scope }: RetrieveParts): Node {
   return async function retrieve(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     // A new user's first turns cost no embedding, and a picture without words asks for nothing.
     const usesEpisodes = state.hasEpisodes && state.agent?.memory.episodic !== false;
@@ -64,17 +68,18 @@ export function makeRetrieve({ recall, findPassages, rewrite, topK, passages, ti
 
     const searchEpisodes = async (): Promise<ConversationUpdate> => {
       if (!usesEpisodes) return {};
-      const { episodes, degraded } = await recall({
+      const recalled = await recall({
         ...question,
         userId,
         conversationId: scope === "conversation" ? conversationId : undefined,
         limit: topK,
-        mayExceedLimit: true,
+        tokens: episodeTokens,
         isCaughtUp: true,
         except: new Set([state.currentMessageId, ...recentMessages.map(({ id }) => id)]),
       });
+      const { episodes, degraded } = recalled;
       runtime.note?.({ episodes: episodes.length, episodes_ms: millisecondsSince(began), episodes_degraded: degraded });
-      return { episodicMemory: toExchanges(episodes), degraded: degraded ? ["episodic"] : [] };
+      return { episodicMemory: toExchanges(recalled), degraded: degraded ? ["episodic"] : [] };
     };
     const searchDocuments = async (): Promise<ConversationUpdate> => {
       if (!state.useRetrieval) return {};

@@ -2,6 +2,8 @@ import { type ContextShares, DEFAULT_SHARES } from "../turn/context.ts";
 
 /** The current message's share of what the system prompt leaves. A longer one loses its middle. */
 const MESSAGE_SHARE = 0.75;
+/** The most that recalled exchanges take of what the message and the parts before it leave, when not all fits. */
+const MOST_EPISODES = 0.5;
 /** How the share of history is divided. */
 const OF_HISTORY = { core_memory: 0.3, summary: 0.3, episodes: 0.16, passages: 0.24 } as const;
 
@@ -62,12 +64,15 @@ export function promptBudgets(limit: number, needs: PromptNeeds, shares: Context
     core_memory: { need: needs.core_memory, weight: history("core_memory") },
     summary: { need: needs.summary, weight: history("summary") },
   });
-  const changing = shareOut(most - message - stableRoom, {
-    continued: { need: needs.continued, weight: shares.recent },
-    attachments: { need: needs.attachments, weight: shares.recent },
-    episodes: { need: needs.episodes, weight: history("episodes") },
-    passages: { need: needs.passages, weight: history("passages") },
-    window: { need: needs.window, weight: shares.recent },
+  const changingRoom = most - message - stableRoom;
+  const { continued, attachments, episodes, passages, window } = needs;
+  const isTooMuch = continued + attachments + episodes + passages + window > changingRoom;
+  const changing = shareOut(changingRoom, {
+    continued: { need: continued, weight: shares.recent },
+    attachments: { need: attachments, weight: shares.recent },
+    episodes: { need: isTooMuch ? Math.min(episodes, changingRoom * MOST_EPISODES) : episodes, weight: history("episodes") },
+    passages: { need: passages, weight: history("passages") },
+    window: { need: window, weight: shares.recent },
   });
   return { system: needs.system, message: Math.floor(message), ...stable, ...changing };
 }

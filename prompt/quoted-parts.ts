@@ -1,3 +1,4 @@
+import { SHOWN_TOKENS } from "../memory/recall/fill-room.ts";
 import { fence, fenceQuoted, type FencedPiece, type FenceTag, quotePiece } from "../text/fence.ts";
 import { estimateTokens, shortenQuoted, tokenWeight } from "../text/tokens.ts";
 import { type Attachment, type CoreSection, type Passage, type RecalledExchange, WISHES } from "../turn/state.ts";
@@ -18,8 +19,6 @@ const SEARCH_UNAVAILABLE = "The documents cannot be searched at the moment. Say 
 
 /** A smaller section would be little more than the mark of what is missing. */
 const MIN_SECTION_TOKENS = 30;
-/** Two thirds for the user's message, one for the answer. */
-const EXCHANGE_TOKENS = 600;
 const PASSAGE_TOKENS = 600;
 
 /** `text` is empty when there are no sections. */
@@ -79,11 +78,14 @@ export function fitCoreMemory(sections: readonly CoreSection[], maxTokens: numbe
   return { sections: filled.slice(0, count), text: coreMemoryBlock(shorter) };
 }
 
-function exchangePieces({ id, userMessage, assistantMessage, messageIds, createdAt }: RecalledExchange): FencedPiece[] {
+function exchangePieces(
+  { id, userMessage, assistantMessage, messageIds, createdAt }: RecalledExchange,
+  mostOfAnswer: number,
+): FencedPiece[] {
   const day = `[${createdAt.slice(0, 10)}]`;
-  const answer = shortenQuoted(assistantMessage, EXCHANGE_TOKENS / 3);
+  const answer = shortenQuoted(assistantMessage, mostOfAnswer);
   if (userMessage === "") return [{ label: `${day} Assistant:`, text: answer }];
-  const asked = shortenQuoted(userMessage, (EXCHANGE_TOKENS * 2) / 3);
+  const asked = shortenQuoted(userMessage, SHOWN_TOKENS.user);
   if (assistantMessage !== "") {
     return [
       { label: `${day} User:`, text: asked },
@@ -97,7 +99,10 @@ function exchangePieces({ id, userMessage, assistantMessage, messageIds, created
 /** Fits the first exchanges into `maxTokens`, sorted by time. */
 export function fitEpisodes(episodes: readonly RecalledExchange[], maxTokens: number): { episodes: RecalledExchange[]; text: string } {
   const [heading, tag] = [EPISODES_HEADING, "earlier_exchanges"] as const;
-  const fitting = fitItems(episodes, { heading, tag, maxTokens }, (episode) => exchangePieces(episode).map(quotePiece).join("\n"));
+  const fitting = fitItems(episodes, { heading, tag, maxTokens }, (episode, place) => {
+    const pieces = exchangePieces(episode, place === 0 ? SHOWN_TOKENS.bestAnswer : SHOWN_TOKENS.otherAnswer);
+    return pieces.map(quotePiece).join("\n");
+  });
   if (fitting.length === 0) return { episodes: [], text: "" };
   // By time: the later one wins a contradiction, and neighbours stay together.
   const place = ({ item: { createdAt, id } }: (typeof fitting)[number]): string => `${createdAt} ${id}`;

@@ -11,6 +11,7 @@ export const TURN_DEFAULTS = {
   storeMs: 30_000,
   memoryReadTimeoutMs: 800,
   topK: 3,
+  episodeTokens: 1_000,
   toolTimeoutMs: 60_000,
   /** Milliseconds that an answer waits for a summary that makes room. */
   compactionMs: 15_000,

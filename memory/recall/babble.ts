@@ -1,7 +1,7 @@
 import { repeatsItself } from "../../text/repeats-itself.ts";
 import { hasWords, sameWords, sharesNothing } from "../../text/same-words.ts";
 import { asks } from "../../text/telling-or-asking.ts";
-import type { Neighbour } from "./neighbours.ts";
+import type { Neighbour } from "./fill-room.ts";
 
 const LONGEST_QUESTION = 80;
 

@@ -8,11 +8,12 @@ import type { ServingIndex } from "../../stores/search/open-episode-index.ts";
 import type { SearchFilter, SearchHit, SearchIndex } from "../../stores/search/contract/search-index.ts";
 import { makeFirstAsked, makeWithoutBabble } from "./babble.ts";
 import { findReference } from "./find-reference.ts";
-import { asksForSeveral, embedTalk, type TalkMessage, talkOf, talkQuery, inTalk, laterOf, withinDay } from "./talk.ts";
+import { embedTalk, type TalkMessage, talkOf, talkQuery, inTalk, laterOf, withinDay } from "./talk.ts";
+import { makeLookAgain, RERANKED } from "./look-again.ts";
 import { loadBest, rankHits, relevantEpisodes, searchBoth } from "./rank-hits.ts";
 import { makeCircuitBreaker } from "./circuit-breaker.ts";
 import { makeCosineScale } from "./cosine-scale.ts";
-import { chooseNeighbours, fillRoom, type Neighbour } from "./neighbours.ts";
+import { fillRoom, type Neighbour, WITH_NEIGHBOURS, withoutUnlikely } from "./fill-room.ts";
 import { splitSentences } from "../../text/split-sentences.ts";
 import type { EpisodeType } from "../../turn/state.ts";
 import { type QuestionTime, timeOfQuestion } from "../../text/time-of-question.ts";
@@ -47,8 +48,8 @@ export interface RecallRequest extends Owner {
   from?: Date | undefined;
   until?: Date | undefined;
   limit: number;
-  /** A question for several things may get twice as many, if short ones leave room. */
-  mayExceedLimit?: boolean;
+  /** What exchanges and their neighbours may take: more than `limit` exchanges come while there is room. Default: no more come. */
+  tokens?: number;
   /** Ids of messages in the window; their episodes are left out, also as neighbours. */
   except?: ReadonlySet<string>;
   /** `catchUp` has been called if there was anything to index. Default: the search looks for it. */
@@ -72,6 +73,8 @@ export interface RecalledEpisode extends Neighbour {
 
 export interface Recalled {
   episodes: RecalledEpisode[];
+  /** The ids of episodes and neighbours, what is worth most first. */
+  order: string[];
   /** One or both legs of the search failed. */
   degraded: boolean;
 }
@@ -92,9 +95,8 @@ const WEIGHTS = { neighbour: 0.4, neighbourOfOwn: 1.5, wordless: 0.4, time: 3, s
 /** A search with fewer hits has found all. Far below LEG_LIMIT, because Milvus searches approximately. */
 const ALL_THERE_ARE = LEG_LIMIT / 2;
 const DAY_MS = 24 * 60 * 60 * 1_000;
-const RERANKED = 25;
-/** The factor of the limit for a question for several things: docs/decisions/0040. */
-const SEVERAL = 2;
+/** Short exchanges fill the room with so many. */
+const MOST_IN_ROOM = 24;
 
 /** Either message counts: a window may begin with an answer. */
 const isExcept = ({ id, attributes }: SearchHit, except: ReadonlySet<string> | undefined): boolean =>
@@ -109,7 +111,7 @@ export function makeRecall(parts: RecallParts): Recall {
   const askWords = makeCircuitBreaker("episode_words", observer);
   const askVectors = makeCircuitBreaker("episode_vectors", observer);
   const askEmbedder = makeCircuitBreaker("episode_embedder", observer);
-  const askReranker = makeCircuitBreaker("reranker", observer);
+  const lookAgain = makeLookAgain({ rerank, observer, onError });
 
   async function searchWords(filter: SearchFilter, query: string, signal: AbortSignal | undefined): Promise<SearchHit[]> {
     return query === "" ? [] : askWords(async () => (await opened()).searchWords(filter, query, LEG_LIMIT), signal);
@@ -143,29 +145,12 @@ export function makeRecall(parts: RecallParts): Recall {
     return { hits: [...new Map([...everywhere, ...onDay].map((hit) => [hit.id, hit])).values()], near: scale.near, cosines };
   }
 
-  /** The best in the reranker's order. The scores keep their places: a reranker's are of another kind. */
-  async function lookAgain<Hit extends { text: Pick<Neighbour, "userMessage" | "assistantMessage">; score: number }>(
-    question: string,
-    found: readonly Hit[],
-    signal: AbortSignal | undefined,
-  ): Promise<readonly Hit[]> {
-    const best = found.slice(0, RERANKED);
-    if (!rerank || best.length < 2) return found;
-    const texts = best.map(({ text }) => `${text.userMessage}\n${text.assistantMessage}`);
-    const scores = await askReranker(() => rerank(question, texts, signal), signal).catch((error: unknown) =>
-      onError(error, "the reranker"),
-    );
-    if (!scores) return found;
-    const order = [...best.keys()].sort((one, other) => (scores[other] ?? 0) - (scores[one] ?? 0) || one - other);
-    return found.map((hit, place) => ({ ...(best[order[place] ?? -1] ?? hit), score: hit.score }));
-  }
-
   function foresee(question: string, signal?: AbortSignal): void {
     if (findReference(question) === null) askEmbedder(() => embedder.embedQuestion(question, signal), signal).catch(() => undefined);
   }
 
   async function recall(request: RecallRequest): Promise<Recalled> {
-    const { tenantId, userId, question, recent = [], conversationId, limit, mayExceedLimit = false, except, signal } = request;
+    const { tenantId, userId, question, recent = [], conversationId, limit, tokens, except, signal } = request;
     const moment = now();
     const talk = talkOf(question, recent);
     const query = talkQuery(talk);
@@ -213,36 +198,44 @@ export function makeRecall(parts: RecallParts): Recall {
       day: time?.kind === "day" ? time : null,
       isWanted: ({ hit }) => !isExcept(hit, except),
     });
-    const most = mayExceedLimit && asksForSeveral(question) ? SEVERAL * limit : limit;
+    const most = tokens === undefined ? limit : Math.max(limit, MOST_IN_ROOM);
+    const besides = tokens === undefined ? undefined : limit + WITH_NEIGHBOURS;
     const wanted = rerank ? Math.max(most, RERANKED) : most;
     const firstAsked = makeFirstAsked();
     const loaded = await loadBest(relevant, wanted, async (some) => {
       const pairs = some.map(({ hit }) => [hit.id, String(hit.attributes["answer_id"])] as const);
       const ids = pairs.map(([id]) => id);
-      return firstAsked(ids, await episodes.load({ tenantId, userId }, pairs));
+      return firstAsked(ids, await episodes.load({ tenantId, userId }, pairs, besides));
     });
-    const found = fillRoom((await lookAgain(question, loaded, signal)).slice(0, most), limit);
-    const neighbours = chooseNeighbours(
-      found.map(({ text }) => text),
-      except,
-      Math.min(limit, found.length),
-    );
-    const withoutBabble = makeWithoutBabble([...found.map(({ text }) => text), ...neighbours.flat()]);
+    const ordered = (await lookAgain(question, loaded, signal)).slice(0, most);
+    const best = withoutUnlikely(ordered, limit, ranked.length);
+    const { hits: found, order } = fillRoom(best, { least: limit, tokens, except });
+    const withoutBabble = makeWithoutBabble(found.flatMap(({ hit: { text }, neighbours }) => [text, ...neighbours]));
     return {
-      episodes: found.map(({ text, score, hit: { attributes } }, place) => ({
-        id: text.id,
-        conversationId: text.conversationId,
-        userMessage: text.userMessage,
-        assistantMessage: withoutBabble(text).assistantMessage,
-        messageIds: text.messageIds,
-        externalIds: text.externalIds,
-        createdAt: text.createdAt,
-        neighbours: (neighbours[place] ?? []).map(withoutBabble),
-        score,
-        similarity: cosines.get(text.id) ?? null,
-        episodeType: attributes["episode_type"] as EpisodeType,
-        importance: Number(attributes["importance"]),
-      })),
+      episodes: found.map(
+        ({
+          hit: {
+            text,
+            score,
+            hit: { attributes },
+          },
+          neighbours,
+        }) => ({
+          id: text.id,
+          conversationId: text.conversationId,
+          userMessage: text.userMessage,
+          assistantMessage: withoutBabble(text).assistantMessage,
+          messageIds: text.messageIds,
+          externalIds: text.externalIds,
+          createdAt: text.createdAt,
+          neighbours: neighbours.map(withoutBabble),
+          score,
+          similarity: cosines.get(text.id) ?? null,
+          episodeType: attributes["episode_type"] as EpisodeType,
+          importance: Number(attributes["importance"]),
+        }),
+      ),
+      order,
       degraded: degraded || isDayMissing,
     };
   }

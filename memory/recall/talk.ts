@@ -20,15 +20,6 @@ const WEIGHT = { remark: 0.5, question: 0.25 };
 const QUESTION =
   /[?？]|吗|什么|怎么|为何|哪|谁|几|多少|^(?:what|when|where|who|whose|whom|which|how|why|do|does|did|is|are|was|were|can|could|have|has|will|would)\b/iu;
 
-/** Words that begin a sentence or a part of it: "the film which I liked" asks for one thing. */
-const SEVERAL =
-  /(?:^|[.,;:!?] ?|\b(?:and|or|of|in|to|at|for|with|from) )(?:which|how many|list|what (?!(?:is|was|does|has|of)\b)(?:\w+ ){0,2}\w{3,}s)\b|哪些|哪几|所有|有什么|几个/iu;
-
-/** Whether the answer is spread over several exchanges: "which", "what sports", "how many", "哪些". */
-export function asksForSeveral(question: string): boolean {
-  return SEVERAL.test(question);
-}
-
 /** The question, completed where it points back, after the user's last messages, each with half the next one's weight. */
 export function talkOf(question: string, recent: readonly RecentMessage[]): TalkMessage[] {
   const stands = QUESTION.test(question.trim()) && findReference(question) === null;

@@ -68,8 +68,11 @@ const prompt = {
   ),
   EPISODE_TOP_K: wholeNumber(1, 50)
     .default(TURN_DEFAULTS.topK)
+    .describe("The least recalled exchanges in a prompt, where a question fits so many. More come while EPISODE_TOKENS has room."),
+  EPISODE_TOKENS: wholeNumber(0, 100_000)
+    .default(TURN_DEFAULTS.episodeTokens)
     .describe(
-      "This many recalled exchanges stand in a prompt, and beside them, as far as all have 200 tokens each, what was said right before and after, and up to twice as many for a question about several things.",
+      "Recalled exchanges, and what was said right before and after them, fill so many tokens of a prompt, what is worth most first. In a small context they have at most half of what the other parts leave.",
     ),
   EPISODE_MIN_SIMILARITY: decimalNumber(-1, 1)
     .optional()

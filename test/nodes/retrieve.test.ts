@@ -41,11 +41,12 @@ async function retrieve(
     error: null,
     ...state,
   };
-  const node = makeRetrieve({ recall: noting, findPassages: null, passages: 5, topK: 3, timeoutMs: 5_000, scope: "user", ...parts });
+  const defaults = { findPassages: null, passages: 5, topK: 3, episodeTokens: 1_000, timeoutMs: 5_000, scope: "user" } as const;
+  const node = makeRetrieve({ recall: noting, ...defaults, ...parts });
   return { update: await node(whole as unknown as ConversationState, { context }), asked };
 }
 
-const found: Recall = async () => ({ episodes: [EPISODE], degraded: false });
+const found: Recall = async () => ({ episodes: [EPISODE], order: ["asked"], degraded: false });
 /** Gives nothing until its signal ends it. */
 const silent: Recall = ({ signal }) =>
   new Promise((_resolve, reject) => signal?.addEventListener("abort", () => reject(signal.reason), { once: true }));
@@ -57,6 +58,20 @@ describe("the node retrieve", () => {
     expect(update).toEqual({ retrievalResults: [], episodicMemory, retrievalMs: expect.any(Number), degraded: [] });
   });
 
+  test("gives exchanges and what was said beside them in the order of what they are worth", async () => {
+    const beside = { ...EPISODE, id: "after", messageIds: ["after"] };
+    const episodes = [
+      { ...EPISODE, neighbours: [beside] },
+      { ...EPISODE, id: "weaker" },
+    ];
+    const { update } = await retrieve(async () => ({ episodes, order: ["asked", "after", "weaker"], degraded: false }));
+    expect(update.episodicMemory?.map(({ id, similarity }) => [id, similarity])).toEqual([
+      ["asked", 0.7],
+      ["after", null],
+      ["weaker", 0.7],
+    ]);
+  });
+
   test("asks for nothing when the user has no episode outside the window, or when the turn has failed", async () => {
     const error = { code: "invalid_request" as const, message: "Unknown kb_prefix.", retryable: false };
     for (const state of [{ hasEpisodes: false }, { error }])
@@ -65,8 +80,9 @@ describe("the node retrieve", () => {
 
   test("asks for the user's message, adds the window to complete it, and leaves out every message of the window", async () => {
     const recentMessages = sampleWindow(4);
-    const { asked } = await retrieve(found, { state: { recentMessages }, topK: 7 });
-    expect(asked).toMatchObject([{ tenantId: "tenant", userId: "ada", question: "Which colour?", recent: recentMessages, limit: 7 }]);
+    const { asked } = await retrieve(found, { state: { recentMessages }, topK: 7, episodeTokens: 500 });
+    const room = { limit: 7, tokens: 500 };
+    expect(asked).toMatchObject([{ tenantId: "tenant", userId: "ada", question: "Which colour?", recent: recentMessages, ...room }]);
     expect(asked[0]?.except).toEqual(new Set(["this message", ...recentMessages.map(({ id }) => id)]));
   });
 
@@ -83,7 +99,7 @@ describe("the node retrieve", () => {
   });
 
   test("passes on what was found, and says that it is not all", async () => {
-    const { update } = await retrieve(async () => ({ episodes: [EPISODE], degraded: true }));
+    const { update } = await retrieve(async () => ({ episodes: [EPISODE], order: ["asked"], degraded: true }));
     expect(update).toMatchObject({ episodicMemory: [{ id: "asked" }], degraded: ["episodic"] });
   });
 

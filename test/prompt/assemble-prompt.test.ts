@@ -196,13 +196,13 @@ describe("a prompt from assemblePrompt", () => {
     expect(estimateTokens(summary)).toBeGreaterThan(400);
   });
 
-  test("gives the room that nothing else needs to the episodes, and shares it with a window that needs it", () => {
+  test("gives the episodes half of the room when nothing else needs it, and less beside a window that does", () => {
     const episodes = Array.from({ length: 10 }, (_, number) => exchange(number + 1, { userMessage: "word ".repeat(300) }));
     const recalledWith = (window: WindowMessage[]) => assemble({ episodes, window, tokenBudget: 3_000 }).receipt.episodes.length;
-    expect(recalledWith([])).toBeGreaterThan(5);
+    expect(recalledWith([])).toBe(3);
     const crowded = recalledWith(sampleWindow(40, (number) => `${number} ${"word ".repeat(80)}`));
     expect(crowded).toBeGreaterThan(0);
-    expect(crowded).toBeLessThan(4);
+    expect(crowded).toBeLessThan(3);
   });
 
   test("holds at least as many parts in more room, and begins the same whatever changes after the beginning, for any parts", () => {

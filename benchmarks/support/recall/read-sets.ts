@@ -8,6 +8,8 @@ export interface RecallQuestion {
   /** The day of the question; null: the day after the last message. */
   askedAt: Date | null;
   units: string[];
+  /** Of its data set. */
+  category: string;
 }
 
 export interface RecallHistory {
@@ -127,13 +129,13 @@ export async function readRecallSets(folder: string): Promise<RecallSet[]> {
       readLines<{ id: string; conv: string; query: string; qdate?: string }>(file("queries")),
       readLines<{ id: string; cat: string; units: string[] }>(file("gold")),
     ]);
-    const unitsOf = new Map(golds.filter(({ cat }) => !LEFT_OUT.has(cat)).map(({ id, units }) => [id, units]));
+    const goldOf = new Map(golds.filter(({ cat }) => !LEFT_OUT.has(cat)).map((gold) => [gold.id, gold]));
     const histories = conversations.map((conversation) => ({
       messages: exchangesOf(conversation).flatMap(toMessages),
       questions: queries.flatMap(({ id, conv, query, qdate }) => {
-        const units = unitsOf.get(id) ?? [];
+        const { units, cat: category } = goldOf.get(id) ?? { units: [], cat: "" };
         if (conv !== conversation.conv || units.length === 0) return [];
-        return [{ text: query, askedAt: qdate === undefined ? null : momentOf(qdate), units }];
+        return [{ text: query, askedAt: qdate === undefined ? null : momentOf(qdate), units, category }];
       }),
     }));
     return { name, histories };

@@ -11,7 +11,7 @@ import { makeRouter, operationGroup, route, type Sent, time, next } from "../../
 import type { RecallRequest } from "../../../memory/recall/recall-episodes.ts";
 import type { OwnedConversation } from "../../../turn/owner.ts";
 import { cutPage } from "../../../stores/page.ts";
-import type { Neighbour } from "../../../memory/recall/neighbours.ts";
+import type { Neighbour } from "../../../memory/recall/fill-room.ts";
 import { civilDay, startOfDay } from "../../../text/days.ts";
 import { EpisodeType, Layer } from "../../../turn/state.ts";
 

@@ -72,7 +72,7 @@ export interface EpisodeStore {
   /** Conversations whose last exchanges wait to be indexed. */
   listWaiting(owner: Owner): Promise<string[]>;
   /** See `loadEpisodeTexts`. */
-  load(owner: Owner, pairs: readonly (readonly [string, string])[]): Promise<EpisodeText[]>;
+  load(owner: Owner, pairs: readonly (readonly [string, string])[], besides?: number): Promise<EpisodeText[]>;
 }
 
 const EARLIER_ANSWERS = 20;
@@ -234,6 +234,6 @@ export function makeEpisodeStore(database: Database): EpisodeStore {
       return (await queryRow<{ ids: string[] }>(database, statement)).ids;
     },
 
-    load: (owner, pairs) => loadEpisodeTexts(database, owner, pairs),
+    load: (owner, pairs, besides) => loadEpisodeTexts(database, owner, pairs, besides),
   };
 }

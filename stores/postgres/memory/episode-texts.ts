@@ -34,12 +34,12 @@ export interface StoredNeighbour {
   isLive: boolean;
 }
 
-/** SQL: the two messages beside a loaded exchange, in order. */
+/** SQL: the two messages beside a loaded exchange, in order; none beside those behind the first $5. */
 const neighboursSql = (condition: string, order: "asc" | "desc"): string => `(
   select coalesce(json_agg(beside order by beside."createdAt", beside.id), '[]') from (
     select id, role, ${wordsSql("messages")} as content, created_at as "createdAt", metadata->>'external_id' as "externalId", ${isLiveSql("messages")} as "isLive"
     from messages
-    where conversation_id = loaded."conversationId" and completed and ${onPathSql("messages", "loaded.path")} and ${condition}
+    where loaded.place <= $5 and conversation_id = loaded."conversationId" and completed and ${onPathSql("messages", "loaded.path")} and ${condition}
     order by created_at ${order}, id ${order} limit 2
   ) as beside
 )`;
@@ -51,11 +51,11 @@ const restsOnPathSql = `(path is null or coalesce((
 
 const LOAD = `
 with loaded as (
-select pair.asked_id as id, answer.conversation_id as "conversationId", ${wordsSql("asked")} as "userMessage", answer.content as "assistantMessage",
+select pair.place, pair.asked_id as id, answer.conversation_id as "conversationId", ${wordsSql("asked")} as "userMessage", answer.content as "assistantMessage",
   array[asked.id, answer.id] as "messageIds",
   array_remove(array[asked.metadata->>'external_id', answer.metadata->>'external_id'], null) as "externalIds", asked.created_at as "createdAt",
   answer.created_at as "lastAt", answer.id as "lastId", home.path
-from unnest($3::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
+from unnest($3::uuid[], $4::uuid[]) with ordinality as pair (asked_id, answer_id, place)
 join messages answer on answer.id = answer_id
 join messages asked on asked.id = case when asked_id <> answer_id then asked_id when ${isAgainSql("answer")} then ${partnerIdSql("answer")} end
 join conversations home on home.id = answer.conversation_id
@@ -63,14 +63,14 @@ join conversations on conversations.id = asked.conversation_id and (conversation
 where home.tenant_id = $1 and home.user_id = $2 and asked.completed and answer.completed
   and ${onAnyPathSql("asked", "conversations.path")} and ${onAnyPathSql("answer", "home.path")}
 union all
-select said.id, conversation_id, case role when 'user' then ${wordsSql("said")} else '' end, case role when 'assistant' then content else '' end, array[said.id],
+select pair.place, said.id, conversation_id, case role when 'user' then ${wordsSql("said")} else '' end, case role when 'assistant' then content else '' end, array[said.id],
   array_remove(array[said.metadata->>'external_id'], null), said.created_at, said.created_at, said.id, path
-from unnest($3::uuid[], $4::uuid[]) as pair (asked_id, answer_id)
+from unnest($3::uuid[], $4::uuid[]) with ordinality as pair (asked_id, answer_id, place)
 join messages said on said.id = asked_id and asked_id = answer_id
 join conversations on conversations.id = conversation_id
 where tenant_id = $1 and user_id = $2 and completed and not ${isAgainSql("said")} and ${onAnyPathSql("said", "path")}
 union all
-select archived.id, conversation_id, content, '', coalesce(trigger_message_ids, array[trigger_message_id]), array[]::text[], archived.created_at, null, null, path
+select 0, archived.id, conversation_id, content, '', coalesce(trigger_message_ids, array[trigger_message_id]), array[]::text[], archived.created_at, null, null, path
 from unnest($3::uuid[]) as pair (asked_id)
 join archived_memories archived on archived.id = asked_id
 join conversations on conversations.id = conversation_id
@@ -83,15 +83,16 @@ from loaded`;
 
 /**
  * Loads the texts that say anything and are on their conversations' paths, in any order. A pair has the ids of question and answer; a
- * single message or archived memory has its id twice.
+ * single message or archived memory has its id twice. Only the first `besides` come with what was said beside them.
  */
 export async function loadEpisodeTexts(
   database: Database,
   { tenantId, userId }: Owner,
   pairs: readonly (readonly [string, string])[],
+  besides = pairs.length,
 ): Promise<EpisodeText[]> {
   if (pairs.length === 0) return [];
-  const values = [tenantId, userId, pairs.map(([asked]) => asked), pairs.map(([, answer]) => answer)];
+  const values = [tenantId, userId, pairs.map(([asked]) => asked), pairs.map(([, answer]) => answer), besides];
   const rows = await database.query<EpisodeText>({ name: "episode-load", text: LOAD, values });
   const toNeighbours = (beside: StoredNeighbour[]): StoredNeighbour[] =>
     beside.map((one) => ({ ...one, content: saidBy(one.role, one.content), createdAt: new Date(one.createdAt) }));

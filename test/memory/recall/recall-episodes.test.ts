@@ -58,12 +58,12 @@ describe("recall", () => {
     expect(degraded).toBe(false);
   });
 
-  test("gives more than asked for only where it may, and only to a question for several things", async () => {
-    const several = "Which director, teacher and flat did I mention, and which peanuts?";
-    const one = "Who was the director and what of peanuts?";
-    expect(await recalled(several, { limit: 1, mayExceedLimit: true })).toHaveLength(2);
-    expect(await recalled(several, { limit: 1 })).toHaveLength(1);
-    expect(await recalled(one, { limit: 1, mayExceedLimit: true })).toHaveLength(1);
+  test("gives more than asked for only while there is room", async () => {
+    const question = "Which director, teacher and flat did I mention, and which peanuts?";
+    const shown = async (room: Partial<RecallRequest>) => (await makeOne()({ ...request(question), limit: 1, ...room })).order.length;
+    expect(await shown({ tokens: 1_000 })).toBe(4);
+    expect(await shown({ tokens: 0 })).toBe(1);
+    expect(await recalled(question, { limit: 1 })).toHaveLength(1);
   });
 
   test("gives both messages, their ids, time, kind, importance and conversation as they are stored", async () => {
@@ -146,7 +146,7 @@ describe("recall", () => {
     await makeEraseStore(memory.database).conversation(best);
     expect(await ask()).toEqual(["The bank has a green door."]);
     await memory.makeIncomplete(next, "half an ans");
-    expect(await makeOne()({ ...request("Green Bank of Porto"), userId: "moved" })).toEqual({ episodes: [], degraded: false });
+    expect(await makeOne()({ ...request("Green Bank of Porto"), userId: "moved" })).toEqual({ episodes: [], order: [], degraded: false });
     expect([await memory.indexed(best), await memory.indexed(next)]).toMatchObject([[{}], [{}]]);
   });
 
@@ -164,7 +164,7 @@ describe("recall", () => {
       { ...memory.index, open: unavailable },
       { ...memory.index, name: unavailable },
     ])
-      expect(await makeOne({ index })(request("director"))).toEqual({ episodes: [], degraded: true });
+      expect(await makeOne({ index })(request("director"))).toEqual({ episodes: [], order: [], degraded: true });
     expect(heard).toHaveLength(4);
   });
 

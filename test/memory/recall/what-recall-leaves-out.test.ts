@@ -65,7 +65,7 @@ describe("recall of some types or times", () => {
 });
 
 describe("archived facts", () => {
-  test("a question for several things gets what the memory agent has archived, beside exchanges", async () => {
+  test("a question gets what the memory agent has archived, beside exchanges", async () => {
     const dishes = exchanges(["We had the fish soup at Ramiro, and it was a good dish.", "Lovely."], ["Is the oven broken?", "No."]);
     const eater = await memory.store(dishes, { userId: "eater" });
     const [asked] = await memory.messages(eater);
@@ -80,7 +80,7 @@ describe("archived facts", () => {
       conversationId: undefined,
       question: "Which dishes did I like?",
       limit: 1,
-      mayExceedLimit: true,
+      tokens: 1_000,
     });
     expect(found.episodes.map(({ userMessage }) => userMessage).toSorted()).toEqual([content, dishes[0]?.[1]]);
   });
