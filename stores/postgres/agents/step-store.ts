@@ -60,11 +60,12 @@ export type ListedStep = Step & { isMore: boolean };
 
 export interface StepStore {
   /**
-   * Stores steps before they run. Safe to repeat after a lost reply. False, and none may run: the turn no longer holds its conversation, or
-   * another process has begun them.
+   * Stores steps before they run, and what the turn needs to go on behind them. Safe to repeat after a lost reply. False, and none may
+   * run: the turn no longer holds its conversation, or another process has taken it over.
    */
-  begin(turn: HeldTurn, steps: readonly NewStep[]): Promise<boolean>;
-  end(turn: HeldTurn, step: { seq: number; output: string; ok: boolean; tokens: number }): Promise<void>;
+  begin(turn: HeldTurn, steps: readonly NewStep[], resume?: WaitingState): Promise<boolean>;
+  /** False when another process has taken the turn over. */
+  end(turn: HeldTurn, step: { seq: number; output: string; ok: boolean; tokens: number }): Promise<boolean>;
   /** Counts the agent's part in the conversation. */
   noteAgent(turn: HeldTurn, agent: { name: string; interaction: string; state: string | null }): Promise<void>;
   /** Steps after `after` by `seq`, as many as fit into a page. */
@@ -88,28 +89,36 @@ const COLUMNS = `seq, agent, kind, turn_steps.name, call_id as "callId", argumen
   turn_steps.ended_at as "endedAt"`;
 
 /** $1 to $3 are the conversation's, $4 is the turn. */
-const HELD = `select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 for update`;
+const held = (runner: string): string => `
+  select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 and turn_runner is not distinct from ${runner}::uuid for update`;
 
 const BEGIN = `
-with held as (${HELD}), given as (
+with held as (${held("$6")}), given as (
   select * from json_to_recordset($5::json) as step(seq int, agent text, kind text, name text, call_id text, arguments jsonb, output text, echo json, tokens int, ms float8, ruling jsonb, ruling_id uuid)
 ), stored as (
   insert into turn_steps (turn_id, seq, conversation_id, agent, kind, name, call_id, arguments, output, echo, ok, tokens, started_at, ended_at, runner)
   select $4, seq, held.id, agent, kind, name, call_id, arguments, output, echo, case when ms is not null then true end, tokens,
     clock_timestamp() - coalesce(ms, 0) * interval '1 millisecond', case when ms is not null then clock_timestamp() end, $6::uuid
   from held cross join given
-  on conflict (turn_id, seq) do update set runner = turn_steps.runner where turn_steps.runner is not distinct from excluded.runner
+  on conflict (turn_id, seq) do update set runner = excluded.runner
   returning 1
+), goes_on as (
+  update turns set resume = $7::jsonb from held where turns.id = $4 and $7::jsonb is not null
+  returning attempts
+), told as (
+  select pg_notify('${QUESTION_CHANNEL}', $8::float8::text) from goes_on where $8::float8 is not null
 ), ${KEEP_RULINGS}
-select from held where (select count(*) from stored) = (select count(*) from given)`;
+select (select count(*) from told) from held where (select count(*) from stored) = (select count(*) from given)`;
 
 const END = `
+with held as (${held("$9")})
 update turn_steps set output = $5, ok = $6, tokens = $7, ended_at = clock_timestamp()
-where turn_id = $4 and seq = $8 and conversation_id = ${OWNED_ID}`;
+from held where turn_steps.turn_id = $4 and seq = $8 and conversation_id = held.id
+returning seq`;
 
 const NOTE_AGENT = `
 insert into conversation_agents as noted (conversation_id, agent, interaction_count, last_interaction_type, last_interaction_at, state_description)
-select id, $5, 1, $6, clock_timestamp(), $7 from (${HELD}) held
+select id, $5, 1, $6, clock_timestamp(), $7 from (${held("$8")}) held
 on conflict (conversation_id, agent) do update
 set interaction_count = noted.interaction_count + 1, last_interaction_type = excluded.last_interaction_type,
   last_interaction_at = excluded.last_interaction_at, state_description = coalesce(excluded.state_description, noted.state_description)`;
