@@ -44,7 +44,7 @@ export interface Answer {
   value: AnswerValue;
   /** The person's own words. */
   text: string | null;
-  by: AnsweredBy | "cancelled";
+  by: AnsweredBy;
 }
 
 /** A question about a call; the turn first tells `before`. `about`: see WaitingState. */

@@ -18,10 +18,7 @@ import type { HeldTurn } from "../turns/recover-turn.ts";
 import type { Database, StatementValue } from "../database/database.ts";
 import { MAX_UUID, ownedValues, pageValues } from "../database/sql-parts.ts";
 import { KEEP_ANSWERS } from "./decision-store.ts";
-import { MOST_ATTEMPTS } from "../turns/question-rows.ts";
-
-/** The channel for the milliseconds until a question may have to be looked at. */
-export const QUESTION_CHANNEL = "conversation_graph_questions";
+import { MOST_ATTEMPTS, QUESTION_CHANNEL } from "../turns/question-rows.ts";
 
 export interface AskedQuestion extends NewQuestion {
   id: string;
@@ -208,6 +205,8 @@ interface QuestionRow extends Owner, QuestionParts {
 }
 
 interface StoredRow extends QuestionRow, Pick<StoredQuestion, "answeredBy" | "isOpen" | "askedAt"> {}
+
+const toStored = (row: StoredRow) => ({ ...row, question: toQuestion(row), createdAt: row.askedAt });
 
 type TakenTurn = Pick<ResumedTurn, "sessionId" | "messageId" | "message" | "state" | "turnId" | "conversationId"> & Owner;
 

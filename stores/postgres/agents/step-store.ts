@@ -8,7 +8,9 @@ import { KEEP_RULINGS } from "./decision-store.ts";
 import { onPathSql, pathOf, sourcesSql } from "../paths/branch-path.ts";
 import { storableJson } from "../../../text/storable-text.ts";
 import type { Echo } from "../../../turn/echo.ts";
+import type { WaitingState } from "../../../turn/resumed-turn.ts";
 import type { HeldTurn } from "../turns/recover-turn.ts";
+import { QUESTION_CHANNEL } from "../turns/question-rows.ts";
 
 export type StepKind = "model" | "tool" | "question" | "plan" | "compaction" | "agent";
 
@@ -55,6 +57,12 @@ export interface StepOfMessage extends Step {
   turnId: string;
 }
 
+/** What another process needs to go on with the turn when its lease of `leaseMs` has ended. */
+export interface GoesOn {
+  state: WaitingState;
+  leaseMs: number;
+}
+
 /** `isMore`: another one follows. */
 export type ListedStep = Step & { isMore: boolean };
 
@@ -63,7 +71,7 @@ export interface StepStore {
    * Stores steps before they run, and what the turn needs to go on behind them. Safe to repeat after a lost reply. False, and none may
    * run: the turn no longer holds its conversation, or another process has taken it over.
    */
-  begin(turn: HeldTurn, steps: readonly NewStep[], resume?: WaitingState): Promise<boolean>;
+  begin(turn: HeldTurn, steps: readonly NewStep[], goesOn?: GoesOn): Promise<boolean>;
   /** False when another process has taken the turn over. */
   end(turn: HeldTurn, step: { seq: number; output: string; ok: boolean; tokens: number }): Promise<boolean>;
   /** Counts the agent's part in the conversation. */
@@ -102,11 +110,14 @@ with held as (${held("$6")}), given as (
   from held cross join given
   on conflict (turn_id, seq) do update set runner = excluded.runner
   returning 1
+), before as (
+  select turns.id, resume is null as is_first from turns join held on held.id = conversation_id where turns.id = $4 and $7::jsonb is not null
 ), goes_on as (
-  update turns set resume = $7::jsonb from held where turns.id = $4 and $7::jsonb is not null
-  returning attempts
+  update turns set resume = $7::jsonb from before where turns.id = before.id
+), answered as (
+  update questions set resume = null from before where questions.turn_id = before.id and questions.resume is not null
 ), told as (
-  select pg_notify('${QUESTION_CHANNEL}', $8::float8::text) from goes_on where $8::float8 is not null
+  select pg_notify('${QUESTION_CHANNEL}', $8::float8::text) from before where is_first
 ), ${KEEP_RULINGS}
 select (select count(*) from told) from held where (select count(*) from stored) = (select count(*) from given)`;
 
@@ -165,18 +176,20 @@ from conversation_agents where conversation_id = ${OWNED_ID} order by agent`;
 /** What turns did on the way to their answers. */
 export function makeStepStore(database: Database): StepStore {
   return {
-    async begin(turn, steps) {
+    async begin(turn, steps, goesOn) {
       const given = steps.map(({ callId, tokens = 0, ...step }) => {
         return { ...step, call_id: callId, tokens, ruling_id: step.ruling && uuidv7() };
       });
-      const values = [...ownedValues(turn), turn.turnId, storableJson(given), turn.runner ?? null];
+      const resume = goesOn ? [storableJson(goesOn.state), goesOn.leaseMs] : [null, null];
+      const values = [...ownedValues(turn), turn.turnId, storableJson(given), turn.runner ?? null, ...resume];
       return (await database.query({ name: "steps-begin", text: BEGIN, values })).length === 1;
     },
     async end(turn, { seq, output, ok, tokens }) {
-      await database.query({ name: "step-end", text: END, values: [...ownedValues(turn), turn.turnId, output, ok, tokens, seq] });
+      const values = [...ownedValues(turn), turn.turnId, output, ok, tokens, seq, turn.runner ?? null];
+      return (await database.query({ name: "step-end", text: END, values })).length === 1;
     },
     async noteAgent(turn, { name, interaction, state }) {
-      const values = [...ownedValues(turn), turn.turnId, name, interaction, state];
+      const values = [...ownedValues(turn), turn.turnId, name, interaction, state, turn.runner ?? null];
       await database.query({ name: "agent-note", text: NOTE_AGENT, values });
     },
     list({ tenantId, userId }, turnId, { after, limit }) {

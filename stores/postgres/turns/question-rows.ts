@@ -2,6 +2,9 @@ import { type Question, type QuestionParts, toQuestion } from "../../../turn/que
 
 export type QuestionJson = Omit<QuestionParts, "expiresAt"> & { expiresAt: string };
 
+/** The channel for the milliseconds until a turn may have to be looked at. */
+export const QUESTION_CHANNEL = "conversation_graph_questions";
+
 /** How often a turn is begun: one that crashes the service would be tried for ever. */
 export const MOST_ATTEMPTS = 3;
 
