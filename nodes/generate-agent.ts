@@ -173,11 +173,7 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
     if (resumed?.answered) tellAnswer(turn.runtime, resumed.answered);
     else if (resumed) for (const event of toldAgain(earlier)) emit(runtime, event);
     const finished = resumed?.answered === null ? finishedAnswer(earlier) : null;
-    if (finished) {
-      onToken(finished.text);
-      return { answer: finished, question: null, calls: [] };
-    }
-    const ran = resumed ? await running.calls.goOn(resumed) : null;
+    const ran = resumed && !finished ? await running.calls.goOn(resumed) : null;
     if (ran?.question) return { ...NO_ANSWER, question: ran.question };
     if (ran || given.length > 0) reading.steps = await retryWhileUnreachable(() => steps.ofMessages(held, reading.userMessageIds), signal);
 
@@ -190,6 +186,11 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
       modelOptions: state.modelOptions ?? undefined,
       onToken,
     };
+    if (finished) {
+      await task.prompt(limits.of(firstChoice(choices).name)); // for its receipt
+      onToken(finished.text);
+      return { answer: finished, question: null, calls: [] };
+    }
     const { answer, question } = callerTools?.mustCall
       ? { answer: await callAsForced(running, task), question: null }
       : await runAgent(running, task);

@@ -158,7 +158,8 @@ export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly Agen
       return run(calls, { known: new Map(calls.slice(Math.max(0, free)).map(({ seq }) => [seq, tooMany])) }, thought);
     },
     async goOn(resumed: ResumedTurn): Promise<CalledTools> {
-      const { calls, loopsFrom, ...says } = resumeCalls(resumed, earlier);
+      const mayRunAgain = (name: string): boolean => turn.interactive || tools.some((tool) => tool.name === name && tool.onlyReads);
+      const { calls, loopsFrom, ...says } = resumeCalls(resumed, earlier, mayRunAgain);
       if (says.runs) progress.isStepping = false;
       if (loopsFrom !== undefined) {
         guard.startAnew();

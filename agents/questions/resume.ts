@@ -119,18 +119,23 @@ export interface ResumedCalls extends AnswerSays {
   loopsFrom: number | undefined;
 }
 
-/** The calls that were cut off, as the model made them, by these steps of the turn. */
-const cutOff = (steps: readonly Step[]): PendingCall[] =>
+/** The calls that were cut off, as the model made them, by these steps of the turn. A call that may have run is left alone where nobody can be asked. */
+const cutOff = (steps: readonly Step[], mayRunAgain: (name: string) => boolean): PendingCall[] =>
   steps
-    .filter(({ kind, endedAt }) => kind === "tool" && endedAt === null)
+    .filter(({ kind, name, endedAt }) => kind === "tool" && endedAt === null && mayRunAgain(name))
     .map(({ seq, callId, name, arguments: given }) => ({ seq, id: callId ?? "", name, arguments: JSON.stringify(given ?? {}) }));
 
 /**
  * Resumes the calls that waited for an answer, or after its process died those that it left, by the agent's `steps` of this turn. Throws
  * AppError `question_unanswered` or `turn_cancelled`.
  */
-export function resumeCalls({ answered, state }: ResumedTurn, steps: readonly Step[]): ResumedCalls {
-  if (!answered) return { known: new Map(), calls: [...cutOff(steps), ...state.pending], loopsFrom: undefined, end: state.end ?? null };
+export function resumeCalls(
+  { answered, state }: ResumedTurn,
+  steps: readonly Step[],
+  mayRunAgain: (name: string) => boolean,
+): ResumedCalls {
+  if (!answered)
+    return { known: new Map(), calls: [...cutOff(steps, mayRunAgain), ...state.pending], loopsFrom: undefined, end: state.end ?? null };
   const says = whatAnswerSays(answered, state);
   const [first] = state.pending;
   return { ...says, calls: withAnswer(state.pending, answered), loopsFrom: says.passed === "loop" ? first?.seq : undefined };
