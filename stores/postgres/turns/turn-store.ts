@@ -72,7 +72,7 @@ returning (select cancel_requested from turns where turns.id = $4)`;
 /** Without $15 only a turn that still holds its conversation: no erase came between, so one statement sees all. */
 const FINISH = `
 with ${shareOwner(11)}, held as (
-  select id, turn_id = $4 as still_held, turn_id = $4 and turn_runner is distinct from $17::uuid as is_taken, $12::uuid is null or exists (select from messages where messages.id = $12) as is_asked from guard cross join conversations
+  select id, turn_id = $4 as still_held, turn_id = $4 and turn_runner is distinct from $16::uuid as is_taken, $12::uuid is null or exists (select from messages where messages.id = $12) as is_asked from guard cross join conversations
   where id = $1 and tenant_id = $2 and user_id = $3
   for update of conversations
 ), ${usedSql("$13", "$4")}, released as (
@@ -97,7 +97,7 @@ with ${shareOwner(11)}, held as (
         resume = null, outcome = $13::jsonb || case when still_held then '{}' else $14::jsonb end
   from released where turns.id = $4 and turns.ended_at is null and is_asked
   returning turns.id
-), ${addJobsSql("$16", "released")}
+), ${addJobsSql("$17", "released")}
 select coalesce(still_held, false) as still_held, is_asked, exists (select from ended) as has_ended_now, false as is_taken, (select count(*) from told) from released
 union all select true, true, false, true, 0 from held where is_taken and $15::boolean`;
 
@@ -139,7 +139,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
       const statement = {
         name: "turn-finish",
         text: FINISH,
-        values: [...values, !isHeld, jobsValue(withJobs, startAfter), held.runner ?? null],
+        values: [...values, !isHeld, held.runner ?? null, jobsValue(withJobs, startAfter)],
       };
       return (await where.query<EndedRow>(statement))[0];
     };
