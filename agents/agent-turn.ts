@@ -27,8 +27,30 @@ export interface AgentTurn extends AskingTurn {
   interactive: boolean;
   /** Where a stepping turn stops; null: before all. */
   stopsBefore: readonly StepKind[] | null;
-  /** What the turn needs to go on, without its steps. */
-  toResume: (agent: Agent) => Pick<WaitingState, "given" | "routeDecision" | "leg">;
+  /** What the turn needs to go on, without its steps; null: a subagent's part does not go on by itself. */
+  toResume: ((agent: Agent) => Pick<WaitingState, "given" | "routeDecision" | "leg">) | null;
+  leaseMs: number;
+}
+
+/** What the turn needs to go on from here, or null. `elapsedMs`: how long the agent has run, without waiting. */
+export function resumeFrom(
+  { runtime, progress, toResume }: AgentTurn,
+  agent: Agent,
+  { elapsedMs, ...at }: Pick<WaitingState, "pending" | "about" | "end"> & { elapsedMs: number },
+): WaitingState | null {
+  if (!toResume) return null;
+  const { loopsFrom, isStepping, models, usage, steps, called } = progress;
+  const soFar = {
+    usage,
+    steps,
+    called,
+    models: [...models],
+    elapsedMs,
+    ...(loopsFrom === undefined ? {} : { loopsFrom }),
+    ...(isStepping ? { isStepping } : {}),
+  };
+  const { notices = [], characters = 0 } = runtime.context?.progress?.() ?? {};
+  return { ...toResume(agent), ...at, soFar, notices, characters };
 }
 
 export const isStoppedBefore = (

@@ -25,6 +25,8 @@ export interface TurnOptions {
   notices?: readonly Notice[] | undefined;
   /** Sees the run of the graph itself. Default: nobody, and the graph streams nothing. */
   watch?: GraphWatch | undefined;
+  /** How the turn ended, or will, in another process that took it over; null: none did. Default: none does. */
+  endElsewhere?: (() => Promise<LastEvent | null>) | undefined;
   /** Receives every failure with its cause: for a log, not for clients. */
   onError?: (error: AppError) => void;
   /** Receives the whole turn's token counts before it ends or waits, also after a failure. */
@@ -72,7 +74,7 @@ function toLastEvent(state: ConversationState, progress: TurnProgress): LastEven
 export function startTurn(
   graph: ConversationGraph,
   input: TurnInput,
-  { turnId = uuidv7(), onBusy = "refuse", key, resumed, notices: toTell = [], watch, onError, onUsage }: TurnOptions = {},
+  { turnId = uuidv7(), onBusy = "refuse", key, resumed, notices: toTell = [], watch, endElsewhere, onError, onUsage }: TurnOptions = {},
 ): RunningTurn {
   const before = resumed && { characters: resumed.state.characters, legs: resumed.state.leg };
   const log = makeEventLog<TurnEvent>();
@@ -127,7 +129,9 @@ export function startTurn(
     } satisfies TurnContext;
     const state = watch ? await streamGraph(graph, input, context, watch) : await graph.invoke(input, { context });
     if (state.usage) onUsage?.(state.usage);
-    return toLastEvent(state, progress());
+    const last = toLastEvent(state, progress());
+    const isLost = last.status === "error" && last.content.code === "turn_superseded";
+    return (isLost ? await endElsewhere?.() : null) ?? last;
   }
 
   function end(last: LastEvent): LastEvent {

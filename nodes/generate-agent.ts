@@ -1,9 +1,9 @@
-import { toAppError } from "../errors/app-error.ts";
+import { AppError, toAppError } from "../errors/app-error.ts";
 import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { costOf } from "../models/facts/prompt-budget.ts";
 import type { ModelAnswer } from "../models/stream-answer.ts";
-import type { NewStep, StepOfMessage } from "../stores/postgres/agents/step-store.ts";
+import type { GoesOn, NewStep, StepOfMessage } from "../stores/postgres/agents/step-store.ts";
 import type { HeldTurn } from "../stores/postgres/turns/recover-turn.ts";
 import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import type { Agent } from "../turn/agent.ts";
@@ -15,12 +15,13 @@ import type { Picture } from "../turn/picture.ts";
 import type { Question } from "../turn/question.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import { type AgentTask, type LoopSoFar, modelStep, runAgent, type RunningAgent, startAgent } from "../agents/loop/agent-loop.ts";
-import { type AgentProgress, type AgentTurn, startProgress } from "../agents/agent-turn.ts";
+import { type AgentProgress, type AgentTurn, resumeFrom, startProgress } from "../agents/agent-turn.ts";
 import type { AgentTool } from "../agents/tool.ts";
 import { agentPromptOf, type AgentPromptParts, type AgentReading, readForAgent, type RunSubagent } from "../agents/loop/agent-prompt.ts";
 import { ASSISTANT_WITH_TOOLS, fitCallerTools, stepsOfResults } from "../agents/loop/fit-caller-tools.ts";
 import { picturesOfResults } from "../agents/loop/fit-loop.ts";
 import { callAsForced } from "../agents/loop/forced-calls.ts";
+import { toldAgain } from "../agents/loop/told-again.ts";
 import { tellAnswer } from "../agents/questions/ask.ts";
 import { isBlind, promptNotices, type PromptSettings, type TurnPrompt } from "../prompt/turn-prompt.ts";
 import { answerUpdate, tellNearLimit } from "./answer-update.ts";
@@ -63,11 +64,19 @@ function agentOf({ agent, callerTools, callResults, execution }: ConversationSta
   return agent ?? (callerTools || callResults || execution === "stepping" || resumed ? ASSISTANT_WITH_TOOLS : null);
 }
 
-/** Stores steps that are over. */
-async function storeSteps({ steps, held, progress, signal }: AgentTurn, done: readonly NewStep[]): Promise<void> {
+/** Stores steps that are over, and what the turn needs to go on behind them. */
+async function storeSteps({ steps, held, progress, signal }: AgentTurn, done: readonly NewStep[], goesOn?: GoesOn): Promise<void> {
   if (done.length === 0) return;
-  await retryWhileUnreachable(() => steps.begin(held, done), signal);
+  const isHeld = await retryWhileUnreachable(() => steps.begin(held, done, goesOn), signal);
+  if (!isHeld) throw new AppError("turn_superseded", "Another turn took over the conversation, or another process this turn.");
   progress.steps += done.length;
+}
+
+/** The answer that was finished before the process died. */
+function finishedAnswer(steps: readonly StepOfMessage[]): ModelAnswer | null {
+  const last = steps.at(-1);
+  if (last?.kind !== "model" || last.output === null) return null;
+  return { text: last.output, toolCalls: [], usage: undefined, error: null, cut: null };
 }
 
 /** A turn of an agent under way. */
@@ -76,7 +85,7 @@ interface Answering {
   runtime: TurnRuntime;
   agent: Agent;
   held: HeldTurn;
-  /** The turn goes on behind an answer to its question. */
+  /** The turn goes on: its question is answered, or its process died. */
   resumed: ResumedTurn | undefined;
   progress: AgentProgress;
   began: number;
@@ -109,14 +118,14 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
     const { runtime, held, progress } = answering;
     const leg = (resumed?.state.leg ?? 0) + 1;
     const toResume = ({ name }: Agent) => ({ given: givenOf(state, name), routeDecision, leg });
-    return { ...shared, sight, held, messageId, runtime, signal, earlier, progress, interactive, stopsBefore, toResume };
+    return { ...shared, leaseMs, sight, held, messageId, runtime, signal, earlier, progress, interactive, stopsBefore, toResume };
   }
 
   /** The tools of the agent and of the caller. Notices tell which are missing. */
   function offerTools({ state: { callerTools }, runtime }: Answering, turn: AgentTurn, reading: AgentReading, model: string): AgentTool[] {
     const runSubagent: RunSubagent = async (agent, { prompt, tools }) => {
       const choices = chooseModels({ model: null, agent }); // the caller's choice is for the agent that answers
-      const running = startAgent({ ...turn, interactive: false }, { agent, tools, choices });
+      const running = startAgent({ ...turn, interactive: false, toResume: null }, { agent, tools, choices });
       return (await runAgent(running, { prompt, onToken: () => undefined })).answer;
     };
     const own = reading.toolsFor(runSubagent);
@@ -148,7 +157,7 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
 
   /** Reads what the agent has, does what an answer to its question says, and asks its model. Throws AppError, or the reason of `signal`. */
   async function answerAsAgent(answering: Answering, signal: AbortSignal): Promise<Answered> {
-    const { state, agent, held, resumed, progress, began, onToken } = answering;
+    const { state, runtime, agent, held, resumed, progress, began, onToken } = answering;
     const { callerTools, callResults } = state;
     const leftMs = Math.max(1, agent.limits.timeout_s * 1_000 - progress.elapsedMs);
     const reading = await readForAgent({ catalog, tools: toolSource, skills, steps }, { state, agent, leftMs, signal });
@@ -161,8 +170,10 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
     const choices = chooseModels({ model: state.requestedModel, agent });
     const tools = offerTools(answering, turn, reading, firstChoice(choices).name);
     const running = startAgent(turn, { agent, tools, choices }, began - progress.elapsedMs);
-    if (resumed) tellAnswer(turn.runtime, resumed);
-    const ran = resumed ? await running.calls.afterAnswer(resumed) : null;
+    if (resumed?.answered) tellAnswer(turn.runtime, resumed.answered);
+    else if (resumed) for (const event of toldAgain(earlier)) emit(runtime, event);
+    const finished = resumed?.answered === null ? finishedAnswer(earlier) : null;
+    const ran = resumed && !finished ? await running.calls.goOn(resumed) : null;
     if (ran?.question) return { ...NO_ANSWER, question: ran.question };
     if (ran || given.length > 0) reading.steps = await retryWhileUnreachable(() => steps.ofMessages(held, reading.userMessageIds), signal);
 
@@ -175,11 +186,20 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
       modelOptions: state.modelOptions ?? undefined,
       onToken,
     };
+    if (finished) {
+      await task.prompt(limits.of(firstChoice(choices).name)); // for its receipt
+      onToken(finished.text);
+      return { answer: finished, question: null, calls: [] };
+    }
     const { answer, question } = callerTools?.mustCall
       ? { answer: await callAsForced(running, task), question: null }
       : await runAgent(running, task);
     if (question) return { ...NO_ANSWER, question };
-    await storeSteps(turn, [modelStep(turn, agent, answer)]); // its text is the message
+    const at = answer.error || callerTools?.mustCall ? null : resumeFrom(turn, agent, { pending: [], elapsedMs: running.elapsedMs() });
+    if (at) {
+      const goesOn = { leaseMs, state: { ...at, characters: at.characters - answer.text.length } };
+      await storeSteps(turn, [modelStep(turn, agent, answer, answer.text)], goesOn);
+    } else await storeSteps(turn, [modelStep(turn, agent, answer)]);
     return { answer, question: null, calls: callerTools?.mustCall && answer.error === null ? answer.toolCalls : [] };
   }
 

@@ -163,7 +163,7 @@ export function makeHistory(parts: HistoryParts): Node {
     const begun = context?.resumed ?? (await beginTurn({ turns, records, questions, line }, toBegin, options));
     const { conversationId, messageId, newest, continued, question, lastPrompt }: BegunTurn = begun;
     const conversation = { tenantId, userId, conversationId };
-    const held = { ...conversation, turnId };
+    const held = { ...conversation, turnId, runner: context?.resumed?.runner ?? null };
     let isRetry = false;
     const loadOnce = (): Promise<LoadedHistory> => {
       const look = isRetry ? loader.lookForEpisodes(state, context?.signal) : looking;

@@ -75,6 +75,7 @@ function toAnswer(state: ConversationState): AnswerToStore | null {
 const LOST: Record<Exclude<FinishOutcome, "stored">, ErrorContent> = {
   superseded: SUPERSEDED,
   gone: turnDeleted().toContent(),
+  taken: SUPERSEDED,
 };
 
 const notStored = (turnId: string): ErrorContent =>
@@ -98,7 +99,7 @@ export interface PersistParts {
 export function makePersist({ turns, leaseMs, storeMs, layers }: PersistParts): Node {
   return async function persist(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId } = state;
-    const held = { tenantId, userId, conversationId, turnId };
+    const held = { tenantId, userId, conversationId, turnId, runner: runtime.context?.resumed?.runner ?? null };
 
     /** Undefined: it is late, and goes on. */
     async function inTime<Result>(work: () => Promise<Result>): Promise<Result | undefined> {

@@ -54,11 +54,11 @@ export interface TurnSoFar {
   isStepping?: boolean;
 }
 
-/** What a waiting turn needs to go on, besides what is stored of it anyway: question, steps and memory are read again. */
+/** What a turn needs to go on, besides what is stored of it anyway: question, steps and memory are read again. */
 export interface WaitingState {
   given: Given;
   routeDecision: RouteDecision;
-  /** What the question is about, then calls that wait behind it. */
+  /** What the question is about, then calls that wait behind it. Without a question: the calls that somebody is to be asked about. */
   pending: PendingCall[];
   /** The subject of a decision that the model did not ask for: a repeated call, or the next step. */
   about?: "loop" | "step";
@@ -85,7 +85,7 @@ export interface Answered {
   value: AnswerValue;
   /** The person's own words. */
   text: string | null;
-  by: "person" | "timeout" | "cancelled";
+  by: "person" | "timeout";
 }
 
 /** What somebody has answered. */
@@ -99,7 +99,7 @@ export interface GivenAnswer {
   givenAnew?: GivenAnew | undefined;
 }
 
-/** A turn that goes on: its question is answered, and this process holds its conversation. */
+/** A turn that goes on: its question is answered, or its process died. This process holds its conversation. */
 export interface ResumedTurn {
   turnId: string;
   tenantId: string;
@@ -109,7 +109,10 @@ export interface ResumedTurn {
   /** The user's message. */
   messageId: string;
   message: string;
-  answered: Answered;
+  /** Null: its process died between two steps, or the turn was cancelled. */
+  answered: Answered | null;
+  /** It only ends. */
+  isCancelled: boolean;
   state: WaitingState;
   /** The pictures in the caller's results. They are not stored: the model sees them until the turn asks again. Default: none. */
   pictures?: readonly Picture[];

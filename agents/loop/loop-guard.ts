@@ -61,13 +61,13 @@ export function makeLoopGuard(past: readonly PastCall[] = [], failed: readonly P
   };
 }
 
-/** The calls among these steps, from this one on, without the time that the turn waited for people. */
+/** The ended calls among these steps, from this one on, without the time that the turn waited for people. */
 export function callsBefore(steps: readonly Step[], from: number): PastCall[] {
   const waits = steps.flatMap(({ kind, startedAt, endedAt }) => {
     return kind === "question" && endedAt ? [{ from: startedAt.getTime(), ms: endedAt.getTime() - startedAt.getTime() }] : [];
   });
   return steps
-    .filter(({ kind, seq }) => kind === "tool" && seq >= from)
+    .filter(({ kind, seq, endedAt }) => kind === "tool" && seq >= from && endedAt !== null)
     .map(({ name, arguments: given, startedAt }) => {
       const began = startedAt.getTime();
       const waited = waits.filter((wait) => wait.from >= began).reduce((sum, { ms }) => sum + ms, 0);

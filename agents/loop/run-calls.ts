@@ -1,6 +1,6 @@
 import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
-import type { AgentTurn } from "../agent-turn.ts";
+import { type AgentTurn, resumeFrom } from "../agent-turn.ts";
 import { permissionFor, makeJudge } from "../questions/permissions.ts";
 import { answerByRule, askAboutCalls, type WaitingCall } from "../questions/ask.ts";
 import { answerForms, callAgain } from "../questions/elicitation.ts";
@@ -19,10 +19,8 @@ import type { Question } from "../../turn/question.ts";
 import type { PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
 import { callKey, callsBefore, failuresBefore, interruptedCalls, makeLoopGuard } from "./loop-guard.ts";
+import { shownOutput } from "./told-again.ts";
 import { toolMessage } from "./window-with-steps.ts";
-
-/** The characters of an output in its event; the step has all. */
-const SHOWN_CHARACTERS = 4_000;
 
 export interface CalledTools {
   /** A message for each call with a result, in order. */
@@ -39,6 +37,9 @@ interface RanCall {
   failsAgain: boolean;
   again: ReturnType<typeof callAgain> | null;
 }
+
+const takenOver = (): AppError =>
+  new AppError("turn_superseded", "Another turn took over the conversation, or another process this turn, while an agent called tools.");
 
 export type RunCalls = ReturnType<typeof makeRunCalls>;
 
@@ -72,8 +73,9 @@ export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly Agen
       return runToolCall(call, parts);
     };
     const { ok, output, isCut, ms, pictures = [] } = await outcome();
-    await retryWhileUnreachable(() => steps.end(held, { seq: call.seq, output, ok, tokens: estimateTokens(output) }), signal);
-    const shown = output.slice(0, SHOWN_CHARACTERS).toWellFormed();
+    const ended = { seq: call.seq, output, ok, tokens: estimateTokens(output) };
+    if (!(await retryWhileUnreachable(() => steps.end(held, ended), signal))) throw takenOver();
+    const shown = shownOutput(output);
     const cut = isCut || shown.length < output.length;
     emit(runtime, { status: "tool_result", content: { call_id: call.id, agent: agent.name, name: call.name, ok, output: shown, cut, ms } });
     const form = ok ? null : unanswered();
@@ -123,8 +125,10 @@ export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly Agen
       return { ...about, arguments: shownArguments(call), ruling: rulingOf(verdict) };
     });
     const toStore = thought ? [thought, ...begun] : begun;
-    const isHeld = toStore.length === 0 || (await retryWhileUnreachable(() => steps.begin(held, toStore), signal));
-    if (!isHeld) throw new AppError("turn_superseded", "Another turn took over the conversation before the tools were called.");
+    const state = resumeFrom(turn, agent, { pending: waiting.map(({ call }) => call), ...(end ? { end } : {}), elapsedMs: elapsedMs() });
+    const goesOn = state ? { state, leaseMs: turn.leaseMs } : undefined;
+    const isHeld = toStore.length === 0 || (await retryWhileUnreachable(() => steps.begin(held, toStore, goesOn), signal));
+    if (!isHeld) throw takenOver();
     const again = now.flatMap(({ call }) => (call.forms ? [call] : [])); // the model has not made these
     progress.called.push(...again.map(({ name }) => name));
     tellCalls(thought ? calls : again);
@@ -153,8 +157,9 @@ export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly Agen
       round++;
       return run(calls, { known: new Map(calls.slice(Math.max(0, free)).map(({ seq }) => [seq, tooMany])) }, thought);
     },
-    async afterAnswer(resumed: ResumedTurn): Promise<CalledTools> {
-      const { calls, loopsFrom, ...says } = resumeCalls(resumed, turn.earlier);
+    async goOn(resumed: ResumedTurn): Promise<CalledTools> {
+      const mayRunAgain = (name: string): boolean => turn.interactive || tools.some((tool) => tool.name === name && tool.onlyReads);
+      const { calls, loopsFrom, ...says } = resumeCalls(resumed, earlier, mayRunAgain);
       if (says.runs) progress.isStepping = false;
       if (loopsFrom !== undefined) {
         guard.startAnew();

@@ -4,9 +4,9 @@ import { contentOf, toQuestion, type Question, type NewQuestion } from "../../tu
 import type { Agent } from "../../turn/agent.ts";
 import { emit, type TurnRuntime } from "../../turn/context.ts";
 import type { NodeEvent } from "../../turn/events.ts";
-import type { PendingCall, ResumedTurn, WaitingState } from "../../turn/resumed-turn.ts";
+import type { Answered, PendingCall, WaitingState } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
-import type { AgentTurn } from "../agent-turn.ts";
+import { type AgentTurn, resumeFrom } from "../agent-turn.ts";
 import { type Asking, callerQuestion, type Ready, said, STOPPED } from "./questions.ts";
 import { answerForModel, ofLoop } from "./resume.ts";
 
@@ -20,32 +20,16 @@ interface ToAsk extends Asking, Pick<WaitingState, "pending" | "end"> {
 
 /** Stores a question with all that the turn needs to go on. Then the turn waits, and this process no longer has it. */
 export async function askQuestion(
-  { held, runtime, signal, questions, progress, toResume }: AgentTurn,
+  turn: AgentTurn,
   agent: Agent,
   { question, about, before, pending, end, elapsedMs }: ToAsk,
 ): Promise<Question> {
+  const { held, runtime, signal, questions, progress } = turn;
   if (before) emit(runtime, before);
   const id = uuidv7();
   const seq = ++progress.steps;
-  const soFar = {
-    usage: progress.usage,
-    steps: progress.steps,
-    called: progress.called,
-    models: [...progress.models],
-    elapsedMs,
-    ...(progress.loopsFrom === undefined ? {} : { loopsFrom: progress.loopsFrom }),
-    ...(progress.isStepping ? { isStepping: true } : {}),
-  };
-  const { notices = [], characters = 0 } = runtime.context?.progress?.() ?? {};
-  const resume: WaitingState = {
-    ...toResume(agent),
-    pending,
-    ...(about ? { about } : {}),
-    ...(end ? { end } : {}),
-    soFar,
-    notices,
-    characters,
-  };
+  const resume = resumeFrom(turn, agent, { pending, ...(about ? { about } : {}), ...(end ? { end } : {}), elapsedMs });
+  if (!resume) throw new Error("a subagent asks nobody");
   const asked = { ...question, id, agent: agent.name, seq, resume };
   const expiresAt = await retryWhileUnreachable(() => questions.ask(held, asked), signal);
   if (!expiresAt) throw new AppError("turn_superseded", "Another turn took over the conversation before the question was stored.");
@@ -91,7 +75,7 @@ export function answerByRule(
   return { ready: STOPPED, end: ofLoop([call], answer).end ?? null };
 }
 
-export function tellAnswer(runtime: TurnRuntime, { answered: { question, value, by } }: ResumedTurn): void {
-  if (question.type === "client_tool" || by === "cancelled") return;
+export function tellAnswer(runtime: TurnRuntime, { question, value, by }: Answered): void {
+  if (question.type === "client_tool") return;
   emit(runtime, { status: ANSWERED[question.type], content: { question_id: question.id, answer: value, by } });
 }

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import { checkBySchema } from "../../models/wire/check-by-schema.ts";
 import type { Elicit, ElicitedForm, FilledForm, FormField, FormValue } from "../../turn/elicited-form.ts";
-import type { PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
+import type { Answered, PendingCall } from "../../turn/resumed-turn.ts";
 import type { NewQuestion } from "../../turn/question.ts";
 import { canonicalJson } from "../../text/canonical-json.ts";
 import { type Answer, type Asking, type Ready, refused } from "./questions.ts";
@@ -130,9 +130,9 @@ export function ofForms(call: PendingCall): Ready | { ask: Asking } | undefined 
 }
 
 /** The waiting calls, the first with the answer in its form. */
-export function withAnswer([first, ...others]: readonly PendingCall[], { answered }: Pick<ResumedTurn, "answered">): PendingCall[] {
+export function withAnswer([first, ...others]: readonly PendingCall[], answered: Answered): PendingCall[] {
   const form = first?.forms?.at(-1);
   if (!first) return [];
-  if (!form || answered.by === "cancelled") return [first, ...others];
+  if (!form) return [first, ...others];
   return [{ ...first, forms: [...(first.forms ?? []).slice(0, -1), fillForm(form, answered)] }, ...others];
 }

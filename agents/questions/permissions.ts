@@ -93,7 +93,9 @@ export function makeJudge(turn: AgentTurn, agent: Agent, tools: readonly AgentTo
       return "asking" in asked ? ask(asked.asking) : asked.wrong;
     }
     if (permission === "ask")
-      return turn.interactive ? ask({ question: permissionQuestion(agent.name, call, toolDigest(tool)) }) : { run: "ask", ruling: "deny" };
+      return turn.interactive
+        ? ask({ question: permissionQuestion(agent.name, call, toolDigest(tool), mayHaveRun) })
+        : { run: "ask", ruling: "deny" };
     const needsNobody = tool.isHarmless && permission === "allow";
     return { run: permission === "allow_always" ? "allow" : permission, ruling: needsNobody ? undefined : permission };
   };

@@ -44,7 +44,7 @@ export interface Answer {
   value: AnswerValue;
   /** The person's own words. */
   text: string | null;
-  by: AnsweredBy | "cancelled";
+  by: AnsweredBy;
 }
 
 /** A question about a call; the turn first tells `before`. `about`: see WaitingState. */
@@ -124,8 +124,15 @@ function ofKind<Label extends string>({ answers, recommended, ifUnanswered, time
   return { options, ifUnanswered, timeoutMs };
 }
 
-export function permissionQuestion(agent: string, { name, arguments: given }: PendingCall, digest: string): NewQuestion {
-  const question = `The agent "${agent}" wants to call "${name}". May it?`;
+/** `mayHaveRun`: the call was cut off, when its process died. */
+export function permissionQuestion(
+  agent: string,
+  { name, arguments: given }: PendingCall,
+  digest: string,
+  mayHaveRun: boolean,
+): NewQuestion {
+  const unknown = mayHaveRun ? " It is not known whether this ran before: the process that made the call died." : "";
+  const question = `The agent "${agent}" wants to call "${name}". May it?${unknown}`;
   return { type: "permission", question, ...ofKind(PERMISSION), tool: { name, arguments: given, digest } };
 }
 

@@ -1,8 +1,8 @@
 import { AppError } from "../../errors/app-error.ts";
-import type { StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
+import type { Step } from "../../stores/postgres/agents/step-store.ts";
 import { turnCancelled } from "../../turn/outcome.ts";
 import type { Question } from "../../turn/question.ts";
-import type { PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
+import type { Answered, PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
 import { saysNo } from "../tools/ask-person.ts";
 import { withAnswer } from "./elicitation.ts";
 import type { Passed } from "./permissions.ts";
@@ -95,7 +95,7 @@ function ofStep({ value }: Answer): AnswerSays {
 }
 
 /** The answer's decision about the waiting calls. Throws AppError `question_unanswered` or `turn_cancelled`. */
-function whatAnswerSays({ answered, state }: Pick<ResumedTurn, "answered" | "state">): AnswerSays {
+function whatAnswerSays(answered: Answered, state: Pick<ResumedTurn["state"], "pending" | "about">): AnswerSays {
   const { pending, about } = state;
   const [next] = pending;
   const { asked } = answered;
@@ -119,15 +119,24 @@ export interface ResumedCalls extends AnswerSays {
   loopsFrom: number | undefined;
 }
 
+/** The calls that were cut off, as the model made them, by these steps of the turn. A call that may have run is left alone where nobody can be asked. */
+const cutOff = (steps: readonly Step[], mayRunAgain: (name: string) => boolean): PendingCall[] =>
+  steps
+    .filter(({ kind, name, endedAt }) => kind === "tool" && endedAt === null && mayRunAgain(name))
+    .map(({ seq, callId, name, arguments: given }) => ({ seq, id: callId ?? "", name, arguments: JSON.stringify(given ?? {}) }));
+
 /**
- * Resumes the calls that waited for an answer. It leaves a begun one alone: it may have run. Throws AppError `question_unanswered` or
- * `turn_cancelled`.
+ * Resumes the calls that waited for an answer, or after its process died those that it left, by the agent's `steps` of this turn. Throws
+ * AppError `question_unanswered` or `turn_cancelled`.
  */
-export function resumeCalls(resumed: ResumedTurn, earlier: readonly StepOfMessage[]): ResumedCalls {
-  const says = whatAnswerSays(resumed);
-  const [first] = resumed.state.pending;
-  const begun = new Set(earlier.flatMap((step) => (step.turnId === resumed.turnId && step.kind === "tool" ? [step.seq] : [])));
-  const calls = withAnswer(resumed.state.pending, resumed).filter(({ seq }) => !begun.has(seq));
-  const loopsFrom = says.passed === "loop" ? first?.seq : undefined;
-  return { ...says, calls, loopsFrom, passed: calls[0]?.seq === first?.seq ? says.passed : undefined };
+export function resumeCalls(
+  { answered, state }: ResumedTurn,
+  steps: readonly Step[],
+  mayRunAgain: (name: string) => boolean,
+): ResumedCalls {
+  if (!answered)
+    return { known: new Map(), calls: [...cutOff(steps, mayRunAgain), ...state.pending], loopsFrom: undefined, end: state.end ?? null };
+  const says = whatAnswerSays(answered, state);
+  const [first] = state.pending;
+  return { ...says, calls: withAnswer(state.pending, answered), loopsFrom: says.passed === "loop" ? first?.seq : undefined };
 }

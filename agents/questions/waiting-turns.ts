@@ -3,17 +3,17 @@ import type { TurnStore } from "../../stores/postgres/turns/turn-store.ts";
 import { failedTurnOutcome, turnCancelled } from "../../turn/outcome.ts";
 import type { ResumedTurn } from "../../turn/resumed-turn.ts";
 
-/** The most turns with unanswered questions that one process resumes at a time. */
+/** The most turns that one process resumes at a time. */
 const MOST_AT_ONCE = 10;
 /** Milliseconds between two looks. */
 const LEAST_PAUSE_MS = 100;
 const RETRY_MS = 1_000;
 
-/** Ends a waiting turn whose question is closed as cancelled. */
+/** Ends a cancelled turn that no process runs. */
 export async function endWaiting(turns: Pick<TurnStore, "finish">, { state, ...held }: ResumedTurn): Promise<void> {
   const { outcome, ifSuperseded } = failedTurnOutcome(turnCancelled().toContent(), undefined);
   const { routeDecision: route_decision, notices } = state;
-  const soFar = { route_decision, notices, usage: state.soFar.usage, agent: held.answered.question.agent, steps: state.soFar.steps };
+  const soFar = { route_decision, notices, usage: state.soFar.usage, agent: state.given.requestedAgent, steps: state.soFar.steps };
   await turns.finish(held, null, [], { outcome: { ...outcome, ...soFar }, ifSuperseded });
 }
 
@@ -28,7 +28,7 @@ export interface WaitingTurnsParts {
 export type WaitingTurns = ReturnType<typeof makeWaitingTurns>;
 
 /**
- * Resumes turns whose questions have expired, or whose process died after an answer. One timer serves all waiting turns; it fires when the
+ * Resumes turns whose questions have expired, or whose process died. One timer serves all waiting turns; it fires when the
  * next is due.
  */
 export function makeWaitingTurns({ questions, turns, leaseMs, goOn, onError }: WaitingTurnsParts) {
@@ -41,7 +41,7 @@ export function makeWaitingTurns({ questions, turns, leaseMs, goOn, onError }: W
   async function take(resumed: ResumedTurn): Promise<void> {
     going++;
     try {
-      if (resumed.answered.by === "cancelled") await endWaiting(turns, resumed);
+      if (resumed.isCancelled) await endWaiting(turns, resumed);
       else await (await goOn(resumed)).ended;
     } catch (error) {
       onError(error);

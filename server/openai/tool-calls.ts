@@ -113,7 +113,7 @@ export async function keepResults(
   const found = items.find(({ question }) => question.calls?.some(({ call_id: id }) => results.has(id)));
   const closed = found && (await stores.questions.cancel(owner, found.turnId, config.TURN_LEASE_MS));
   if (!closed) return;
-  const agent = closed.answered.question.agent;
+  const agent = closed.state.given.requestedAgent;
   const ended = closed.state.pending.flatMap(({ seq, id, name, arguments: given }): NewStep[] => {
     const output = results.get(id);
     return output === undefined ? [] : [resultStep(agent, seq, { id, name, arguments: given }, output)];

@@ -5,7 +5,7 @@ import { waitUntilSettled } from "../../memory/jobs/wait-until-settled.ts";
 import { ASSUMED_CONTEXT } from "../../models/facts/model-facts.ts";
 import type { KnowledgeHandlers } from "../../nodes/generate-kb.ts";
 import { IN_MEMORY } from "../../stores/postgres/database/open-embedded-postgres.ts";
-import { QUESTION_CHANNEL } from "../../stores/postgres/agents/question-store.ts";
+import { QUESTION_CHANNEL } from "../../stores/postgres/turns/question-rows.ts";
 import { CANCEL_CHANNEL } from "../../stores/postgres/turns/turn-record-store.ts";
 import { ANYBODY } from "../auth/caller.ts";
 import { makeVerifyToken } from "../auth/verify-token.ts";

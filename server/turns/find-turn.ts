@@ -11,7 +11,7 @@ import { makeTurnStore } from "../../stores/postgres/turns/turn-store.ts";
 
 export interface TurnParts {
   config: Config;
-  stores: Pick<Stores, "database" | "questions" | "turns">;
+  stores: Pick<Stores, "database" | "questions" | "turns" | "steps">;
   turns: Turns;
 }
 
@@ -30,8 +30,8 @@ export function sourceOf({ stores, turns: { registry } }: TurnParts, found: Foun
   const isDoneHere = entry?.last?.status === "done";
   if (entry && (isRunningHere || isDoneHere || !record?.outcome)) return localSource(entry.turn, !entry.isAccepted);
   if (!record) throw turnGone(id);
-  if (record.isHeld && !record.question) return remoteSource(stores.turns, record, registry.stopping);
-  return storedSource(record);
+  if (record.isHeld && !record.question) return remoteSource(stores, record, registry.stopping);
+  return storedSource(stores, record);
 }
 
 /** False when it had ended already. */

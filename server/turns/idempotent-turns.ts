@@ -6,7 +6,7 @@ import type { Owner } from "../../turn/owner.ts";
 import { type EarlierAttempt, KeyTaken, type TurnKey } from "../../turn/context.ts";
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/turns/turn-record-store.ts";
 import type { TurnRegistry } from "./turn-registry.ts";
-import { localSource, refusedSource, remoteSource, storedOutcome, storedSource, type TurnSource } from "./turn-source.ts";
+import { localSource, refusedSource, remoteSource, type StoredTurns, storedOutcome, storedSource, type TurnSource } from "./turn-source.ts";
 import { IDEMPOTENCY_KEY } from "../http/headers.ts";
 
 const sha256 = (text: string): string => createHash("sha256").update(text).digest("base64url");
@@ -52,21 +52,25 @@ function mismatch(): AppError {
  * Finds or starts the one turn of each key. The returned function throws AppError `idempotency_mismatch` for another body, and what `start`
  * throws.
  */
-export function makeOpenIdempotent(records: TurnRecordStore, registry: TurnRegistry): (request: IdempotentRequest) => Promise<TurnSource> {
+export function makeOpenIdempotent(
+  stored: StoredTurns & { turns: TurnRecordStore },
+  registry: TurnRegistry,
+): (request: IdempotentRequest) => Promise<TurnSource> {
+  const { turns: records } = stored;
   /** Turns that are not stored yet. */
   const opening = new Map<string, { bodyHash: string; source: Promise<TurnSource> }>();
 
   function toFound(record: TurnRecord): Found {
-    if (record.question) return { source: storedSource(record) };
+    if (record.question) return { source: storedSource(stored, record) };
     const entry = registry.find(record.id);
     if (entry && !entry.last) return { source: localSource(entry.turn, !entry.isAccepted) };
     const outcome = storedOutcome(record);
-    if (!outcome && record.isHeld && !entry) return { source: remoteSource(records, record, registry.stopping) };
+    if (!outcome && record.isHeld && !entry) return { source: remoteSource(stored, record, registry.stopping) };
     if (!outcome || outcome.error?.retryable) {
       return { earlier: { turnId: record.id, hadOutcome: outcome !== null, isOverHere: entry !== null } };
     }
     const hasEventsHere = entry?.last?.status === (outcome.error ? "error" : "done");
-    return { source: entry && hasEventsHere ? localSource(entry.turn, false) : storedSource(record) };
+    return { source: entry && hasEventsHere ? localSource(entry.turn, false) : storedSource(stored, record) };
   }
 
   async function look({ owner, keyHash, bodyHash }: IdempotentRequest): Promise<Found> {

@@ -1,5 +1,6 @@
 import type { Request, Response } from "express";
 import type { Logger } from "pino";
+import { v7 as uuidv7 } from "uuid";
 import { makeAnswerQuestion } from "../../agents/questions/answer.ts";
 import { makeWaitingTurns } from "../../agents/questions/waiting-turns.ts";
 import type { AppError } from "../../errors/app-error.ts";
@@ -24,7 +25,7 @@ import { type ChatRequest, turnInputOf, whatIsAsked } from "./chat-request.ts";
 import { whichPictures } from "./read-parts.ts";
 import { makeRecentTurns } from "./turn-registry.ts";
 import { makeTurnRegistry } from "./turn-registry.ts";
-import { localSource, type TurnSource } from "./turn-source.ts";
+import { localSource, remoteSource, storedOutcome, type TurnSource } from "./turn-source.ts";
 
 /** Input of a turn that adds to or replaces fields of a ChatRequest. */
 type Beside = Omit<TurnInput, "tenantId" | "userId" | "sessionId" | "message">;
@@ -77,9 +78,18 @@ export type Turns = ReturnType<typeof makeTurns>;
 export function makeTurns({ graph, stores, limits, observing, meter, log, leaseMs, onWaitingError }: TurnsParts) {
   const registry = makeTurnRegistry();
   const recent = makeRecentTurns();
-  const openIdempotent = makeOpenIdempotent(stores.turns, registry);
+  const openIdempotent = makeOpenIdempotent(stores, registry);
+
+  /** The end of a turn that another process took over, as that one tells it. */
+  async function endElsewhere(owner: Owner, turnId: string): Promise<LastEvent | null> {
+    const record = await stores.turns.find(owner, turnId);
+    const error = record && storedOutcome(record)?.error;
+    if (!record || error?.code === "turn_superseded" || !(record.isHeld || record.outcome)) return null;
+    return remoteSource(stores, record, registry.stopping).last(new AbortController().signal);
+  }
 
   function run(permit: Permit, input: TurnInput & Owner, options: StartOptions): RunningTurn {
+    const { turnId = uuidv7() } = options;
     const causes: CauseFacts[] = [];
     let isAnsweredByAnother = false;
     let used: Usage | null = null;
@@ -93,7 +103,10 @@ export function makeTurns({ graph, stores, limits, observing, meter, log, leaseM
       registry.assertOpen();
       turn = meter.countFor(
         input,
-        () => startTurn(graph, input, { ...options, onUsage: (usage) => (used = usage), onError }),
+        () => {
+          const elsewhere = () => endElsewhere(input, turnId);
+          return startTurn(graph, input, { ...options, turnId, endElsewhere: elsewhere, onUsage: (usage) => (used = usage), onError });
+        },
         options.resumed?.takenAt,
       );
     } catch (error) {

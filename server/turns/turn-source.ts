@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { toldAgain } from "../../agents/loop/told-again.ts";
 import { AppError, toAppError } from "../../errors/app-error.ts";
 import type { LastEvent, RunningTurn, SentBefore } from "../../graph/start-turn.ts";
 import { shownArguments } from "../../text/tool-arguments.ts";
 import { ASSISTANT } from "../../turn/agent.ts";
 import type { TurnEvent } from "../../turn/events.ts";
 import { toTurnResult, turnDeleted, type TurnOutcome } from "../../turn/outcome.ts";
+import type { StepStore } from "../../stores/postgres/agents/step-store.ts";
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/turns/turn-record-store.ts";
 
 /** The events of a turn: of this process, of its stored outcome, or of another process. */
@@ -50,17 +52,27 @@ interface Replay {
   before?: SentBefore;
 }
 
+/** Where ended turns, and those of other processes, are read. */
+export interface StoredTurns {
+  turns: Pick<TurnRecordStore, "find">;
+  steps: Pick<StepStore, "list">;
+}
+
+const MOST_STEPS = 200;
+
 /** The answer is one token, or the calls that stand for it. */
-function replayRecord(record: TurnRecord): Replay {
+async function replayRecord({ steps }: StoredTurns, record: TurnRecord): Promise<Replay> {
   const outcome = storedOutcome(record);
   const { id: turn_id, conversationId: conversation_id, question } = record;
-  if (question) return { events: [], last: { status: "waiting", content: { turn_id, conversation_id, question } } };
-  if (!outcome) return { events: [], last: { status: "error", content: INTERRUPTED } };
+  const told = outcome && !outcome.tool_calls ? [] : toldAgain(await steps.list(record, turn_id, { after: 0, limit: MOST_STEPS }));
+  if (question) return { events: told, last: { status: "waiting", content: { turn_id, conversation_id, question } } };
+  if (!outcome) return { events: told, last: { status: "error", content: INTERRUPTED } };
   const { calls = [], agent = ASSISTANT } = outcome;
   const answer = record.answer?.slice(outcome.continues_at ?? 0) ?? null;
   const events: TurnEvent[] = [
     ...(outcome.route_decision ? [{ status: "route_decision" as const, content: outcome.route_decision }] : []),
     ...outcome.notices.map((content) => ({ status: "notice" as const, content })),
+    ...told,
     ...calls.map((call) => {
       return { status: "tool_call" as const, content: { call_id: call.id, agent, name: call.name, arguments: shownArguments(call) } };
     }),
@@ -98,9 +110,9 @@ export function localSource(turn: RunningTurn, waits: boolean): TurnSource {
 }
 
 /** A turn that is over, in any process, or waits for an answer. */
-export function storedSource(record: TurnRecord): TurnSource {
+export function storedSource(stored: StoredTurns, record: TurnRecord): TurnSource {
   const { id: turnId } = record;
-  return replaySource({ turnId, accepted: Promise.resolve(turnId), waits: false }, () => Promise.resolve(replayRecord(record)));
+  return replaySource({ turnId, accepted: Promise.resolve(turnId), waits: false }, () => replayRecord(stored, record));
 }
 
 /** A turn that waited in line and was then refused. */
@@ -112,7 +124,7 @@ export function refusedSource(turnId: string, error: AppError): TurnSource {
 }
 
 /** Its events come when it has ended, or its lease has run out. */
-export function remoteSource(records: TurnRecordStore, found: TurnRecord, stopping: AbortSignal): TurnSource {
+export function remoteSource(stored: StoredTurns, found: TurnRecord, stopping: AbortSignal): TurnSource {
   const { id: turnId, tenantId, userId } = found;
 
   async function waitForEnd(signal: AbortSignal): Promise<Replay> {
@@ -121,9 +133,9 @@ export function remoteSource(records: TurnRecordStore, found: TurnRecord, stoppi
       for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
         if (stopping.aborted) return { events: [], last: { status: "error", content: GOES_ON } };
         signal.throwIfAborted();
-        const record = await records.find({ tenantId, userId }, turnId);
+        const record = await stored.turns.find({ tenantId, userId }, turnId);
         if (!record) throw turnDeleted();
-        if (record.outcome || record.question || !record.isHeld) return replayRecord(record);
+        if (record.outcome || record.question || !record.isHeld) return await replayRecord(stored, record);
         await sleep(pause, undefined, { signal: over }).catch(() => undefined);
       }
     } catch (error) {

@@ -1,6 +1,6 @@
 import { beforeEach, expect, test } from "@jest/globals";
 import type { Locator } from "playwright-core";
-import { QUESTION_CHANNEL } from "../../stores/postgres/agents/question-store.ts";
+import { QUESTION_CHANNEL } from "../../stores/postgres/turns/question-rows.ts";
 import { openPostgres } from "../../stores/postgres/database/open-postgres.ts";
 import { zh } from "../../web/texts/zh.ts";
 import { startModelServer } from "../servers/model-server.ts";

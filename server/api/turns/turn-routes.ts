@@ -17,6 +17,7 @@ const Turn = z
     state: z
       .enum(["running", "waiting", "done", "failed", "interrupted"])
       .describe("A waiting turn goes on when its `question` is answered. Of an interrupted turn the process died; send its message again."),
+    attempts: z.int().describe("How often a process has begun it: another one takes over the turn of an agent when its process died."),
     question: Question.nullable().describe("What it waits for."),
     conversation_id: z.uuid().nullable(),
     message_id: z.uuid().nullable().describe("The user's message."),
@@ -86,6 +87,7 @@ function toTurn(found: FoundTurn): Sent<Turn> {
   return {
     id,
     state: turnState(found),
+    attempts: record?.attempts ?? 1,
     question: record?.question ?? null,
     conversation_id: record?.conversationId ?? null,
     message_id: record?.userMessageId ?? null,

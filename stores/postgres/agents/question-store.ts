@@ -18,10 +18,7 @@ import type { HeldTurn } from "../turns/recover-turn.ts";
 import type { Database, StatementValue } from "../database/database.ts";
 import { MAX_UUID, ownedValues, pageValues } from "../database/sql-parts.ts";
 import { KEEP_ANSWERS } from "./decision-store.ts";
-import { MOST_TIMES } from "../turns/question-rows.ts";
-
-/** The channel for the milliseconds until a question may have to be looked at. */
-export const QUESTION_CHANNEL = "conversation_graph_questions";
+import { MOST_ATTEMPTS, QUESTION_CHANNEL } from "../turns/question-rows.ts";
 
 export interface AskedQuestion extends NewQuestion {
   id: string;
@@ -54,7 +51,7 @@ export interface QuestionStore {
   answer(owner: Owner, questionId: string, answer: GivenAnswer, leaseMs: number): Promise<ResumedTurn | null>;
   /** Closes the open question of a turn and takes the turn, to end it; null when it does not wait. */
   cancel(owner: Owner, turnId: string, leaseMs: number): Promise<ResumedTurn | null>;
-  /** Takes turns whose question has expired, or whose process died after an answer. */
+  /** Takes turns whose question has expired, or whose process died: after an answer, or between an agent's steps. */
   takeDue(limit: number, leaseMs: number): Promise<ResumedTurn[]>;
   /** Milliseconds until `takeDue` may find something, or null. Deletes what ended turns no longer need. */
   untilDue(): Promise<number | null>;
@@ -63,9 +60,11 @@ export interface QuestionStore {
 /** $1 to $4 are the held turn's. */
 const ASK = `
 with held as (
-  select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 for update
+  select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 and turn_runner is not distinct from $14::uuid for update
 ), before as (
   update questions set resume = null from held where questions.turn_id = $4 and questions.id <> $5 and resume is not null
+), running as (
+  update turns set resume = null from held where turns.id = $4 and resume is not null
 ), asked as (
   insert into questions (id, turn_id, conversation_id, seq, type, agent, content, if_unanswered, resume, asked_at, expires_at)
   select $5::uuid, $4, held.id, $6, $7, $8, $9::jsonb, $10::jsonb, $11::jsonb, clock_timestamp(), clock_timestamp() + $12::float8 * interval '1 millisecond' from held
@@ -98,11 +97,11 @@ order by asked_at desc, questions.id desc limit $5`;
 
 /**
  * Ends the step of the question with its answer, for the audit, and reads all that the turn needs to go on. From `closed`, for `lease`
- * milliseconds.
+ * milliseconds and `runner`.
  */
-const takeSql = (lease: string): string => `
+const takeSql = (lease: string, runner: string): string => `
 taken as (
-  update conversations set turn_lease_until = clock_timestamp() + ${lease}::float8 * interval '1 millisecond'
+  update conversations set turn_runner = ${runner}::uuid, turn_lease_until = clock_timestamp() + ${lease}::float8 * interval '1 millisecond'
   from closed where conversations.id = closed.conversation_id and conversations.turn_id = closed.turn_id
 ), step as (
   update turn_steps set output = coalesce(closed.answer::text, closed.answered_by), ok = closed.answered_by = 'person', ended_at = clock_timestamp()
@@ -111,7 +110,7 @@ taken as (
   select pg_notify('${QUESTION_CHANNEL}', ${lease}::float8::text) from closed
 )
 select closed.id, closed.turn_id as "turnId", conversations.tenant_id as "tenantId", conversations.user_id as "userId", closed.conversation_id as "conversationId", type, agent,
-  closed.content, expires_at as "expiresAt", seq, answer, answer_text as "text", answered_by as "by", resume as state, session_id as "sessionId", messages.id as "messageId",
+  closed.content, expires_at as "expiresAt", seq, answer, answer_text as "text", answered_by as "by", closed.resume as state, session_id as "sessionId", messages.id as "messageId",
   messages.content as message, (select count(*) from told)
 from closed join conversations on conversations.id = closed.conversation_id join turns on turns.id = closed.turn_id join messages on messages.id = question_id`;
 
@@ -122,7 +121,7 @@ with ${shareOwner(5)}, held as (
   where id = (select conversation_id from questions where id = $1) and tenant_id = $2 and user_id = $3
   for update of conversations
 ), closed as (
-  update questions set answer = $6::jsonb, answer_text = $7, answered_by = 'person', answered_at = clock_timestamp(), taken = 1,
+  update questions set answer = $6::jsonb, answer_text = $7, answered_by = 'person', answered_at = clock_timestamp(),
     resume = jsonb_set(resume, '{given}', resume->'given' || $9::jsonb)
   from held where questions.id = $1 and questions.conversation_id = held.id and questions.turn_id = held.turn_id
     and answered_at is null and expires_at > clock_timestamp() and resume is not null
@@ -131,43 +130,74 @@ with ${shareOwner(5)}, held as (
   insert into permissions as kept (id, tenant_id, user_id, agent, tool, digest, created_at)
   select $8::uuid, $2, $3, agent, content#>>'{tool,name}', content#>>'{tool,digest}', clock_timestamp() from closed where $8::uuid is not null
   on conflict (tenant_id, user_id, agent, tool) do update set digest = excluded.digest, created_at = excluded.created_at
-), ${takeSql("$4")}`;
+), ${takeSql("$4", "$10")}`;
 
 const CANCEL = `
 with ${shareOwner(5)}, held as (
   select conversations.id from guard cross join conversations
   where tenant_id = $2 and user_id = $3 and turn_id = $1 for update of conversations
 ), closed as (
-  update questions set answered_by = 'cancelled', answered_at = clock_timestamp(), taken = 1
+  update questions set answered_by = 'cancelled', answered_at = clock_timestamp()
   from held where questions.turn_id = $1 and questions.conversation_id = held.id and answered_at is null and resume is not null
   returning questions.*
-), ${takeSql("$4")}`;
+), ${takeSql("$4", "$6")}`;
 
 const TAKE_DUE = `
 with due as (
-  select questions.id, answered_at from questions
+  select questions.id, answered_at, questions.turn_id from questions
   join conversations on conversations.id = questions.conversation_id and conversations.turn_id = questions.turn_id
-  where resume is not null and taken < ${MOST_TIMES}
+  join turns on turns.id = questions.turn_id
+  where questions.resume is not null and (answered_at is null or attempts < ${MOST_ATTEMPTS})
     and case when answered_at is null then expires_at <= clock_timestamp() else turn_lease_until < clock_timestamp() end
   order by expires_at limit $1
   for update of conversations skip locked
 ), closed as (
-  update questions set taken = taken + 1, answer = case when questions.answered_at is null then if_unanswered else answer end,
+  update questions set answer = case when questions.answered_at is null then if_unanswered else answer end,
     answered_by = coalesce(answered_by, 'timeout'), answered_at = coalesce(questions.answered_at, clock_timestamp())
   from due where questions.id = due.id and questions.answered_at is not distinct from due.answered_at and resume is not null
   returning questions.*
-), ${takeSql("$2")}`;
+), counted as (
+  update turns set attempts = attempts + 1 from due where turns.id = due.turn_id and due.answered_at is not null
+), ${takeSql("$2", "$3")}`;
+
+/** Turns whose process died between two steps. The update looks again: the process may have gone on while the lock was waited for. */
+const TAKE_DEAD = `
+with due as (
+  select turns.id from turns join conversations on conversations.id = turns.conversation_id and conversations.turn_id = turns.id
+  where resume is not null and ended_at is null and attempts < ${MOST_ATTEMPTS} and turn_lease_until < clock_timestamp()
+  order by turn_lease_until limit $1
+  for update of conversations skip locked
+), dead as (
+  update turns set attempts = attempts + 1 from due where turns.id = due.id and resume is not null and ended_at is null and attempts < ${MOST_ATTEMPTS}
+  returning turns.*
+), taken as (
+  update conversations set turn_runner = $3::uuid, turn_lease_until = clock_timestamp() + $2::float8 * interval '1 millisecond'
+  from dead where conversations.id = dead.conversation_id and conversations.turn_id = dead.id
+), told as (
+  select pg_notify('${QUESTION_CHANNEL}', $2::float8::text) from dead
+)
+select dead.id as "turnId", dead.tenant_id as "tenantId", dead.user_id as "userId", dead.conversation_id as "conversationId", resume as state,
+  cancel_requested as "isCancelled", session_id as "sessionId", messages.id as "messageId", messages.content as message, (select count(*) from told)
+from dead join conversations on conversations.id = dead.conversation_id join messages on messages.id = question_id`;
 
 const UNTIL_DUE = `
 with waiting as (
   select questions.id, case when answered_at is null then expires_at else turn_lease_until end as due_at,
-    ended_at is not null or conversations.turn_id is distinct from turns.id or answered_at is not null and taken >= ${MOST_TIMES} and turn_lease_until < clock_timestamp() as is_over
+    ended_at is not null or conversations.turn_id is distinct from turns.id
+      or answered_at is not null and attempts >= ${MOST_ATTEMPTS} and turn_lease_until < clock_timestamp() as is_over
   from questions join turns on turns.id = questions.turn_id join conversations on conversations.id = questions.conversation_id
-  where resume is not null
+  where questions.resume is not null
 ), forgotten as (
   update questions set resume = null from waiting where questions.id = waiting.id and is_over
+), running as (
+  select turns.id, turn_lease_until as due_at,
+    ended_at is not null or conversations.turn_id is distinct from turns.id or attempts >= ${MOST_ATTEMPTS} and turn_lease_until < clock_timestamp() as is_over
+  from turns join conversations on conversations.id = turns.conversation_id where resume is not null
+), ended as (
+  update turns set resume = null from running where turns.id = running.id and is_over
 )
-select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8 as ms from waiting where not is_over`;
+select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8 as ms
+from (select due_at, is_over from waiting union all select due_at, is_over from running) looked where not is_over`;
 
 interface QuestionRow extends Owner, QuestionParts {
   turnId: string;
@@ -176,29 +206,30 @@ interface QuestionRow extends Owner, QuestionParts {
 
 interface StoredRow extends QuestionRow, Pick<StoredQuestion, "answeredBy" | "isOpen" | "askedAt"> {}
 
-interface TakenRow extends QuestionRow, Pick<ResumedTurn, "sessionId" | "messageId" | "message" | "state"> {
+const toStored = (row: StoredRow) => ({ ...row, question: toQuestion(row), createdAt: row.askedAt });
+
+type TakenTurn = Pick<ResumedTurn, "sessionId" | "messageId" | "message" | "state" | "turnId" | "conversationId"> & Owner;
+
+interface TakenRow extends QuestionRow, TakenTurn {
   seq: number;
   answer: AnswerValue;
   text: string | null;
   by: "person" | "timeout" | "cancelled";
 }
 
-const toStored = (row: StoredRow) => ({ ...row, question: toQuestion(row), createdAt: row.askedAt });
+type TakenBy = Pick<ResumedTurn, "runner" | "takenAt">;
 
-function toResumed({ seq, answer, text, by, ...row }: TakenRow, takenAt: number): ResumedTurn {
-  return {
-    ...row,
-    takenAt,
-    answered: { question: toQuestion(row), asked: row.content.tool ?? null, seq, value: answer, text, by },
-    runner: uuidv7(),
-  };
+function afterAnswer({ seq, answer, text, by, ...row }: TakenRow, taken: TakenBy): ResumedTurn {
+  const answered = by === "cancelled" ? null : { question: toQuestion(row), asked: row.content.tool ?? null, seq, value: answer, text, by };
+  return { ...row, ...taken, answered, isCancelled: by === "cancelled" };
 }
 
 /** `isTold`: a job tells of each question. */
 export function makeQuestionStore(database: Database, { isTold = false }: { isTold?: boolean } = {}): QuestionStore {
-  async function take(name: string, text: string, values: StatementValue[]): Promise<ResumedTurn[]> {
-    const takenAt = performance.now();
-    return (await database.query<TakenRow>({ name, text, values })).map((row) => toResumed(row, takenAt));
+  /** `values` come before the runner. */
+  async function take<Row>(name: string, text: string, values: StatementValue[], toResumed: (row: Row, by: TakenBy) => ResumedTurn) {
+    const by = { runner: uuidv7(), takenAt: performance.now() };
+    return (await database.query<Row>({ name, text, values: [...values, by.runner] })).map((row) => toResumed(row, by));
   }
 
   return {
@@ -234,14 +265,21 @@ export function makeQuestionStore(database: Database, { isTold = false }: { isTo
     async answer(owner, questionId, { value, text, allowAlways, givenAnew = {} }, leaseMs) {
       const given = [value === null ? null : storableJson(value), text, allowAlways ? uuidv7() : null, storableJson(givenAnew)];
       const values = [questionId, owner.tenantId, owner.userId, leaseMs, ownerLock(owner), ...given];
-      return (await take("question-answer", ANSWER, values))[0] ?? null;
+      return (await take("question-answer", ANSWER, values, afterAnswer))[0] ?? null;
     },
 
     async cancel(owner, turnId, leaseMs) {
-      return (await take("question-cancel", CANCEL, [turnId, owner.tenantId, owner.userId, leaseMs, ownerLock(owner)]))[0] ?? null;
+      const values = [turnId, owner.tenantId, owner.userId, leaseMs, ownerLock(owner)];
+      return (await take("question-cancel", CANCEL, values, afterAnswer))[0] ?? null;
     },
 
-    takeDue: (limit, leaseMs) => take("questions-take", TAKE_DUE, [limit, leaseMs]),
+    async takeDue(limit, leaseMs) {
+      const due = await take("questions-take", TAKE_DUE, [limit, leaseMs], afterAnswer);
+      const left = limit - due.length;
+      if (left === 0) return due;
+      const afterDeath = (row: TakenTurn & { isCancelled: boolean }, by: TakenBy): ResumedTurn => ({ ...row, ...by, answered: null });
+      return [...due, ...(await take("turns-take", TAKE_DEAD, [left, leaseMs], afterDeath))];
+    },
 
     async untilDue() {
       return (await database.query<{ ms: number | null }>({ name: "questions-until", text: UNTIL_DUE }))[0]?.ms ?? null;

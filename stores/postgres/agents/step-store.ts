@@ -8,7 +8,9 @@ import { KEEP_RULINGS } from "./decision-store.ts";
 import { onPathSql, pathOf, sourcesSql } from "../paths/branch-path.ts";
 import { storableJson } from "../../../text/storable-text.ts";
 import type { Echo } from "../../../turn/echo.ts";
+import type { WaitingState } from "../../../turn/resumed-turn.ts";
 import type { HeldTurn } from "../turns/recover-turn.ts";
+import { QUESTION_CHANNEL } from "../turns/question-rows.ts";
 
 export type StepKind = "model" | "tool" | "question" | "plan" | "compaction" | "agent";
 
@@ -55,16 +57,23 @@ export interface StepOfMessage extends Step {
   turnId: string;
 }
 
+/** What another process needs to go on with the turn when its lease of `leaseMs` has ended. */
+export interface GoesOn {
+  state: WaitingState;
+  leaseMs: number;
+}
+
 /** `isMore`: another one follows. */
 export type ListedStep = Step & { isMore: boolean };
 
 export interface StepStore {
   /**
-   * Stores steps before they run. Safe to repeat after a lost reply. False, and none may run: the turn no longer holds its conversation, or
-   * another process has begun them.
+   * Stores steps before they run, and what the turn needs to go on behind them. Safe to repeat after a lost reply. False, and none may
+   * run: the turn no longer holds its conversation, or another process has taken it over.
    */
-  begin(turn: HeldTurn, steps: readonly NewStep[]): Promise<boolean>;
-  end(turn: HeldTurn, step: { seq: number; output: string; ok: boolean; tokens: number }): Promise<void>;
+  begin(turn: HeldTurn, steps: readonly NewStep[], goesOn?: GoesOn): Promise<boolean>;
+  /** False when another process has taken the turn over. */
+  end(turn: HeldTurn, step: { seq: number; output: string; ok: boolean; tokens: number }): Promise<boolean>;
   /** Counts the agent's part in the conversation. */
   noteAgent(turn: HeldTurn, agent: { name: string; interaction: string; state: string | null }): Promise<void>;
   /** Steps after `after` by `seq`, as many as fit into a page. */
@@ -88,28 +97,39 @@ const COLUMNS = `seq, agent, kind, turn_steps.name, call_id as "callId", argumen
   turn_steps.ended_at as "endedAt"`;
 
 /** $1 to $3 are the conversation's, $4 is the turn. */
-const HELD = `select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 for update`;
+const held = (runner: string): string => `
+  select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 and turn_runner is not distinct from ${runner}::uuid for update`;
 
 const BEGIN = `
-with held as (${HELD}), given as (
+with held as (${held("$6")}), given as (
   select * from json_to_recordset($5::json) as step(seq int, agent text, kind text, name text, call_id text, arguments jsonb, output text, echo json, tokens int, ms float8, ruling jsonb, ruling_id uuid)
 ), stored as (
   insert into turn_steps (turn_id, seq, conversation_id, agent, kind, name, call_id, arguments, output, echo, ok, tokens, started_at, ended_at, runner)
   select $4, seq, held.id, agent, kind, name, call_id, arguments, output, echo, case when ms is not null then true end, tokens,
     clock_timestamp() - coalesce(ms, 0) * interval '1 millisecond', case when ms is not null then clock_timestamp() end, $6::uuid
   from held cross join given
-  on conflict (turn_id, seq) do update set runner = turn_steps.runner where turn_steps.runner is not distinct from excluded.runner
+  on conflict (turn_id, seq) do update set runner = excluded.runner
   returning 1
+), before as (
+  select turns.id, resume is null as is_first from turns join held on held.id = conversation_id where turns.id = $4 and $7::jsonb is not null
+), goes_on as (
+  update turns set resume = $7::jsonb from before where turns.id = before.id
+), answered as (
+  update questions set resume = null from before where questions.turn_id = before.id and questions.resume is not null
+), told as (
+  select pg_notify('${QUESTION_CHANNEL}', $8::float8::text) from before where is_first
 ), ${KEEP_RULINGS}
-select from held where (select count(*) from stored) = (select count(*) from given)`;
+select (select count(*) from told) from held where (select count(*) from stored) = (select count(*) from given)`;
 
 const END = `
+with held as (${held("$9")})
 update turn_steps set output = $5, ok = $6, tokens = $7, ended_at = clock_timestamp()
-where turn_id = $4 and seq = $8 and conversation_id = ${OWNED_ID}`;
+from held where turn_steps.turn_id = $4 and seq = $8 and conversation_id = held.id
+returning seq`;
 
 const NOTE_AGENT = `
 insert into conversation_agents as noted (conversation_id, agent, interaction_count, last_interaction_type, last_interaction_at, state_description)
-select id, $5, 1, $6, clock_timestamp(), $7 from (${HELD}) held
+select id, $5, 1, $6, clock_timestamp(), $7 from (${held("$8")}) held
 on conflict (conversation_id, agent) do update
 set interaction_count = noted.interaction_count + 1, last_interaction_type = excluded.last_interaction_type,
   last_interaction_at = excluded.last_interaction_at, state_description = coalesce(excluded.state_description, noted.state_description)`;
@@ -156,18 +176,20 @@ from conversation_agents where conversation_id = ${OWNED_ID} order by agent`;
 /** What turns did on the way to their answers. */
 export function makeStepStore(database: Database): StepStore {
   return {
-    async begin(turn, steps) {
+    async begin(turn, steps, goesOn) {
       const given = steps.map(({ callId, tokens = 0, ...step }) => {
         return { ...step, call_id: callId, tokens, ruling_id: step.ruling && uuidv7() };
       });
-      const values = [...ownedValues(turn), turn.turnId, storableJson(given), turn.runner ?? null];
+      const resume = goesOn ? [storableJson(goesOn.state), goesOn.leaseMs] : [null, null];
+      const values = [...ownedValues(turn), turn.turnId, storableJson(given), turn.runner ?? null, ...resume];
       return (await database.query({ name: "steps-begin", text: BEGIN, values })).length === 1;
     },
     async end(turn, { seq, output, ok, tokens }) {
-      await database.query({ name: "step-end", text: END, values: [...ownedValues(turn), turn.turnId, output, ok, tokens, seq] });
+      const values = [...ownedValues(turn), turn.turnId, output, ok, tokens, seq, turn.runner ?? null];
+      return (await database.query({ name: "step-end", text: END, values })).length === 1;
     },
     async noteAgent(turn, { name, interaction, state }) {
-      const values = [...ownedValues(turn), turn.turnId, name, interaction, state];
+      const values = [...ownedValues(turn), turn.turnId, name, interaction, state, turn.runner ?? null];
       await database.query({ name: "agent-note", text: NOTE_AGENT, values });
     },
     list({ tenantId, userId }, turnId, { after, limit }) {

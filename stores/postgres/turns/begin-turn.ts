@@ -34,6 +34,7 @@ with ${shareOwner(10)}, before as materialized (
   from guard
   on conflict (tenant_id, user_id, session_id) do update
     set turn_id = excluded.turn_id,
+        turn_runner = null,
         turn_lease_until = excluded.turn_lease_until,
         message_count = conversations.message_count + 1,
         path_message_count = conversations.path_message_count + 1,

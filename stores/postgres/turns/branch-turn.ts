@@ -167,7 +167,7 @@ const STORE = `
 with ${moveToBranchSql("$1", "$2", {
   count: `${countOfPathSql("$1", "target.path")} + case when $7::uuid is null then 0 else 1 end`,
   set: `,
-    turn_id = $3::uuid, turn_lease_until = clock_timestamp() + $6 * interval '1 millisecond',
+    turn_id = $3::uuid, turn_runner = null, turn_lease_until = clock_timestamp() + $6 * interval '1 millisecond',
     message_count = conversations.message_count + case when $7::uuid is null then 0 else 1 end,
     last_message_at = case when $7::uuid is null then conversations.last_message_at else greatest(clock_timestamp(), conversations.last_message_at + interval '1 millisecond') end`,
 })}, asked as (

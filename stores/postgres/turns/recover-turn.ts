@@ -45,7 +45,7 @@ export interface BegunTurn {
 export interface HeldTurn extends Owner {
   conversationId: string;
   turnId: string;
-  /** The process whose steps a resumed turn begins under. */
+  /** The process that goes on with it; null or undefined: the first one. */
   runner?: string | null;
 }
 
@@ -89,7 +89,7 @@ export const RELEASE_KEY = "update turns set key_hash = null, body_hash = null w
 
 const TAKE_OVER = `
 with held as (
-  update conversations set turn_id = $1::uuid, turn_lease_until = clock_timestamp() + $8 * interval '1 millisecond', updated_at = clock_timestamp()
+  update conversations set turn_id = $1::uuid, turn_runner = null, turn_lease_until = clock_timestamp() + $8 * interval '1 millisecond', updated_at = clock_timestamp()
   where id = $4::uuid
 ), asked as (
   update messages set metadata = metadata || jsonb_build_object('turn_id', $1::uuid) where id = $5::uuid
@@ -165,7 +165,8 @@ export async function findBegunTurn(
   return (await database.query<BegunTurn>({ name: "turn-begun", text: FIND_BEGUN, values: [turnId, tenantId, userId] }))[0] ?? null;
 }
 
-const LOCK_LEASE = "select from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 for update";
+const LOCK_LEASE =
+  "select from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 and turn_runner is not distinct from $5::uuid for update";
 const DELETE_MESSAGE = "delete from messages using turns where turns.id = $1 and messages.id = turns.question_id";
 /** Throws KeyTaken: the turn that holds the conversation may have this very key. */
 export async function refuseTakenKey(database: Database, { tenantId, userId }: Owner, keyHash: string): Promise<void> {
@@ -180,10 +181,10 @@ update conversations set turn_id = null, turn_lease_until = null, message_count 
 const DELETE_EMPTY = `
 delete from conversations where id = $1 and session_id like '${ONCE}%' and not exists (select from messages where conversation_id = $1)`;
 
-export async function takeBackTurn(database: Database, { conversationId, turnId, ...owner }: HeldTurn): Promise<void> {
+export async function takeBackTurn(database: Database, { conversationId, turnId, runner = null, ...owner }: HeldTurn): Promise<void> {
   await database.transaction(async (transaction) => {
     await lockOwnerShared(transaction, owner);
-    const values = [conversationId, owner.tenantId, owner.userId, turnId];
+    const values = [conversationId, owner.tenantId, owner.userId, turnId, runner];
     const held = await transaction.query({ name: "turn-back-hold", text: LOCK_LEASE, values });
     if (held.length === 0) return;
     await transaction.query({ name: "turn-back-decisions", text: "delete from decisions where turn_id = $1", values: [turnId] });
@@ -193,10 +194,10 @@ export async function takeBackTurn(database: Database, { conversationId, turnId,
   });
 }
 
-/** Turns that wait for an answer keep their leases. Answered ones are resumed at once. */
+/** Turns that wait for an answer keep their leases. Those that another process goes on with are resumed at once. */
 const RELEASE_DEAD = `
 with dead as (
-  select conversations.id, exists (select from questions where questions.turn_id = turns.id and resume is not null) as goes_on
+  select conversations.id, turns.resume is not null or exists (select from questions where questions.turn_id = turns.id and resume is not null) as goes_on
   from conversations join turns on turns.id = conversations.turn_id
   where turns.ended_at is null and turns.emptied_at is null and turn_lease_until < 'infinity'
 )

@@ -59,6 +59,8 @@ export interface TurnRecord extends Owner {
   question: Question | null;
   /** The outcome has been cleared. */
   isGone: boolean;
+  /** How often a process has begun it. */
+  attempts: number;
   startedAt: Date;
   endedAt: Date | null;
 }
@@ -100,7 +102,7 @@ select turns.id, turns.tenant_id as "tenantId", turns.user_id as "userId", turns
   coalesce(ended_at is null and conversations.turn_id = turns.id and (turn_lease_until >= clock_timestamp() or ${GOES_ON}), false) as "isHeld",
   ${openQuestion("turns.id")} as question,
   emptied_at is not null or started_at < clock_timestamp() - interval '${OUTCOME_LIFETIME}' as "isGone",
-  started_at as "startedAt", ended_at as "endedAt"
+  attempts, started_at as "startedAt", ended_at as "endedAt"
 from turns join conversations on conversations.id = turns.conversation_id
   and conversations.tenant_id = turns.tenant_id and conversations.user_id = turns.user_id
 left join messages answer on answer.id = answer_id`;
@@ -138,7 +140,7 @@ with asked as (
   update turns set cancel_requested = true
   from conversations
   where turns.id = $1 and turns.tenant_id = $2 and turns.user_id = $3 and ended_at is null
-    and conversations.id = turns.conversation_id and conversations.turn_id = turns.id and turn_lease_until >= clock_timestamp()
+    and conversations.id = turns.conversation_id and conversations.turn_id = turns.id and (turn_lease_until >= clock_timestamp() or ${GOES_ON})
   returning turns.id
 )
 select pg_notify('${CANCEL_CHANNEL}', id::text) from asked`;

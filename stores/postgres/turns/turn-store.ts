@@ -25,9 +25,9 @@ import type { WindowRequest } from "./window-store.ts";
 
 /**
  * `stored`: the lease was released. `superseded`: another turn has the conversation, so the answer has `completed` false. `gone`:
- * conversation or question was deleted, nothing was written.
+ * conversation or question was deleted, `taken`: another process goes on with the turn; nothing was written.
  */
-export type FinishOutcome = "stored" | "superseded" | "gone";
+export type FinishOutcome = "stored" | "superseded" | "gone" | "taken";
 
 /** One turn at a time per conversation, by a lease. */
 export interface TurnStore {
@@ -66,13 +66,13 @@ export interface TurnStore {
 /** Serves a late renewal: a turn that waits for an answer keeps its conversation. */
 const RENEW = `
 update conversations set turn_lease_until = case when turn_lease_until = 'infinity' then turn_lease_until else clock_timestamp() + $5 * interval '1 millisecond' end
-where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4
+where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 and turn_runner is not distinct from $6::uuid
 returning (select cancel_requested from turns where turns.id = $4)`;
 
 /** Without $15 only a turn that still holds its conversation: no erase came between, so one statement sees all. */
 const FINISH = `
 with ${shareOwner(11)}, held as (
-  select id, turn_id = $4 as still_held, $12::uuid is null or exists (select from messages where messages.id = $12) as is_asked from guard cross join conversations
+  select id, turn_id = $4 as still_held, turn_id = $4 and turn_runner is distinct from $16::uuid as is_taken, $12::uuid is null or exists (select from messages where messages.id = $12) as is_asked from guard cross join conversations
   where id = $1 and tenant_id = $2 and user_id = $3
   for update of conversations
 ), ${usedSql("$13", "$4")}, released as (
@@ -84,7 +84,7 @@ with ${shareOwner(11)}, held as (
         path_message_count = case when still_held then path_message_count + case when is_asked then $5::int else 0 end end,
         last_message_at = case when $5 = 1 and is_asked then greatest(clock_timestamp(), last_message_at + interval '1 millisecond') else last_message_at end,
         updated_at = clock_timestamp()
-  from held left join used on true where conversations.id = held.id and (still_held and is_asked or $15::boolean)
+  from held left join used on true where conversations.id = held.id and not is_taken and (still_held and is_asked or $15::boolean)
   returning conversations.id, last_message_at, still_held, is_asked, active_branch_id
 ), stored as (
   insert into messages (id, conversation_id, role, content, completed, token_count, metadata, created_at, branch_id)
@@ -94,11 +94,12 @@ with ${shareOwner(11)}, held as (
 ), ended as (
   update turns
     set ended_at = clock_timestamp(), answer_id = $6::uuid,
-        outcome = $13::jsonb || case when still_held then '{}' else $14::jsonb end
+        resume = null, outcome = $13::jsonb || case when still_held then '{}' else $14::jsonb end
   from released where turns.id = $4 and turns.ended_at is null and is_asked
   returning turns.id
-), ${addJobsSql("$16", "released")}
-select coalesce(still_held, false) as still_held, is_asked, exists (select from ended) as has_ended_now, (select count(*) from told) from released`;
+), ${addJobsSql("$17", "released")}
+select coalesce(still_held, false) as still_held, is_asked, exists (select from ended) as has_ended_now, false as is_taken, (select count(*) from told) from released
+union all select true, true, false, true, 0 from held where is_taken and $15::boolean`;
 
 const ENDED = `
 select outcome = $2::jsonb and coalesce((select completed = $3 from messages where messages.id = answer_id), true) as is_same
@@ -108,6 +109,7 @@ interface EndedRow {
   still_held: boolean;
   is_asked: boolean;
   has_ended_now: boolean;
+  is_taken: boolean;
 }
 
 class QuestionErased extends Error {}
@@ -134,12 +136,17 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     const values = [...ownedValues(held), held.turnId, ...message, ownerLock(held), userMessageId, ...outcomes];
     const endedAs = [held.turnId, storableJson(stored), completed];
     const end = async (where: Queryable, isHeld: boolean, withJobs: readonly Job[]): Promise<EndedRow | undefined> => {
-      const statement = { name: "turn-finish", text: FINISH, values: [...values, !isHeld, jobsValue(withJobs, startAfter)] };
+      const statement = {
+        name: "turn-finish",
+        text: FINISH,
+        values: [...values, !isHeld, held.runner ?? null, jobsValue(withJobs, startAfter)],
+      };
       return (await where.query<EndedRow>(statement))[0];
     };
     async function endWithoutLease(where: Queryable): Promise<{ outcome: FinishOutcome; isRepeat: boolean }> {
       const row = await end(where, false, []);
       if (!row?.is_asked) return { outcome: "gone", isRepeat: false };
+      if (row.is_taken) return { outcome: "taken", isRepeat: true };
       if (row.still_held) return { outcome: "stored", isRepeat: false };
       if (row.has_ended_now) return { outcome: "superseded", isRepeat: false };
       return { outcome: await findOutcome(where, endedAs), isRepeat: true };
@@ -186,7 +193,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     takeBack: (held) => takeBackTurn(database, held),
 
     async renew(held, leaseMs) {
-      const values = [...ownedValues(held), held.turnId, leaseMs];
+      const values = [...ownedValues(held), held.turnId, leaseMs, held.runner ?? null];
       const [row] = await database.query<{ cancel_requested: boolean | null }>({ name: "turn-renew", text: RENEW, values });
       if (row?.cancel_requested) throw turnCancelled();
       return row !== undefined;

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { QUESTION_CHANNEL } from "../../../stores/postgres/agents/question-store.ts";
+import { QUESTION_CHANNEL } from "../../../stores/postgres/turns/question-rows.ts";
 import { callApi, postJson } from "../../support/clients/api-client.ts";
 import { contentOf } from "../../support/clients/event-client.ts";
 import { expectRefusal } from "../../support/clients/expect-refusal.ts";

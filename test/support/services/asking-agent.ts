@@ -1,7 +1,7 @@
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import { type AgentTool, fromLangChainTool } from "../../../agents/tool.ts";
-import { QUESTION_CHANNEL } from "../../../stores/postgres/agents/question-store.ts";
+import { QUESTION_CHANNEL } from "../../../stores/postgres/turns/question-rows.ts";
 import type { Question } from "../../../turn/question.ts";
 import type { Waiting } from "../../../turn/events.ts";
 import type { TurnEvent } from "../../../turn/events.ts";

@@ -47,7 +47,7 @@ describe("a turn of an agent", () => {
     expect(steps.map(({ kind, name, ok, output }) => [kind, name, ok, output])).toEqual([
       ["model", "test-chat", true, ""],
       ["tool", "calculate", true, "42"],
-      ["model", "test-chat", true, null],
+      ["model", "test-chat", true, "It is 42."],
     ]);
     const [first, second] = chats().slice(-2);
     expect(first?.body.tools?.map(({ function: { name } }) => name)).toEqual(["calculate"]);
