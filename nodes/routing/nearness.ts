@@ -26,7 +26,7 @@ function toVector(text: string, vector: readonly number[] = []): ScriptVector {
  */
 export function makeBaseVectors(
   embedder: Pick<Embedder, "embedPassages">,
-  capacity = 256,
+  capacity = 1_024,
 ): (tenantId: string, bases: readonly KnowledgeBase[]) => Promise<BaseVectors> {
   /** Least recently used first, by tenant and texts. */
   const cache = new Map<string, Promise<ScriptVector[]>>();
