@@ -10,9 +10,10 @@
  * answered   somebody answers: the first answer that fits counts     that process takes the turn and goes on                  answerQuestion
  * expired    its time is over: what counts without an answer counts  the process that looks first takes the turn, goes on     makeWaitingTurns
  * cancelled  the turn is cancelled, or a new message takes its place the process that closed it ends the turn                 endWaiting
- * resumed    the turn runs again from its steps                      each waiting call gets its verdict, unless it has begun  resumeCalls
- *                                                                    before; then the next question is asked, or the model
+ * resumed    the turn runs again from its steps                      each waiting call gets its verdict; then the next        resumeCalls
+ *                                                                    question is asked, or the model
  * cut off    a process died after an answer, a time-out or a cancel  its lease runs out, another takes the turn: three times  makeWaitingTurns
+ *                                                                    in all, deaths between other steps included
  *            a process died while the question was open              nothing: no process has an open question
  * over       the turn asks anew, has ended, was cut off three times, what it needed to go on is forgotten                     QuestionStore.ask, untilDue
  *            or another has its conversation
