@@ -23,6 +23,7 @@ import { picturesOfResults } from "../agents/loop/fit-loop.ts";
 import { callAsForced } from "../agents/loop/forced-calls.ts";
 import { toldAgain } from "../agents/loop/told-again.ts";
 import { tellAnswer } from "../agents/questions/ask.ts";
+import { finishedAnswer } from "../agents/questions/resume.ts";
 import { isBlind, promptNotices, type PromptSettings, type TurnPrompt } from "../prompt/turn-prompt.ts";
 import { answerUpdate, tellNearLimit } from "./answer-update.ts";
 import { type MakeRoom, withRoom } from "../prompt/make-room.ts";
@@ -70,13 +71,6 @@ async function storeSteps({ steps, held, progress, signal }: AgentTurn, done: re
   const isHeld = await retryWhileUnreachable(() => steps.begin(held, done, goesOn), signal);
   if (!isHeld) throw new AppError("turn_superseded", "Another turn took over the conversation, or another process this turn.");
   progress.steps += done.length;
-}
-
-/** The answer that was finished before the process died. */
-function finishedAnswer(steps: readonly StepOfMessage[]): ModelAnswer | null {
-  const last = steps.at(-1);
-  if (last?.kind !== "model" || last.output === null) return null;
-  return { text: last.output, toolCalls: [], usage: undefined, error: null, cut: null };
 }
 
 /** A turn of an agent under way. */

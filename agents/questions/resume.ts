@@ -1,4 +1,5 @@
 import { AppError } from "../../errors/app-error.ts";
+import type { ModelAnswer } from "../../models/stream-answer.ts";
 import type { Step } from "../../stores/postgres/agents/step-store.ts";
 import { turnCancelled } from "../../turn/outcome.ts";
 import type { Question } from "../../turn/question.ts";
@@ -139,4 +140,11 @@ export function resumeCalls(
   const says = whatAnswerSays(answered, state);
   const [first] = state.pending;
   return { ...says, calls: withAnswer(state.pending, answered), loopsFrom: says.passed === "loop" ? first?.seq : undefined };
+}
+
+/** The answer that was finished before the process died. */
+export function finishedAnswer(steps: readonly Step[]): ModelAnswer | null {
+  const last = steps.at(-1);
+  if (last?.kind !== "model" || last.output === null) return null;
+  return { text: last.output, toolCalls: [], usage: undefined, error: null, cut: null };
 }

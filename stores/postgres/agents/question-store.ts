@@ -1,14 +1,6 @@
 import { v7 as uuidv7 } from "uuid";
 import { storableJson } from "../../../text/storable-text.ts";
-import {
-  type AnswerValue,
-  type Question,
-  type NewQuestion,
-  contentOf,
-  type QuestionParts,
-  shownTool,
-  toQuestion,
-} from "../../../turn/question.ts";
+import { type Question, type NewQuestion, contentOf, type QuestionParts, shownTool, toQuestion } from "../../../turn/question.ts";
 import type { ResumedTurn, WaitingState, GivenAnswer } from "../../../turn/resumed-turn.ts";
 import { addJobsSql, jobsValue } from "../../jobs/add-jobs.ts";
 import type { Owner, OwnerScope } from "../../../turn/owner.ts";
@@ -17,8 +9,8 @@ import { ownerLock, shareOwner } from "../paths/locks.ts";
 import type { HeldTurn } from "../turns/recover-turn.ts";
 import type { Database, StatementValue } from "../database/database.ts";
 import { MAX_UUID, ownedValues, pageValues } from "../database/sql-parts.ts";
-import { KEEP_ANSWERS } from "./decision-store.ts";
-import { MOST_ATTEMPTS, QUESTION_CHANNEL } from "../turns/question-rows.ts";
+import { afterAnswer, TAKE_DEAD, TAKE_DUE, type TakenBy, type TakenTurn, takeSql, UNTIL_DUE } from "./taken-turns.ts";
+import { QUESTION_CHANNEL } from "../turns/question-rows.ts";
 
 export interface AskedQuestion extends NewQuestion {
   id: string;
@@ -95,25 +87,6 @@ const LIST = `${STORED}
 where tenant_id = $1 and user_id = $2 and ${OPEN} and (asked_at, questions.id) < (coalesce($3::timestamptz, 'infinity'), coalesce($4::uuid, ${MAX_UUID}))
 order by asked_at desc, questions.id desc limit $5`;
 
-/**
- * Ends the step of the question with its answer, for the audit, and reads all that the turn needs to go on. From `closed`, for `lease`
- * milliseconds and `runner`.
- */
-const takeSql = (lease: string, runner: string): string => `
-taken as (
-  update conversations set turn_runner = ${runner}::uuid, turn_lease_until = clock_timestamp() + ${lease}::float8 * interval '1 millisecond'
-  from closed where conversations.id = closed.conversation_id and conversations.turn_id = closed.turn_id
-), step as (
-  update turn_steps set output = coalesce(closed.answer::text, closed.answered_by), ok = closed.answered_by = 'person', ended_at = clock_timestamp()
-  from closed where turn_steps.turn_id = closed.turn_id and turn_steps.seq = closed.seq and ended_at is null
-), ${KEEP_ANSWERS}, told as (
-  select pg_notify('${QUESTION_CHANNEL}', ${lease}::float8::text) from closed
-)
-select closed.id, closed.turn_id as "turnId", conversations.tenant_id as "tenantId", conversations.user_id as "userId", closed.conversation_id as "conversationId", type, agent,
-  closed.content, expires_at as "expiresAt", seq, answer, answer_text as "text", answered_by as "by", closed.resume as state, session_id as "sessionId", messages.id as "messageId",
-  messages.content as message, (select count(*) from told)
-from closed join conversations on conversations.id = closed.conversation_id join turns on turns.id = closed.turn_id join messages on messages.id = question_id`;
-
 /** Locks the conversation first, as everywhere; rechecks the question once its row is locked. */
 const ANSWER = `
 with ${shareOwner(5)}, held as (
@@ -142,63 +115,6 @@ with ${shareOwner(5)}, held as (
   returning questions.*
 ), ${takeSql("$4", "$6")}`;
 
-const TAKE_DUE = `
-with due as (
-  select questions.id, answered_at, questions.turn_id from questions
-  join conversations on conversations.id = questions.conversation_id and conversations.turn_id = questions.turn_id
-  join turns on turns.id = questions.turn_id
-  where questions.resume is not null and (answered_at is null or attempts < ${MOST_ATTEMPTS})
-    and case when answered_at is null then expires_at <= clock_timestamp() else turn_lease_until < clock_timestamp() end
-  order by expires_at limit $1
-  for update of conversations skip locked
-), closed as (
-  update questions set answer = case when questions.answered_at is null then if_unanswered else answer end,
-    answered_by = coalesce(answered_by, 'timeout'), answered_at = coalesce(questions.answered_at, clock_timestamp())
-  from due where questions.id = due.id and questions.answered_at is not distinct from due.answered_at and resume is not null
-  returning questions.*
-), counted as (
-  update turns set attempts = attempts + 1 from due where turns.id = due.turn_id and due.answered_at is not null
-), ${takeSql("$2", "$3")}`;
-
-/** Turns whose process died between two steps. The update looks again: the process may have gone on while the lock was waited for. */
-const TAKE_DEAD = `
-with due as (
-  select turns.id from turns join conversations on conversations.id = turns.conversation_id and conversations.turn_id = turns.id
-  where resume is not null and ended_at is null and attempts < ${MOST_ATTEMPTS} and turn_lease_until < clock_timestamp()
-  order by turn_lease_until limit $1
-  for update of conversations skip locked
-), dead as (
-  update turns set attempts = attempts + 1 from due where turns.id = due.id and resume is not null and ended_at is null and attempts < ${MOST_ATTEMPTS}
-  returning turns.*
-), taken as (
-  update conversations set turn_runner = $3::uuid, turn_lease_until = clock_timestamp() + $2::float8 * interval '1 millisecond'
-  from dead where conversations.id = dead.conversation_id and conversations.turn_id = dead.id
-), told as (
-  select pg_notify('${QUESTION_CHANNEL}', $2::float8::text) from dead
-)
-select dead.id as "turnId", dead.tenant_id as "tenantId", dead.user_id as "userId", dead.conversation_id as "conversationId", resume as state,
-  cancel_requested as "isCancelled", session_id as "sessionId", messages.id as "messageId", messages.content as message, (select count(*) from told)
-from dead join conversations on conversations.id = dead.conversation_id join messages on messages.id = question_id`;
-
-const UNTIL_DUE = `
-with waiting as (
-  select questions.id, case when answered_at is null then expires_at else turn_lease_until end as due_at,
-    ended_at is not null or conversations.turn_id is distinct from turns.id
-      or answered_at is not null and attempts >= ${MOST_ATTEMPTS} and turn_lease_until < clock_timestamp() as is_over
-  from questions join turns on turns.id = questions.turn_id join conversations on conversations.id = questions.conversation_id
-  where questions.resume is not null
-), forgotten as (
-  update questions set resume = null from waiting where questions.id = waiting.id and is_over
-), running as (
-  select turns.id, turn_lease_until as due_at,
-    ended_at is not null or conversations.turn_id is distinct from turns.id or attempts >= ${MOST_ATTEMPTS} and turn_lease_until < clock_timestamp() as is_over
-  from turns join conversations on conversations.id = turns.conversation_id where resume is not null
-), ended as (
-  update turns set resume = null from running where turns.id = running.id and is_over
-)
-select (extract(epoch from min(due_at) - clock_timestamp()) * 1000)::float8 as ms
-from (select due_at, is_over from waiting union all select due_at, is_over from running) looked where not is_over`;
-
 interface QuestionRow extends Owner, QuestionParts {
   turnId: string;
   conversationId: string;
@@ -207,22 +123,6 @@ interface QuestionRow extends Owner, QuestionParts {
 interface StoredRow extends QuestionRow, Pick<StoredQuestion, "answeredBy" | "isOpen" | "askedAt"> {}
 
 const toStored = (row: StoredRow) => ({ ...row, question: toQuestion(row), createdAt: row.askedAt });
-
-type TakenTurn = Pick<ResumedTurn, "sessionId" | "messageId" | "message" | "state" | "turnId" | "conversationId"> & Owner;
-
-interface TakenRow extends QuestionRow, TakenTurn {
-  seq: number;
-  answer: AnswerValue;
-  text: string | null;
-  by: "person" | "timeout" | "cancelled";
-}
-
-type TakenBy = Pick<ResumedTurn, "runner" | "takenAt">;
-
-function afterAnswer({ seq, answer, text, by, ...row }: TakenRow, taken: TakenBy): ResumedTurn {
-  const answered = by === "cancelled" ? null : { question: toQuestion(row), asked: row.content.tool ?? null, seq, value: answer, text, by };
-  return { ...row, ...taken, answered, isCancelled: by === "cancelled" };
-}
 
 /** `isTold`: a job tells of each question. */
 export function makeQuestionStore(database: Database, { isTold = false }: { isTold?: boolean } = {}): QuestionStore {
