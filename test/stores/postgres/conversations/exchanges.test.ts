@@ -96,7 +96,7 @@ describeStores("the records of turns", ({ database, turns, records, begin, compl
   test("tell of a turn that runs which conversation it holds and which message it answers", async () => {
     const { turnId: id, tenantId, userId, conversationId, messageId: userMessageId } = await begin();
     const notYet = { answerId: null, answer: null, bodyHash: null, outcome: null, endedAt: null, question: null };
-    const state = { isHeld: true, isGone: false, startedAt: expect.any(Date) };
+    const state = { isHeld: true, isGone: false, attempts: 1, startedAt: expect.any(Date) };
     expect(await records.find(TENANT, id)).toEqual({ id, tenantId, userId, conversationId, userMessageId, ...notYet, ...state });
   });
 
