@@ -28,7 +28,7 @@ export interface TurnSource {
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 1_000;
 
-const INTERRUPTED = new AppError(
+export const INTERRUPTED = new AppError(
   "turn_interrupted",
   "The process that answered this message died. Send the same message again, with the same Idempotency-Key if it had one.",
 ).toContent();

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import type { Request, Response, Router } from "express";
 import { parseLastEventId, sendTurnStream, turnStream } from "../../turns/turn-stream.ts";
-import { storedOutcome } from "../../turns/turn-source.ts";
+import { INTERRUPTED, storedOutcome } from "../../turns/turn-source.ts";
 import { callerOf } from "../../auth/caller.ts";
 import { parseUuid } from "../../http/parse-request.ts";
 import { makeRouter, operationGroup, route, time, type Sent } from "../../http/operation.ts";
@@ -84,9 +84,10 @@ function toTurn(found: FoundTurn): Sent<Turn> {
   const { id, record } = found;
   const outcome = record && storedOutcome(record);
   const shown = Object.entries(outcome ?? {}).filter(([name]) => name in NO_OUTCOME);
+  const state = turnState(found);
   return {
     id,
-    state: turnState(found),
+    state,
     attempts: record?.attempts ?? 1,
     question: record?.question ?? null,
     conversation_id: record?.conversationId ?? null,
@@ -95,6 +96,7 @@ function toTurn(found: FoundTurn): Sent<Turn> {
     started_at: record?.startedAt ?? null,
     ended_at: record?.endedAt ?? null,
     ...NO_OUTCOME,
+    ...(state === "interrupted" ? { error: INTERRUPTED } : {}),
     ...(Object.fromEntries(shown) as Partial<typeof outcome>),
     usage: outcome?.usage ? { ...NO_CONTEXT, ...outcome.usage } : null,
   };
