@@ -203,7 +203,7 @@ describe("a turn of another process on the same Postgres", () => {
     await Promise.allSettled([there.exited, ended]);
     const followed = await streamTurn(here.url, turnId);
     expect(contentOf(followed.events, "error")).toMatchObject({ code: "turn_interrupted", retryable: true });
-    expect((await getTurn(here.url, turnId)).json).toMatchObject({ state: "interrupted", error: null });
+    expect((await getTurn(here.url, turnId)).json).toMatchObject({ state: "interrupted", error: { code: "turn_interrupted" } });
     here.model.answer({ tokens: ["whole"] });
     const again = contentOf((await send(here.url)).events, "done");
     expect(again).toMatchObject({ answer: "whole", completed: true, receipt: { window_messages: 0 } });
