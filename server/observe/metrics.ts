@@ -112,12 +112,15 @@ export function makeMetrics() {
 }
 export type Metrics = ReturnType<typeof makeMetrics>;
 
+/** Milliseconds between two looks at the event loop, which the lag includes. Each wakes the process: 10 ms took 4 ms of CPU a second. */
+const EVENT_LOOP_LOOKS_MS = 100;
+
 let ofThisProcess: Registry | undefined;
 
 function processMetrics(): Registry {
   if (!ofThisProcess) {
     ofThisProcess = new Registry();
-    collectDefaultMetrics({ register: ofThisProcess });
+    collectDefaultMetrics({ register: ofThisProcess, eventLoopMonitoringPrecision: EVENT_LOOP_LOOKS_MS });
   }
   return ofThisProcess;
 }
