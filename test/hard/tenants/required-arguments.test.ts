@@ -83,7 +83,7 @@ function storeSignatures(): StoreSignature[] {
 /** What need not say whose data it touches, by the reason. */
 const OF_NO_TENANT: Record<string, string> = {
   "the connection that stores are made of": `Queryable.query Database.query Database.transaction Database.listen Database.close PooledDatabaseParts.listen
-    PooledDatabaseParts.afterClose toBossDatabase JobQueue.transaction inReadTransaction queryRow readGathered GatheredRead.json GatheredRead.toResult TenantListParts.rows
+    PooledDatabaseParts.afterClose PGliteThread.connect PGliteThread.close toBossDatabase JobQueue.transaction inReadTransaction queryRow readGathered GatheredRead.json GatheredRead.toResult TenantListParts.rows
     TenantListParts.toItem`,
   "the schema": `migrate installJobQueue readColumns readSchemaVersion migrateFrom create openIndexTable hasIndexTable createSearchSchema dropIndexTable findIndexLevel listIndexNames`,
   "what the servers of models have shown, of nobody": `readModelMeasures saveLearnedContext saveCounted readDialects saveLesson removeLesson`,
