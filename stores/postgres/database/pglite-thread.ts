@@ -93,7 +93,8 @@ export interface PGliteThread {
 
 /** Throws with the cause when the folder cannot be opened. */
 export async function startPGliteThread(task: PGliteTask): Promise<PGliteThread> {
-  const worker = new Worker(WORKER_FILE, { workerData: task, env: {} });
+  // Loaders of this process, and what they read of its environment, are not for the thread.
+  const worker = new Worker(WORKER_FILE, { workerData: task, env: {}, execArgv: [] });
   let failure: Error | null = null;
   const fail = (cause: unknown): Error => (failure ??= new Error("The thread of the embedded database has ended.", { cause }));
   // Without a listener an 'error' ends the process; 'exit' follows.
