@@ -105,7 +105,13 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     await steps.begin(held, [{ ...step, ruling: { type: "permission", answer: "allow" } }]);
     await steps.end(held, { seq: 1, output: said, ok: true, tokens: 3 });
     await steps.noteAgent(held, { name: "helper", interaction: "answered", state: said });
-    const asked = { ...permissionQuestion("helper", call, "digest", false), id: uuidv7(), agent: "helper", seq: 2, resume: {} as WaitingState };
+    const asked = {
+      ...permissionQuestion("helper", call, "digest", false),
+      id: uuidv7(),
+      agent: "helper",
+      seq: 2,
+      resume: {} as WaitingState,
+    };
     await questions.ask(held, { ...asked, question: said });
     await questions.answer(owner, asked.id, { value: "allow_always", text: said, allowAlways: true }, 1_000);
   }
