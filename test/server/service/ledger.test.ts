@@ -114,7 +114,7 @@ describe("the ledger of a turn with every layer", () => {
     expect(await count(() => stream("later", "When is the table in Faro?"))).toEqual({
       statements: 11,
       rows: 15,
-      kB: [9, 8],
+      kB: [8, 9],
       models: 2,
       embeddings: 2,
       nodes: 6,
