@@ -41,6 +41,13 @@ function milvusFilter({ ownerKey, groupId, groupIds, from, until, ids }: MilvusS
 /** Milvus takes no more. */
 const MAX_LIMIT = 16_384;
 const REMOVED_AT_ONCE = 1_000;
+/**
+ * Milvus answers at once with what it has read of its log, at least with all that is 5 s old. What a write has read back with `Strong`, which
+ * waits for the log's next tick, is among it: a shard's leader never goes back. Several replicas have a leader each, so one may lack the last
+ * seconds, whose words Postgres has. `Session` needs the time of the write, which the SDK does not send.
+ * https://github.com/milvus-io/milvus/blob/v2.3.5/internal/querynodev2/delegator/delegator.go
+ */
+const AS_READ = { consistency_level: ConsistencyLevelEnum.Bounded };
 /** HNSW's `ef`. Milvus' default misses near vectors. */
 const EXPLORED = 512;
 /** A message may have 64 MB, a vector 130 KB. */
@@ -104,7 +111,7 @@ export function makeMilvusVectors({ client, definition, readiness, inTurn }: Mil
     async nearest(filter, embedding, limit) {
       const request = {
         ...target,
-        ...consistent,
+        ...AS_READ,
         anns_field: "embedding",
         metric_type: "COSINE",
         data: [...checkEmbedding(embedding, definition.dimensions)],
