@@ -32,6 +32,7 @@ const HARD = [
   "stores/postgres/database/replaced-migrations",
   "stores/postgres/export/round-trip",
   "stores/search/milvus-search-store",
+  "stores/search/milvus-standalone",
   "walks",
 ];
 

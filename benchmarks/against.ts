@@ -139,7 +139,7 @@ async function run(numbers: Numbers, progress: Progress, commit: string): Promis
   const places: readonly (readonly [string, () => Promise<Record<string, string> | null>])[] = [
     ["embedded", dataFolder],
     [`Postgres with ${stores.vectors}`, () => stores.open()],
-    ["Postgres and Milvus Lite", () => stores.openWithMilvus()],
+    [stores.withMilvus, () => stores.openWithMilvus()],
     ["embedded, layers off", async () => ({ ...(await dataFolder()), ...NO_LAYERS })],
     ["Postgres, layers off", async () => ({ ...(await stores.open()), ...NO_LAYERS })],
   ];

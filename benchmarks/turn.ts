@@ -143,7 +143,7 @@ async function run(numbers: Numbers, progress: Progress): Promise<Measured> {
   const onPglite = await everyLayerOn("PGlite", { DATA_DIR: "memory://" });
   const onVectors = await everyLayerOn(`Postgres with ${stores.vectors}`, await stores.open());
   const withMilvus = await stores.openWithMilvus();
-  const layered = [onPglite, onVectors, ...(withMilvus ? [await everyLayerOn("Postgres and Milvus Lite", withMilvus)] : [])];
+  const layered = [onPglite, onVectors, ...(withMilvus ? [await everyLayerOn(stores.withMilvus, withMilvus)] : [])];
   const contenders = [
     rawFetch(fast.line),
     chatOpenAI(fast.line),

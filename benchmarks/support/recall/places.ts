@@ -1,4 +1,4 @@
-import { startMilvusServer, whyNoMilvus } from "../../../test/servers/milvus-server.ts";
+import { startMilvusServer, startStandaloneMilvus, whyNoMilvus, whyNoStandaloneMilvus } from "../../../test/servers/milvus-server.ts";
 import { startPostgresServer } from "../../../test/servers/postgres-server.ts";
 import { startVectorPostgres, whyNoVectorPostgres } from "../../../test/servers/vector-postgres.ts";
 import type { Database } from "../../../stores/postgres/database/database.ts";
@@ -29,6 +29,16 @@ async function openServer(opening: AsyncDisposableStack, start: typeof startVect
   return openPostgres(server.url);
 }
 
+async function openOnMilvus(opening: AsyncDisposableStack, start: typeof startMilvusServer) {
+  const milvus = await start();
+  opening.defer(() => milvus.remove());
+  const database = await openServer(opening, startPostgresServer);
+  opening.defer(() => database.close());
+  const store = await openMilvusSearchStore(database, { address: milvus.address }, { timeoutMs: PATIENT_MS });
+  opening.defer(() => store.close());
+  return { database, store };
+}
+
 export const PGLITE: Place = {
   name: "PGlite",
   whyNot: async () => undefined,
@@ -49,16 +59,13 @@ export const PLACES: readonly Place[] = [
     open: async (opening) => openOn(opening, await openServer(opening, startVectorPostgres)),
   },
   {
+    name: "Postgres, Milvus",
+    whyNot: whyNoStandaloneMilvus,
+    open: (opening) => openOnMilvus(opening, startStandaloneMilvus),
+  },
+  {
     name: "Postgres, Milvus Lite",
-    whyNot: whyNoMilvus,
-    async open(opening) {
-      const milvus = await startMilvusServer();
-      opening.defer(() => milvus.remove());
-      const database = await openServer(opening, startPostgresServer);
-      opening.defer(() => database.close());
-      const store = await openMilvusSearchStore(database, { address: milvus.address }, { timeoutMs: PATIENT_MS });
-      opening.defer(() => store.close());
-      return { database, store };
-    },
+    whyNot: async () => ((await whyNoStandaloneMilvus()) === undefined ? "the server itself is there" : whyNoMilvus()),
+    open: (opening) => openOnMilvus(opening, startMilvusServer),
   },
 ];

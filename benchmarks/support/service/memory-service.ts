@@ -5,7 +5,7 @@ import { type MeasuredProcess, MODEL_AT_ONCE, startService } from "../start-proc
 import { readStream, type StreamTimes } from "../read-stream.ts";
 import pg from "pg";
 import { withDatabase } from "../../../test/servers/database-url.ts";
-import { startMilvusServer, whyNoMilvus } from "../../../test/servers/milvus-server.ts";
+import { startMilvusServer, startStandaloneMilvus, whyNoMilvus, whyNoStandaloneMilvus } from "../../../test/servers/milvus-server.ts";
 import { startPostgresServer } from "../../../test/servers/postgres-server.ts";
 import { startVectorPostgres, whyNoVectorPostgres } from "../../../test/servers/vector-postgres.ts";
 
@@ -18,11 +18,18 @@ async function createDatabase(server: string, name: string): Promise<string> {
   return withDatabase(server, name);
 }
 
+/** The server itself where it can be had, else Milvus Lite, else none. */
+async function findMilvus() {
+  if ((await whyNoStandaloneMilvus()) === undefined) return { name: "Milvus", start: () => startStandaloneMilvus() };
+  return (await whyNoMilvus()) === undefined ? { name: "Milvus Lite", start: startMilvusServer } : null;
+}
+
 /** Starts a real Postgres, with pgvector if available. It ends with `opened`. */
 export async function startMemoryStores(opened: AsyncDisposableStack) {
   const hasVectors = (await whyNoVectorPostgres()) === undefined;
   const postgres = await (hasVectors ? startVectorPostgres() : startPostgresServer());
   opened.defer(() => postgres.stop());
+  const milvus = await findMilvus();
   let count = 0;
   const open = async () => ({ DATABASE_URL: await createDatabase(postgres.url, `bench_${++count}`) });
   return {
@@ -30,12 +37,13 @@ export async function startMemoryStores(opened: AsyncDisposableStack) {
     vectors: hasVectors ? "pgvector" : "a plain column",
     /** Makes a database, and returns the settings of processes that share it. */
     open,
-    /** The same with its own Milvus Lite as the index; null without one. */
+    withMilvus: `Postgres and ${milvus?.name}`,
+    /** The same with a Milvus of its own as the index; null without one. */
     async openWithMilvus(): Promise<Record<string, string> | null> {
-      if ((await whyNoMilvus()) !== undefined) return null;
-      const milvus = await startMilvusServer();
-      opened.defer(() => milvus.remove());
-      return { ...(await open()), MILVUS_ADDRESS: milvus.address };
+      if (!milvus) return null;
+      const server = await milvus.start();
+      opened.defer(() => server.remove());
+      return { ...(await open()), MILVUS_ADDRESS: server.address };
     },
   };
 }

@@ -4,7 +4,7 @@ import { MilvusRefusal, NOT_FOUND, NOT_LOADED, throwRefusal } from "./milvus-err
 
 /**
  * Milliseconds from preparing to the first write: twice the time of preparing, within these bounds. Milvus Lite opens a new collection
- * twice and loses writes when two calls touch it at once. Milvus needs no wait.
+ * twice and loses writes when two calls touch it at once.
  */
 const SETTLE_MS = { least: 500, most: 3_000 };
 
@@ -17,6 +17,8 @@ export type Prepare = (creates: boolean) => Promise<boolean>;
 export interface PreparedCollection {
   isThere(): Promise<boolean>;
   prepare: Prepare;
+  /** Whether it has to settle. */
+  isLite(): Promise<boolean>;
 }
 
 export interface Readiness {
@@ -54,11 +56,12 @@ export function makeReadiness(collection: PreparedCollection, patienceMs: number
   let settledAt = 0;
 
   async function begin(creates: boolean): Promise<boolean> {
-    const begun = performance.now();
     try {
+      const settles = await collection.isLite();
+      const begun = performance.now();
       isReady = await collection.prepare(creates);
       const ended = performance.now();
-      settledAt = ended + Math.min(SETTLE_MS.most, Math.max(SETTLE_MS.least, 2 * (ended - begun)));
+      if (settles) settledAt = ended + Math.min(SETTLE_MS.most, Math.max(SETTLE_MS.least, 2 * (ended - begun)));
     } catch (error) {
       return throwRefusal(error);
     } finally {

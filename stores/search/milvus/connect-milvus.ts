@@ -1,4 +1,4 @@
-import { MilvusClient } from "@zilliz/milvus2-sdk-node";
+import { type GetVersionResponse, MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { bulkhead } from "cockatiel";
 import { AppError } from "../../../errors/app-error.ts";
 import type { Database } from "../../postgres/database/database.ts";
@@ -86,14 +86,25 @@ export function connectMilvus(
     // A failed first attempt would be remembered for ever. Every call connects by itself.
     __SKIP_CONNECT__: true,
   });
+  const check = (): Promise<GetVersionResponse> => checkMilvusResponse(client.getVersion());
+  let lite: Promise<boolean> | undefined;
+  function isLite(): Promise<boolean> {
+    lite ??= check().then(({ version }) => version.startsWith("milvus_lite"));
+    lite.catch(() => (lite = undefined));
+    return lite;
+  }
   const mutex = bulkhead(1, Number.POSITIVE_INFINITY);
-  const check = async (): Promise<void> => void (await checkMilvusResponse(client.getVersion()));
+  /** Milvus Lite takes one write at a time. */
+  async function inTurn<Result>(write: () => Promise<Result>): Promise<Result> {
+    return (await isLite().catch(throwRefusal)) ? mutex.execute(write) : write();
+  }
   const patience = { answerMs: Math.max(timeoutMs, ANSWER_TIMEOUT_MS), workMs: PREPARE_TIMEOUT_MS };
 
   const readinessOf = (definition: VectorCollection): Readiness =>
     makeReadiness(
       {
         isThere: () => exists(client, definition.name),
+        isLite,
         prepare: (creates) => prepareCollection(client, definition, { ...patience, creates }),
       },
       timeoutMs,
@@ -128,7 +139,7 @@ export function connectMilvus(
       // Shows whether the server can serve. The first write creates the others.
       await parts[0]?.readiness.prepare(!isWordless);
       void prepareAll(parts).catch(report);
-      const vectors = makePartedIndex(parts.map((part) => makeMilvusVectors({ client, ...part, mutex })));
+      const vectors = makePartedIndex(parts.map((part) => makeMilvusVectors({ client, ...part, inTurn })));
       return isWordless ? onlyErasable(vectors, definition) : makePostgresSearchIndex(database, definition, vectors);
     },
     async listIndexes() {
@@ -142,7 +153,7 @@ export function connectMilvus(
       }
       await dropIndexTable(database, name);
     },
-    check: () => check().catch(throwRefusal),
+    check: async () => void (await check().catch(throwRefusal)),
     async close() {
       isClosed = true;
       await client.closeConnection();

@@ -1,5 +1,4 @@
 import { ConsistencyLevelEnum, type MilvusClient } from "@zilliz/milvus2-sdk-node";
-import type { BulkheadPolicy } from "cockatiel";
 import { checkEmbedding, type SearchDocument, type SearchFilter, type VectorIndex } from "../contract/search-index.ts";
 import { checkMilvusResponse, MilvusRefusal } from "./milvus-errors.ts";
 import type { Readiness } from "./collection-readiness.ts";
@@ -42,6 +41,13 @@ function milvusFilter({ ownerKey, groupId, groupIds, from, until, ids }: MilvusS
 /** Milvus takes no more. */
 const MAX_LIMIT = 16_384;
 const REMOVED_AT_ONCE = 1_000;
+/**
+ * Milvus answers at once with what it has read of its log, at least with all that is 5 s old. What a write has read back with `Strong`, which
+ * waits for the log's next tick, is among it: a shard's leader never goes back. Several replicas have a leader each, so one may lack the last
+ * seconds, whose words Postgres has. `Session` needs the time of the write, which the SDK does not send.
+ * https://github.com/milvus-io/milvus/blob/v2.3.5/internal/querynodev2/delegator/delegator.go
+ */
+const AS_READ = { consistency_level: ConsistencyLevelEnum.Bounded };
 /** HNSW's `ef`. Milvus' default misses near vectors. */
 const EXPLORED = 512;
 /** A message may have 64 MB, a vector 130 KB. */
@@ -54,11 +60,11 @@ interface MilvusVectorParts {
   client: MilvusClient;
   definition: VectorCollection;
   readiness: Readiness;
-  /** One write at a time, for Milvus Lite. */
-  mutex: BulkheadPolicy;
+  /** Runs a write, where necessary after the others. */
+  inTurn: <Result>(write: () => Promise<Result>) => Promise<Result>;
 }
 
-export function makeMilvusVectors({ client, definition, readiness, mutex }: MilvusVectorParts): VectorIndex {
+export function makeMilvusVectors({ client, definition, readiness, inTurn }: MilvusVectorParts): VectorIndex {
   const target = { collection_name: definition.name };
   const consistent = { consistency_level: ConsistencyLevelEnum.Strong };
   const written = { ...target, timeout: WRITE_TIMEOUT_MS };
@@ -66,7 +72,7 @@ export function makeMilvusVectors({ client, definition, readiness, mutex }: Milv
   const ask = async (what: { filter: string; output_fields: string[]; limit?: number; timeout?: number }) =>
     (await checkMilvusResponse(client.query({ ...target, ...consistent, ...what }))).data;
   const removeSome = (filter: string): Promise<number> =>
-    mutex.execute(() =>
+    inTurn(() =>
       readiness.change(async () => {
         const found = await ask({ filter, output_fields: ["id"], limit: REMOVED_AT_ONCE, timeout: WRITE_TIMEOUT_MS });
         if (found.length === 0) return 0;
@@ -99,13 +105,13 @@ export function makeMilvusVectors({ client, definition, readiness, mutex }: Milv
       const rows = documents.map((document) => toMilvusRow(document, definition.dimensions));
       for (let start = 0; start < rows.length; start += ROWS_PER_MESSAGE) {
         const data = rows.slice(start, start + ROWS_PER_MESSAGE);
-        await mutex.execute(() => readiness.write(() => put(data)));
+        await inTurn(() => readiness.write(() => put(data)));
       }
     },
     async nearest(filter, embedding, limit) {
       const request = {
         ...target,
-        ...consistent,
+        ...AS_READ,
         anns_field: "embedding",
         metric_type: "COSINE",
         data: [...checkEmbedding(embedding, definition.dimensions)],
@@ -128,7 +134,7 @@ export function makeMilvusVectors({ client, definition, readiness, mutex }: Milv
     },
     async flush() {
       const flushed = { collection_names: [definition.name], timeout: FLUSH_TIMEOUT_MS };
-      await mutex.execute(() => readiness.change(async () => void (await checkMilvusResponse(client.flushSync(flushed))), undefined));
+      await inTurn(() => readiness.change(async () => void (await checkMilvusResponse(client.flushSync(flushed))), undefined));
     },
   };
 }

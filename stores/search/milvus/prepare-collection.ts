@@ -9,12 +9,12 @@ const KEY_BYTES = 64;
 export type VectorCollection = Pick<IndexDefinition, "name" | "dimensions">;
 
 /** Words and attributes are in Postgres. */
-export function collectionSchema({ name, dimensions }: VectorCollection): CreateCollectionWithFieldsReq {
+export function collectionSchema({ name, dimensions }: VectorCollection, isPartitioned = true): CreateCollectionWithFieldsReq {
   return {
     collection_name: name,
     fields: [
       { name: "id", data_type: DataType.VarChar, max_length: KEY_BYTES, is_primary_key: true },
-      { name: "owner_key", data_type: DataType.VarChar, max_length: KEY_BYTES, is_partition_key: true },
+      { name: "owner_key", data_type: DataType.VarChar, max_length: KEY_BYTES, is_partition_key: isPartitioned },
       { name: "group_id", data_type: DataType.VarChar, max_length: KEY_BYTES },
       { name: "created_at", data_type: DataType.Int64 },
       { name: "embedding", data_type: DataType.FloatVector, dim: dimensions },
@@ -59,9 +59,14 @@ export async function exists(client: MilvusClient, name: string, timeout?: numbe
   return value === true;
 }
 
+/** They put the rows of an upsert into other partitions than they search: https://github.com/milvus-io/milvus/issues/30607 */
+const WITHOUT_PARTITIONS = /^v?2\.[0-3]\./;
+
 async function create(client: MilvusClient, definition: VectorCollection, timeout: number): Promise<void> {
+  const { version } = await checkMilvusResponse(client.getVersion());
+  const schema = collectionSchema(definition, !WITHOUT_PARTITIONS.test(version));
   try {
-    await checkMilvusResponse(client.createCollection({ ...collectionSchema(definition), timeout }));
+    await checkMilvusResponse(client.createCollection({ ...schema, timeout }));
   } catch (error) {
     if (!(error instanceof MilvusRefusal)) throw error;
     for (let look = 0; !(await exists(client, definition.name, timeout)); look++) {

@@ -6,7 +6,7 @@ import { MilvusRefusal } from "../../../stores/search/milvus/milvus-errors.ts";
 const PATIENCE_MS = 60_000;
 
 /** A collection that is there once it was created; what happened to it, in order. */
-function collection({ isThere = true, preparingMs = 0 } = {}) {
+function collection({ isThere = true, preparingMs = 0, isLite = true } = {}) {
   const happened: string[] = [];
   const looks: boolean[] = [];
   let there = isThere;
@@ -16,6 +16,7 @@ function collection({ isThere = true, preparingMs = 0 } = {}) {
     looks,
     /** Another process makes or drops it. */
     change: (isThereNow: boolean) => void (there = isThereNow),
+    isLite: async () => isLite,
     async isThere() {
       looks.push(there);
       return there;
@@ -35,6 +36,12 @@ test("the first write waits until whoever opened the collection at the same time
   const first = ready.write(async () => "written");
   expect(await Promise.race([first, sleep(200, "waits")])).toBe("waits");
   await first;
+  expect(await Promise.race([ready.write(async () => "written"), sleep(200, "waits")])).toBe("written");
+});
+
+test("the first write to a server that is not Milvus Lite does not wait", async () => {
+  const ready = makeReadiness(collection({ preparingMs: 400, isLite: false }), PATIENCE_MS);
+  await ready.prepare(true);
   expect(await Promise.race([ready.write(async () => "written"), sleep(200, "waits")])).toBe("written");
 });
 
