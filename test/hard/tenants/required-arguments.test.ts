@@ -90,7 +90,7 @@ const OF_NO_TENANT: Record<string, string> = {
   "what nobody uses any more, or had to be kept long enough, of everybody": `listUnused removeKeptDecisions`,
   "which index serves everybody": `retireIndex findIndexRecord ServingIndex.name ServingIndex.open EpisodeIndex.name EpisodeIndex.open`,
   "whole indexes, of everybody": `SearchStore.openIndex SearchStore.levelOf SearchStore.listIndexes SearchStore.dropIndex SearchIndex.flush VectorIndex.flush SearchStore.check
-    SearchStore.close Readiness.prepare PreparedCollection.isThere PreparedCollection.prepare`,
+    SearchStore.close Readiness.prepare PreparedCollection.isThere PreparedCollection.isLite PreparedCollection.prepare`,
   "a number, for operators": `SearchIndex.count VectorIndex.count EpisodeStore.countExchanges findOldestWaiting countRows`,
   "run a call that says whose data it is about": `Readiness.read Readiness.change Readiness.write`,
   "rebuild the index of everybody, and give whose the rows are": `ChunkStore.listDocumentsUnindexed EpisodeStore.listUnindexed`,
