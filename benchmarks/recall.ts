@@ -9,7 +9,7 @@ import { type Legs, type OpenedRecallSet, openRecallSet, ownerOf } from "./suppo
 import { openEmbedders } from "./support/open-embedders.ts";
 import type { Progress } from "./support/progress.ts";
 import { type Answered, type MeasuredSet, type Quoted, recallFigures, recallFiguresOf, sameFive } from "./support/recall/figures.ts";
-import { PGLITE, type Place, PLACES } from "./support/recall/places.ts";
+import { PGLITE, type Place, placesToMeasure } from "./support/recall/places.ts";
 import { measureRealTurns } from "./support/recall/real-turns.ts";
 import { readRecallSets, type RecallHistory, type RecallSet, unitOf } from "./support/recall/read-sets.ts";
 
@@ -145,8 +145,9 @@ const DATA = "CONVERSATION_DATA";
 
 async function placesHere(): Promise<Place[]> {
   const wanted = process.env["BENCH_STORES"]?.split(";");
-  const missing = await Promise.all(PLACES.map((place) => place.whyNot()));
-  return PLACES.filter(({ name }, number) => missing[number] === undefined && (wanted?.includes(name) ?? true));
+  const places = await placesToMeasure();
+  const missing = await Promise.all(places.map((place) => place.whyNot()));
+  return places.filter(({ name }, number) => missing[number] === undefined && (wanted?.includes(name) ?? true));
 }
 
 async function run({ histories, own }: { histories: number; own: number }, progress: Progress): Promise<Measured> {

@@ -45,6 +45,19 @@ export const PGLITE: Place = {
   open: async (opening) => openOn(opening, await openEmbeddedPostgres(IN_MEMORY)),
 };
 
+const MILVUS_LITE: Place = {
+  name: "Postgres, Milvus Lite",
+  whyNot: whyNoMilvus,
+  open: (opening) => openOnMilvus(opening, startMilvusServer),
+};
+
+/** One at a time runs on a machine: its etcd has a port of its own. */
+const MILVUS: Place = {
+  name: "Postgres, Milvus",
+  whyNot: whyNoStandaloneMilvus,
+  open: (opening) => openOnMilvus(opening, startStandaloneMilvus),
+};
+
 /** One for each level of a search index, and the embedded database. */
 export const PLACES: readonly Place[] = [
   PGLITE,
@@ -58,14 +71,11 @@ export const PLACES: readonly Place[] = [
     whyNot: whyNoVectorPostgres,
     open: async (opening) => openOn(opening, await openServer(opening, startVectorPostgres)),
   },
-  {
-    name: "Postgres, Milvus",
-    whyNot: whyNoStandaloneMilvus,
-    open: (opening) => openOnMilvus(opening, startStandaloneMilvus),
-  },
-  {
-    name: "Postgres, Milvus Lite",
-    whyNot: async () => ((await whyNoStandaloneMilvus()) === undefined ? "the server itself is there" : whyNoMilvus()),
-    open: (opening) => openOnMilvus(opening, startMilvusServer),
-  },
+  MILVUS_LITE,
 ];
+
+/** The same, with the Milvus server itself where it can be installed. */
+export async function placesToMeasure(): Promise<readonly Place[]> {
+  if ((await MILVUS.whyNot()) !== undefined) return PLACES;
+  return PLACES.map((place) => (place === MILVUS_LITE ? MILVUS : place));
+}
