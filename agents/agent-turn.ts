@@ -1,4 +1,6 @@
 import { shareOf } from "../models/facts/prompt-budget.ts";
+import type { ModelPrices } from "../models/facts/model-facts.ts";
+import { costOf } from "../models/facts/prompt-budget.ts";
 import type { AskedModel, AskingTurn } from "../prompt/ask-model.ts";
 import type { FittingPrompt } from "../prompt/ask-model.ts";
 import type { PermissionStore } from "../stores/postgres/agents/permission-store.ts";
@@ -6,13 +8,15 @@ import type { QuestionStore } from "../stores/postgres/agents/question-store.ts"
 import type { StepOfMessage, StepStore } from "../stores/postgres/agents/step-store.ts";
 import type { HeldTurn } from "../stores/postgres/turns/recover-turn.ts";
 import { estimateTokens } from "../text/tokens.ts";
-import type { Agent } from "../turn/agent.ts";
-import type { ResumedTurn, TurnSoFar, WaitingState } from "../turn/resumed-turn.ts";
-import type { StepKind } from "../turn/state.ts";
+import { NOTHING_SPENT, type ResumedTurn, type RunState, type Spent, type TurnSoFar, type WaitingState } from "../turn/resumed-turn.ts";
+import type { ConversationState, StepKind } from "../turn/state.ts";
 import { NO_CONTEXT } from "../turn/usage.ts";
+import type { AgentRun } from "./team/agent-run.ts";
 import type { ToolHooks } from "./run-tool-call.ts";
 
+/** What all runs of a turn share: that of the agent that answers, and those of its members. */
 export interface AgentTurn extends AskingTurn {
+  state: ConversationState;
   held: HeldTurn;
   messageId: string;
   steps: StepStore;
@@ -20,37 +24,39 @@ export interface AgentTurn extends AskingTurn {
   permissions: Pick<PermissionStore, "ofAgent">;
   hooks: ToolHooks;
   toolTimeoutMs: number;
+  /** Null: unknown. */
+  prices: (model: string) => ModelPrices | null;
   /** The steps of earlier attempts at this message, and of this turn before its question. */
   earlier: readonly StepOfMessage[];
+  resumed: ResumedTurn | undefined;
   progress: AgentProgress;
-  /** Somebody can answer. A subagent asks nobody: its turn cannot wait during a call. */
+  /** Somebody can answer. */
   interactive: boolean;
   /** Where a stepping turn stops; null: before all. */
   stopsBefore: readonly StepKind[] | null;
-  /** What the turn needs to go on, without its steps; null: a subagent's part does not go on by itself. */
-  toResume: ((agent: Agent) => Pick<WaitingState, "given" | "routeDecision" | "leg">) | null;
+  /** What the turn needs to go on, without its steps. */
+  toResume: () => Pick<WaitingState, "given" | "routeDecision" | "leg">;
   leaseMs: number;
 }
 
-/** What the turn needs to go on from here, or null. `elapsedMs`: how long the agent has run, without waiting. */
-export function resumeFrom(
-  { runtime, progress, toResume }: AgentTurn,
-  agent: Agent,
-  { elapsedMs, ...at }: Pick<WaitingState, "pending" | "about" | "end"> & { elapsedMs: number },
-): WaitingState | null {
-  if (!toResume) return null;
-  const { loopsFrom, isStepping, models, usage, steps, called } = progress;
+/** What the turn needs to go on from here. `asks`: the task whose run asks; 0: the agent that answers. */
+export function resumeFrom({ runtime, progress, toResume }: AgentTurn, asks = 0): WaitingState {
+  const { isStepping, models, usage, steps, called, runs, spent, handed } = progress;
+  const states = new Map([...runs].map(([task, state]) => [task, state()]));
+  const { pending = [], elapsedMs = 0, loopsFrom, ...lead } = states.get(0) ?? {};
+  states.delete(0);
   const soFar = {
-    usage,
-    steps,
-    called,
-    models: [...models],
-    elapsedMs,
+    ...{ usage, steps, called, models: [...models], elapsedMs, spent },
     ...(loopsFrom === undefined ? {} : { loopsFrom }),
     ...(isStepping ? { isStepping } : {}),
   };
   const { notices = [], characters = 0 } = runtime.context?.progress?.() ?? {};
-  return { ...toResume(agent), ...at, soFar, notices, characters };
+  return {
+    ...{ ...toResume(), ...lead, pending, soFar, notices, characters },
+    ...(states.size > 0 ? { members: Object.fromEntries(states) } : {}),
+    ...(asks > 0 ? { asks } : {}),
+    ...(handed.length > 0 ? { handed: [...handed] } : {}),
+  };
 }
 
 export const isStoppedBefore = (
@@ -59,36 +65,54 @@ export const isStoppedBefore = (
 ): boolean => progress.isStepping === true && interactive && (stopsBefore?.includes(kind) ?? true);
 
 /** A turn's progress. `elapsedMs`: before its last question. */
-export interface AgentProgress extends Omit<TurnSoFar, "models"> {
+export interface AgentProgress extends Omit<TurnSoFar, "models" | "spent"> {
   /** The models that answered, in order. */
   models: Set<string>;
-  askedAt: number;
+  /** The runs that have not ended, by the step that gave the task; 0: the agent that answers. */
+  runs: Map<number, () => RunState>;
+  spent: Spent;
+  /** The agents that answered before a handoff. */
+  handed: string[];
 }
 
 export function startProgress(resumed: ResumedTurn | undefined, isStepping: boolean): AgentProgress {
   const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, estimated: false, ...NO_CONTEXT };
   const soFar = resumed?.state.soFar ?? { usage, steps: 0, called: [], models: [], elapsedMs: 0, isStepping };
-  return { ...soFar, called: [...soFar.called], models: new Set(soFar.models), askedAt: performance.now() };
+  const rest = { runs: new Map(), spent: soFar.spent ?? NOTHING_SPENT, handed: [...(resumed?.state.handed ?? [])] };
+  return { ...soFar, ...rest, called: [...soFar.called], models: new Set(soFar.models) };
 }
 
-/** Counts an answer. `usage_ratio` is the last prompt's. */
-export function noteAnswer(progress: AgentProgress, { answer, prompt: asked, limit, answeredBy }: AskedModel<FittingPrompt>): void {
+function spend({ tokens, cost }: Spent, more: Spent): Spent {
+  const sum = cost && more.cost && { input_usd: cost.input_usd + more.cost.input_usd, output_usd: cost.output_usd + more.cost.output_usd };
+  return { tokens: tokens + more.tokens, cost: sum };
+}
+
+/** Counts an answer, for the turn and for the run. `usage_ratio` is that of the last prompt of the agent that answers. */
+export function noteAnswer(
+  { progress, prices }: Pick<AgentTurn, "progress" | "prices">,
+  run: AgentRun,
+  { answer, prompt: asked, limit, answeredBy }: AskedModel<FittingPrompt>,
+): void {
   progress.models.delete(answeredBy);
   progress.models.add(answeredBy);
   const { usage, text, toolCalls } = answer;
   const prompt = usage?.input_tokens ?? asked.tokens;
   const completion = usage?.output_tokens ?? estimateTokens(text + toolCalls.map((call) => call.name + call.arguments).join(""));
+  const total = usage?.total_tokens ?? prompt + completion;
+  const cached = usage?.input_token_details?.cache_read ?? null;
+  const counted = { prompt_tokens: prompt, completion_tokens: completion, cached_tokens: cached, estimated: !usage };
+  const spent = { tokens: total, cost: costOf(prices(answeredBy), counted) };
+  run.spent = spend(run.spent, spent);
+  progress.spent = spend(progress.spent, spent);
   const sum = progress.usage;
   progress.usage = {
     prompt_tokens: sum.prompt_tokens + prompt,
     completion_tokens: sum.completion_tokens + completion,
-    total_tokens: sum.total_tokens + (usage?.total_tokens ?? prompt + completion),
+    total_tokens: sum.total_tokens + total,
     estimated: sum.estimated || !usage,
-    cached_tokens:
-      usage?.input_token_details?.cache_read === undefined
-        ? sum.cached_tokens
-        : (sum.cached_tokens ?? 0) + usage.input_token_details.cache_read,
-    context_limit: limit,
-    usage_ratio: shareOf(prompt, limit),
+    cached_tokens: cached === null ? sum.cached_tokens : (sum.cached_tokens ?? 0) + cached,
+    ...(run.task === 0
+      ? { context_limit: limit, usage_ratio: shareOf(prompt, limit) }
+      : { context_limit: sum.context_limit, usage_ratio: sum.usage_ratio }),
   };
 }

@@ -14,7 +14,7 @@ import { millisecondsSince } from "../turn/events.ts";
 import type { PermissionAction } from "../turn/agent.ts";
 import type { Picture } from "../turn/picture.ts";
 import { cutOutput, readResult } from "./tool-output.ts";
-import type { AgentTool, ToolTurn } from "./tool.ts";
+import type { AgentTool, TaskCall, ToolTurn } from "./tool.ts";
 
 /** The caller's own functions around every call of a tool. */
 export interface ToolHooks {
@@ -33,6 +33,8 @@ export interface ToolCallParts {
   signal: AbortSignal;
   /** Answers the tool's server during the call. Without it nobody can be asked. */
   elicit?: Elicit | undefined;
+  /** For a tool that gives tasks. */
+  task?: TaskCall;
   /** Called with a failure whose own words are not for the model. */
   onBroken?: (error: AppError) => void;
 }
@@ -124,7 +126,7 @@ function toToolError(thrown: unknown, onBroken: ToolCallParts["onBroken"]): Tool
  * only the reason of `signal`.
  */
 export async function runToolCall(call: AskedCall, parts: ToolCallParts): Promise<ToolOutcome> {
-  const { tools, permissionOf, turn, hooks, timeoutMs, signal, elicit } = parts;
+  const { tools, permissionOf, turn, hooks, timeoutMs, signal, elicit, task } = parts;
   const began = performance.now();
   using deadline = startDeadline(timeoutMs, signal);
 
@@ -145,7 +147,7 @@ export async function runToolCall(call: AskedCall, parts: ToolCallParts): Promis
       );
     const given = await argumentsOf(call, found);
     await hooks.before?.({ name: call.name, arguments: given }, turn);
-    const options = { signal: deadline.signal, configurable: { turn, elicit } };
+    const options = { signal: deadline.signal, configurable: { turn, elicit, task } };
     const result: unknown = await found.tool.invoke(given, options);
     const { text: output, pictures } = readResult(result);
     const changed = hooks.after ? await hooks.after({ name: call.name, arguments: given, output }, turn) : output;

@@ -6,6 +6,7 @@ import type { Agent } from "../turn/agent.ts";
 import type { CallerTool } from "../turn/caller-tools.ts";
 import type { PlanItem } from "../turn/events.ts";
 import type { NewQuestion } from "../turn/question.ts";
+import type { ToAsk } from "./questions/ask.ts";
 
 const MCP = "mcp__";
 
@@ -53,6 +54,20 @@ export interface ToolTurn extends Owner {
   showPlan(items: PlanItem[]): void;
 }
 
+/** A call that gives a task: `config.configurable.task` of its function. */
+export interface TaskCall {
+  /** Its step. */
+  seq: number;
+  /** The member at work asks something: the call has no result yet. */
+  onWaiting: (asks: ToAsk) => void;
+}
+
+export function taskOf({ configurable }: RunnableConfig): TaskCall {
+  const task = configurable?.["task"] as TaskCall | undefined;
+  if (!task) throw new Error("this tool gives tasks in the turn of an agent only");
+  return task;
+}
+
 export function turnOf({ configurable }: RunnableConfig): ToolTurn {
   const turn = configurable?.["turn"] as ToolTurn | undefined;
   if (!turn) throw new Error("this tool runs in the turn of an agent only");
@@ -72,6 +87,10 @@ export interface AgentTool {
   asSent?: CallerTool;
   /** Its calls are questions; the answer is the result. Throws ToolError for wrong arguments. `tool` only describes it to the model. */
   asks?: (given: Record<string, unknown>) => NewQuestion;
+  /** It gives tasks to these agents. A call that was cut off goes on from its member's steps. */
+  members?: readonly string[];
+  /** False: the model is not told of it. Default true. */
+  isOffered?: boolean;
   /** Its argument `offset` says from which character to read on. */
   readsOn?: boolean;
   /** Milliseconds for a call. Default: the service's. */

@@ -1,63 +1,50 @@
-import { AppError, toAppError } from "../errors/app-error.ts";
+import { toAppError } from "../errors/app-error.ts";
 import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
-import type { ModelPrices } from "../models/facts/model-facts.ts";
-import { costOf } from "../models/facts/prompt-budget.ts";
-import type { ModelAnswer } from "../models/stream-answer.ts";
-import type { GoesOn, NewStep, StepOfMessage } from "../stores/postgres/agents/step-store.ts";
 import type { HeldTurn } from "../stores/postgres/turns/recover-turn.ts";
+import type { StepOfMessage } from "../stores/postgres/agents/step-store.ts";
+import type { AgentRunStore } from "../stores/postgres/agents/agent-run-store.ts";
 import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { CallerCall } from "../turn/caller-tools.ts";
 import { emit, type TurnRuntime, type Node } from "../turn/context.ts";
-import { millisecondsSince } from "../turn/events.ts";
-import { givenOf, type ResumedTurn } from "../turn/resumed-turn.ts";
+import { type Handoff, millisecondsSince } from "../turn/events.ts";
+import { givenOf, type ResumedTurn, runStateOf } from "../turn/resumed-turn.ts";
 import type { Picture } from "../turn/picture.ts";
 import type { Question } from "../turn/question.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
-import { type AgentTask, type LoopSoFar, modelStep, runAgent, type RunningAgent, startAgent } from "../agents/loop/agent-loop.ts";
-import { type AgentProgress, type AgentTurn, resumeFrom, startProgress } from "../agents/agent-turn.ts";
+import { type AgentTask, type RunAnswer, type RunningAgent, startAgent } from "../agents/loop/agent-loop.ts";
+import { answerFromSteps, storeSteps } from "../agents/loop/answer-from-steps.ts";
+import { type AgentProgress, type AgentTurn, startProgress } from "../agents/agent-turn.ts";
 import type { AgentTool } from "../agents/tool.ts";
-import { agentPromptOf, type AgentPromptParts, type AgentReading, readForAgent, type RunSubagent } from "../agents/loop/agent-prompt.ts";
+import { agentPromptOf, type AgentPromptParts, equipAgent, type Equipment } from "../agents/loop/agent-prompt.ts";
 import { ASSISTANT_WITH_TOOLS, fitCallerTools, stepsOfResults } from "../agents/loop/fit-caller-tools.ts";
 import { picturesOfResults } from "../agents/loop/fit-loop.ts";
 import { callAsForced } from "../agents/loop/forced-calls.ts";
+import { loopSoFar, ownSteps } from "../agents/loop/run-steps.ts";
 import { toldAgain } from "../agents/loop/told-again.ts";
-import { tellAnswer } from "../agents/questions/ask.ts";
-import { finishedAnswer } from "../agents/questions/resume.ts";
+import { askQuestion, tellAnswer } from "../agents/questions/ask.ts";
+import { noteRun, startRun } from "../agents/team/agent-run.ts";
+import { makeRunMember } from "../agents/team/run-member.ts";
+import { teamTools } from "../agents/team/team-tools.ts";
 import { isBlind, promptNotices, type PromptSettings, type TurnPrompt } from "../prompt/turn-prompt.ts";
 import { answerUpdate, tellNearLimit } from "./answer-update.ts";
 import { type MakeRoom, withRoom } from "../prompt/make-room.ts";
 import { retryWhileUnreachable, withLease } from "../stores/postgres/turns/turn-lease.ts";
 
-type SharedParts = Pick<AgentTurn, "steps" | "questions" | "permissions" | "hooks" | "timeouts" | "toolTimeoutMs" | "observer" | "limits">;
+type SharedParts = Pick<
+  AgentTurn,
+  "steps" | "questions" | "permissions" | "hooks" | "timeouts" | "toolTimeoutMs" | "observer" | "limits" | "prices"
+>;
 
 /** `toolTimeoutMs`: milliseconds for a call. */
-export interface GenerateAgentParts extends SharedParts, Omit<AgentPromptParts, "steps"> {
+export interface GenerateAgentParts extends SharedParts, AgentPromptParts {
   turns: TurnStore;
+  runs: Pick<AgentRunStore, "lastTasks">;
   leaseMs: number;
   settings: PromptSettings;
   /** Null: nothing is summarised before an answer. */
   makeRoom: MakeRoom | null;
   chooseModels: ChooseModels;
-  /** Null: unknown. */
-  prices: (model: string) => ModelPrices | null;
-}
-
-/** For people who look at the agents of a conversation. */
-function describeState(interaction: string, called: readonly string[]): string {
-  if (called.length === 0) return `${interaction} without a tool`;
-  return `${interaction} after ${called.length} ${called.length === 1 ? "call" : "calls"}: ${[...new Set(called)].join(", ")}`.slice(
-    0,
-    500,
-  );
-}
-
-/** What a resumed turn has used of its limits. */
-function loopSoFar({ name }: Agent, steps: readonly StepOfMessage[], resumed: ResumedTurn | undefined): Omit<LoopSoFar, "end"> {
-  const own = steps.filter(({ turnId, agent }) => resumed?.turnId === turnId && agent === name);
-  const rounds = own.filter(({ kind }) => kind === "model").length;
-  const mayStep = resumed?.state.about === "step" && resumed.state.pending.length === 0;
-  return { rounds, toolCalls: own.filter(({ kind }) => kind === "tool").length, mayStep };
 }
 
 /** The agent of the turn. The assistant is one when there are tools or steps; null: it is not. */
@@ -65,81 +52,73 @@ function agentOf({ agent, callerTools, callResults, execution }: ConversationSta
   return agent ?? (callerTools || callResults || execution === "stepping" || resumed ? ASSISTANT_WITH_TOOLS : null);
 }
 
-/** Stores steps that are over, and what the turn needs to go on behind them. */
-async function storeSteps({ steps, held, progress, signal }: AgentTurn, done: readonly NewStep[], goesOn?: GoesOn): Promise<void> {
-  if (done.length === 0) return;
-  const isHeld = await retryWhileUnreachable(() => steps.begin(held, done, goesOn), signal);
-  if (!isHeld) throw new AppError("turn_superseded", "Another turn took over the conversation, or another process this turn.");
-  progress.steps += done.length;
-}
-
-/** A turn of an agent under way. */
+/** A turn of an agent under way. A handoff replaces `state`, `agent`, `path` and `resumed`. */
 interface Answering {
   state: ConversationState;
   runtime: TurnRuntime;
   agent: Agent;
+  path: readonly string[];
   held: HeldTurn;
   /** The turn goes on: its question is answered, or its process died. */
   resumed: ResumedTurn | undefined;
+  /** How often it has asked. */
+  leg: number;
   progress: AgentProgress;
   began: number;
   /** The last one; null until a model is asked. */
   prompt: TurnPrompt | null;
+  /** Null until it has read what it has. */
+  running: RunningAgent | null;
   onToken: (content: string) => void;
 }
 
 /** What came of it. `calls`: of the caller's tools, with which the turn ends. */
 interface Answered {
-  answer: ModelAnswer | null;
+  answer: RunAnswer | null;
   question: Question | null;
+  handoff: { to: Agent; told: Handoff } | null;
   calls: CallerCall[];
 }
 
-const NO_ANSWER: Answered = { answer: null, question: null, calls: [] };
+const NO_ANSWER: Answered = { answer: null, question: null, handoff: null, calls: [] };
 
 /**
- * Answers with an agent: model and tools alternate until the model answers. Each call is stored before it runs. A failure sets
- * `partialAnswer` and `error` instead of throwing, so that persist always runs.
+ * Answers with an agent: model and tools alternate until the model answers, or hands the turn on. Each call is stored before it runs. A
+ * failure sets `partialAnswer` and `error` instead of throwing, so that persist always runs.
  */
 export function makeGenerateAgent(parts: GenerateAgentParts): Node {
-  const { turns, catalog, tools: toolSource, skills, leaseMs, settings, makeRoom, chooseModels, prices, ...shared } = parts;
+  const { turns, runs, catalog, tools: toolSource, skills, leaseMs, settings, makeRoom, chooseModels, ...shared } = parts;
   const { steps, limits } = shared;
   const { sight } = settings;
+  const agentParts = { catalog, tools: toolSource, skills };
 
-  /** What all agents of the turn share. */
-  function shareTurn({ state, resumed, ...answering }: Answering, earlier: readonly StepOfMessage[], signal: AbortSignal): AgentTurn {
+  /** What all runs of the turn share. */
+  function shareTurn({ state, agent, leg, ...answering }: Answering, earlier: readonly StepOfMessage[], signal: AbortSignal): AgentTurn {
     const { currentMessageId: messageId, interactive, routeDecision, stopsBefore } = state;
-    const { runtime, held, progress } = answering;
-    const leg = (resumed?.state.leg ?? 0) + 1;
-    const toResume = ({ name }: Agent) => ({ given: givenOf(state, name), routeDecision, leg });
-    return { ...shared, leaseMs, sight, held, messageId, runtime, signal, earlier, progress, interactive, stopsBefore, toResume };
+    const { runtime, held, progress, resumed } = answering;
+    const toResume = () => ({ given: givenOf(state, agent.name), routeDecision, leg });
+    const ofTurn = { state, held, messageId, runtime, signal, earlier, resumed, progress, interactive, stopsBefore, toResume };
+    return { ...shared, ...ofTurn, leaseMs, sight };
   }
 
-  /** The tools of the agent and of the caller. Notices tell which are missing. */
-  function offerTools({ state: { callerTools }, runtime }: Answering, turn: AgentTurn, reading: AgentReading, model: string): AgentTool[] {
-    const runSubagent: RunSubagent = async (agent, { prompt, tools }) => {
-      const choices = chooseModels({ model: null, agent }); // the caller's choice is for the agent that answers
-      const running = startAgent({ ...turn, interactive: false, toResume: null }, { agent, tools, choices });
-      return (await runAgent(running, { prompt, onToken: () => undefined })).answer;
-    };
-    const own = reading.toolsFor(runSubagent);
+  /** The tools of the agent, of its team and of the caller. Notices tell which are missing. */
+  function offerTools({ state: { callerTools }, runtime }: Answering, own: readonly AgentTool[], has: Equipment, model: string): AgentTool[] {
     const ofCaller = callerTools && fitCallerTools(callerTools, own, limits.of(model));
     if (ofCaller?.notice) emit(runtime, { status: "notice", content: ofCaller.notice });
-    for (const content of reading.notices) emit(runtime, { status: "notice", content });
+    for (const content of has.notices) emit(runtime, { status: "notice", content });
     return callerTools?.mustCall ? (ofCaller?.tools ?? []) : [...own, ...(ofCaller?.tools ?? [])];
   }
 
   /** Makes what stands before the loop, with the pictures of results that the caller sent. */
   function makePrompt(
     answering: Answering,
-    reading: AgentReading,
     { turn: { runtime, signal }, tools, choices }: RunningAgent,
-    pictures: readonly Picture[],
+    { aboutSkills, userMessageIds, seen, pictures }: { aboutSkills: string; userMessageIds: string[]; seen: StepOfMessage[]; pictures: readonly Picture[] },
   ): AgentTask["prompt"] {
     const { state } = answering;
     const { name: model } = firstChoice(choices);
     const assemble = withRoom({ makeRoom, state, runtime, signal }, (now, tokenBudget) =>
-      agentPromptOf(now, reading, { tools, settings, tokenBudget, model }),
+      agentPromptOf(now, { aboutSkills, userMessageIds, steps: seen, tools, settings, tokenBudget, model }),
     );
     return async (tokenBudget) => {
       const prompt = await assemble(tokenBudget, model);
@@ -151,89 +130,108 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
 
   /** Reads what the agent has, does what an answer to its question says, and asks its model. Throws AppError, or the reason of `signal`. */
   async function answerAsAgent(answering: Answering, signal: AbortSignal): Promise<Answered> {
-    const { state, runtime, agent, held, resumed, progress, began, onToken } = answering;
-    const { callerTools, callResults } = state;
+    const { state, runtime, agent, path, held, resumed, progress, began, onToken } = answering;
+    const { callerTools, callResults, recentMessages, currentMessageId } = state;
     const leftMs = Math.max(1, agent.limits.timeout_s * 1_000 - progress.elapsedMs);
-    const reading = await readForAgent({ catalog, tools: toolSource, skills, steps }, { state, agent, leftMs, signal });
-    const earlier = reading.steps.filter(({ userMessageId }) => userMessageId === state.currentMessageId);
-    progress.steps = Math.max(progress.steps, ...earlier.flatMap(({ turnId, seq }) => (turnId === resumed?.turnId ? [seq] : [])));
+    const userMessageIds = [...recentMessages.filter(({ role }) => role === "user").map(({ id }) => id), currentMessageId];
+    const readSteps = () => retryWhileUnreachable(() => steps.ofMessages(held, userMessageIds), signal);
+    const [has, all] = await Promise.all([equipAgent(agentParts, { state, agent, leftMs, signal }), readSteps()]);
+    const earlier = all.filter(({ userMessageId }) => userMessageId === currentMessageId);
+    const ofTurn = earlier.filter(({ turnId }) => turnId === held.turnId);
+    progress.steps = Math.max(progress.steps, ...ofTurn.map(({ seq }) => seq));
     const turn = shareTurn(answering, earlier, signal);
     const given = resumed || !callResults ? [] : stepsOfResults(agent, callResults, earlier);
-    await storeSteps(turn, given);
+    await storeSteps(turn, given, { isLast: true });
 
     const choices = chooseModels({ model: state.requestedModel, agent });
-    const tools = offerTools(answering, turn, reading, firstChoice(choices).name);
-    const running = startAgent(turn, { agent, tools, choices }, began - progress.elapsedMs);
-    if (resumed?.answered) tellAnswer(turn.runtime, resumed.answered);
+    const before = resumed && runStateOf(resumed.state, 0);
+    const run = startRun(agent, { task: 0, path, lead: null, steps: ofTurn, before });
+    const runMember = makeRunMember({ ...agentParts, chooseModels, settings, runs }, { turn, agent, run });
+    const own = [...has.tools, ...teamTools(agent, has, { path, isLead: true, before: progress.handed, runMember })];
+    const tools = offerTools(answering, own, has, firstChoice(choices).name);
+    const running = startAgent(turn, { agent, run, tools, choices }, began - progress.elapsedMs);
+    answering.running = running;
+    if (resumed?.answered) tellAnswer(runtime, resumed.answered);
     else if (resumed) for (const event of toldAgain(earlier)) emit(runtime, event);
-    const finished = resumed?.answered === null ? finishedAnswer(earlier) : null;
-    const ran = resumed && !finished ? await running.calls.goOn(resumed) : null;
-    if (ran?.question) return { ...NO_ANSWER, question: ran.question };
-    if (ran || given.length > 0) reading.steps = await retryWhileUnreachable(() => steps.ofMessages(held, reading.userMessageIds), signal);
 
-    const pictures = [...(resumed?.pictures ?? callResults?.pictures ?? []), ...(ran?.pictures ?? [])];
-    const task: AgentTask = {
-      prompt: makePrompt(answering, reading, running, pictures),
-      mustSee: state.pictures.length > 0,
-      soFar: { ...loopSoFar(agent, reading.steps, resumed), end: ran?.end ?? resumed?.state.end ?? null },
-      answerId: state.continued?.answerId ?? state.turnId,
-      modelOptions: state.modelOptions ?? undefined,
-      onToken,
-    };
-    if (finished) {
-      await task.prompt(limits.of(firstChoice(choices).name)); // for its receipt
-      onToken(finished.text);
-      return { answer: finished, question: null, calls: [] };
-    }
-    const { answer, question } = callerTools?.mustCall
-      ? { answer: await callAsForced(running, task), question: null }
-      : await runAgent(running, task);
-    if (question) return { ...NO_ANSWER, question };
-    const at = answer.error || callerTools?.mustCall ? null : resumeFrom(turn, agent, { pending: [], elapsedMs: running.elapsedMs() });
-    if (at) {
-      const goesOn = { leaseMs, state: { ...at, characters: at.characters - answer.text.length } };
-      await storeSteps(turn, [modelStep(turn, agent, answer, answer.text)], goesOn);
-    } else await storeSteps(turn, [modelStep(turn, agent, answer)]);
-    return { answer, question: null, calls: callerTools?.mustCall && answer.error === null ? answer.toolCalls : [] };
+    const { answer, asks, handoff } = await answerFromSteps(running, {
+      isSent: true,
+      keepsAnswer: !callerTools?.mustCall,
+      ...(callerTools?.mustCall ? { ask: callAsForced } : {}),
+      async makeTask(ran, from) {
+        const now = ran || given.length > 0 ? await readSteps() : all;
+        const pictures = [...(resumed?.pictures ?? callResults?.pictures ?? []), ...(ran?.pictures ?? [])];
+        return {
+          prompt: makePrompt(answering, running, { aboutSkills: has.aboutSkills, userMessageIds, seen: now, pictures }),
+          mustSee: state.pictures.length > 0,
+          soFar: loopSoFar(agent, ownSteps({ earlier: now, held }, agent, 0), from, ran),
+          answerId: state.continued?.answerId ?? state.turnId,
+          modelOptions: state.modelOptions ?? undefined,
+          onToken,
+        };
+      },
+    });
+    if (asks) return { ...NO_ANSWER, question: await askQuestion(turn, asks) };
+    const to = handoff && has.handoffs.find(({ name }) => name === handoff.to);
+    if (handoff && to) return { ...NO_ANSWER, handoff: { to, told: handoff } };
+    return { ...NO_ANSWER, answer, calls: callerTools?.mustCall && answer?.error === null ? answer.toolCalls : [] };
   }
 
-  return async function generateAgent(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
+  /** Answers with the agent, and with those to which the turn is handed on, one after the other. Changes `answering`. */
+  async function answerInTurn(answering: Answering, signal: AbortSignal): Promise<Answered> {
+    for (;;) {
+      const answered = await answerAsAgent(answering, signal);
+      const { handoff } = answered;
+      if (!handoff) return answered;
+      const { to, told } = handoff;
+      emit(answering.runtime, { status: "handoff", content: told });
+      if (answering.running) await noteRun(answering.running, { input: answering.state.message, output: told.reason, error: null, isHanded: true });
+      answering.progress.handed.push(answering.agent.name);
+      const state = { ...answering.state, agent: to, agentPath: [], activeAgent: to.name };
+      Object.assign(answering, { state, agent: to, path: [to.name], resumed: undefined, running: null });
+    }
+  }
+
+  return async function generateAgent(given: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const resumed = runtime.context?.resumed;
-    const agent = agentOf(state, resumed);
-    if (state.error || !agent) return { ...answerUpdate(state, "", ""), partialAnswer: true };
-    const { tenantId, userId, conversationId, turnId } = state;
+    const agent = agentOf(given, resumed);
+    if (given.error || !agent) return { ...answerUpdate(given, "", ""), partialAnswer: true };
+    const { tenantId, userId, conversationId, turnId } = given;
     const held = { tenantId, userId, conversationId, turnId, runner: resumed?.runner ?? null };
-    const progress = startProgress(resumed, state.execution === "stepping");
+    const progress = startProgress(resumed, given.execution === "stepping");
     const began = performance.now();
     let firstTokenMs: number | null = null;
     const onToken = (content: string): void => {
       firstTokenMs ??= millisecondsSince(began);
       emit(runtime, { status: "token", content });
     };
-    const answering: Answering = { state, runtime, agent, held, resumed, progress, began, prompt: null, onToken };
+    const path = given.agentPath.length > 0 ? given.agentPath : [agent.name];
+    const leg = (resumed?.state.leg ?? 0) + 1;
+    const about = { state: given, runtime, agent, path, held, resumed, leg, progress, began, onToken };
+    const answering: Answering = { ...about, prompt: null, running: null };
     const { answer, question, calls, error } = await withLease({ turns, leaseMs }, held, runtime.context?.signal, async (signal) => {
       try {
-        const answered = await answerAsAgent(answering, signal);
+        const answered = await answerInTurn(answering, signal);
         return { ...answered, error: answered.answer?.error ?? null };
       } catch (thrown) {
         return { ...NO_ANSWER, error: toAppError(signal.aborted ? signal.reason : thrown) };
       }
     });
+    const { state, running } = answering;
     if (question) return { question, usage: progress.usage };
     if (error) runtime.context?.onError?.(error);
     tellNearLimit(runtime, progress.usage, state);
-    const interaction = error === null ? "answered" : error.code === "turn_cancelled" ? "cancelled" : "failed";
-    const note = { name: agent.name, interaction, state: describeState(interaction, progress.called) };
-    await steps.noteAgent(held, note).catch((lost: unknown) => runtime.context?.onError?.(toAppError(lost)));
-    runtime.note?.({ first_token_ms: firstTokenMs, agent: agent.name, tool_calls: progress.called.length, error: error?.code ?? null });
-    const models = [...progress.models];
+    if (running) await noteRun(running, { input: state.message, output: answer?.text ?? "", error });
+    const called = progress.called.length;
+    runtime.note?.({ first_token_ms: firstTokenMs, agent: answering.agent.name, tool_calls: called, error: error?.code ?? null });
     return {
       ...answerUpdate(state, state.continued?.answerId ?? turnId, answer?.text ?? ""),
+      ...(state.agent === given.agent ? {} : { agent: state.agent, activeAgent: state.activeAgent }),
       usage: progress.usage.context_limit === null ? null : progress.usage, // null: the model was not asked
-      cost: models.length === 1 && models[0] !== undefined ? costOf(prices(models[0]), progress.usage) : null,
-      answeredBy: models.at(-1) ?? null,
+      cost: progress.models.size === 0 ? null : progress.spent.cost,
+      answeredBy: [...progress.models].at(-1) ?? null,
       receipt: answering.prompt?.receipt ?? null,
-      toolCalls: progress.called.length,
+      toolCalls: called,
       calls,
       steps: progress.steps,
       degraded: (answering.prompt ? isBlind(answering.prompt) : !state.windowIsWhole) ? ["summary"] : [],

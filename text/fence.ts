@@ -23,6 +23,8 @@ export const FENCE_TAGS = [
   "user_wishes",
   "tool_output",
   "available_skills",
+  "earlier_tasks",
+  "context",
 ] as const;
 export type FenceTag = (typeof FENCE_TAGS)[number];
 

@@ -34,10 +34,29 @@ export const AgentLimits = z.strictObject(
     max_tool_calls: whole(0, 1_000).default(50),
     timeout_s: whole(1, 86_400).default(600),
     parallel_tools: whole(1, 50).default(5).describe("Calls of one answer that run at the same time."),
+    max_depth: whole(1, 10).default(3).describe("How many members may work one below the other."),
   },
   IS_OBJECT,
 );
 export type AgentLimits = z.infer<typeof AgentLimits>;
+
+/** How members are given work, and what they see of the conversation beside their task. */
+export const Team = z.strictObject(
+  {
+    strategy: z
+      .enum(["hierarchical", "single", "parallel", "sequential"], "must be hierarchical, single, parallel or sequential")
+      .default("hierarchical")
+      .describe(
+        "hierarchical: it gives tasks with ask_agent; single: the member that fits answers; parallel: all get the message; sequential: one after the other.",
+      ),
+    share: z
+      .enum(["none", "summary", "memory"], "must be none, summary or memory")
+      .default("none")
+      .describe("What members see beside their task: nothing, the summary, or the summary and all of memory in its prompt."),
+  },
+  IS_OBJECT,
+);
+export type Team = z.infer<typeof Team>;
 
 /** An agent as its file or request describes it. */
 export const AgentSpec = z.strictObject({
@@ -52,7 +71,9 @@ export const AgentSpec = z.strictObject({
   ),
   skills: list(skillPattern, 200).describe("Patterns of names of skills that it may load. None: no skills."),
   knowledge: text(64).nullable().optional().describe("The knowledge base of its turns; null: none. Without it they are routed."),
-  subagents: list(agentName, 50).describe("Agents to which it may give tasks."),
+  subagents: list(agentName, 50).describe("Its members: agents to which it may give tasks."),
+  team: Team.prefault({}),
+  handoffs: list(agentName, 50).describe("Agents to which it may hand over the conversation."),
   keywords: list(text(100), 200).describe("Route a message to it, as those of a knowledge base do."),
   memory: z
     .strictObject({ summary: onOrOff.optional(), episodic: onOrOff.optional(), core_memory: onOrOff.optional() }, IS_OBJECT)
@@ -61,8 +82,8 @@ export const AgentSpec = z.strictObject({
   limits: AgentLimits.prefault({}),
 });
 /** Whether an agent can call anything, and so answers in a loop. */
-export const hasTools = ({ tools, skills, subagents }: Pick<AgentSpec, "tools" | "skills" | "subagents">): boolean =>
-  tools.length + skills.length + subagents.length > 0;
+export const hasTools = ({ tools, skills, subagents, handoffs }: Pick<AgentSpec, "tools" | "skills" | "subagents" | "handoffs">): boolean =>
+  tools.length + skills.length + subagents.length + handoffs.length > 0;
 /** An agent with every default. */
 export type AgentSpec = z.infer<typeof AgentSpec>;
 /** An agent as a program writes it: all but the description has a default. */

@@ -45,9 +45,16 @@ export const Notice = z.object({
 });
 export type Notice = z.infer<typeof Notice>;
 
+/** The agents from the one that answers the turn to the one at work. */
+export const AgentPath = z.array(z.string()).describe("The agents from the one that answers to the one at work.");
+
+export const Handoff = z.object({ from: z.string(), to: z.string(), reason: z.string() });
+export type Handoff = z.infer<typeof Handoff>;
+
 export const ToolCallEvent = z.object({
   call_id: z.string(),
   agent: z.string(),
+  path: AgentPath,
   name: z.string(),
   arguments: z.unknown().describe("An object, or the text that the model sent when it is no JSON."),
 });
@@ -56,6 +63,7 @@ export type ToolCallEvent = z.infer<typeof ToolCallEvent>;
 export const ToolResultEvent = z.object({
   call_id: z.string(),
   agent: z.string(),
+  path: AgentPath,
   name: z.string(),
   ok: z.boolean().describe("False: the output is an error, which the model reads."),
   output: z.string().describe("At most 4,000 characters; the step has all."),
@@ -110,6 +118,7 @@ export const TurnEvent = z.discriminatedUnion("status", [
   event("tool_call", ToolCallEvent),
   event("tool_result", ToolResultEvent),
   event("plan", z.object({ items: z.array(PlanItem) })),
+  event("handoff", Handoff),
   event("context_compressed", ContextCompressed),
   event("doom_loop_detected", DoomLoop),
   event("permission_asked", Question),

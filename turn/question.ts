@@ -15,6 +15,7 @@ export const Question = z.object({
   id: z.uuid(),
   type: QuestionType,
   agent: z.string().describe("The agent that asks."),
+  path: z.array(z.string()).describe("The agents from the one that answers to the one that asks."),
   question: z.string(),
   options: z.array(QuestionOption).describe("One of their labels is the answer, or several where `allow_multiple` says so."),
   allow_multiple: z.boolean(),
@@ -74,7 +75,12 @@ export interface QuestionParts {
   id: string;
   type: QuestionType;
   agent: string;
-  content: Pick<NewQuestion, "question" | "options" | "tool" | "sign_in" | "calls"> & { allow_multiple: boolean; required: boolean };
+  content: Pick<NewQuestion, "question" | "options" | "tool" | "sign_in" | "calls"> & {
+    allow_multiple: boolean;
+    required: boolean;
+    /** Missing: the agent alone. */
+    path?: readonly string[];
+  };
   expiresAt: Date;
 }
 
@@ -87,7 +93,7 @@ export const shownTool = ({ name, arguments: given }: { name: string; arguments:
 export function toQuestion({ id, type, agent, content, expiresAt }: QuestionParts): Question {
   const { question, options, allow_multiple, required, tool, sign_in, calls } = content;
   return {
-    ...{ id, type, agent, question, options, allow_multiple, required },
+    ...{ id, type, agent, path: [...(content.path ?? [agent])], question, options, allow_multiple, required },
     ...(tool && { tool: shownTool(tool) }),
     ...(sign_in && { sign_in }),
     ...(calls && { calls: calls.map((call) => ({ call_id: call.call_id, ...shownTool(call) })) }),

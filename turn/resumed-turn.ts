@@ -3,7 +3,7 @@ import type { Notice } from "./events.ts";
 import type { Picture } from "./picture.ts";
 import type { AnswerValue, Question } from "./question.ts";
 import type { ConversationState, RouteDecision } from "./state.ts";
-import type { TurnUsage } from "./usage.ts";
+import type { Cost, TurnUsage } from "./usage.ts";
 
 /** A call that has not run, in the words of the model. `seq`: the number of its step. */
 export interface PendingCall {
@@ -32,6 +32,8 @@ const GIVEN = [
   "stopsBefore",
   "callerTools",
   "continued",
+  "agentPath",
+  "activeAgent",
 ] as const satisfies (keyof ConversationState)[];
 type Given = Pick<ConversationState, (typeof GIVEN)[number]> & { requestedAgent: string; requestedKbPrefix: string };
 
@@ -52,23 +54,55 @@ export interface TurnSoFar {
   loopsFrom?: number;
   /** It stops before every step. */
   isStepping?: boolean;
+  /** With its members. Missing: nothing yet. */
+  spent?: Spent;
 }
 
-/** What a turn needs to go on, besides what is stored of it anyway: question, steps and memory are read again. */
-export interface WaitingState {
-  given: Given;
-  routeDecision: RouteDecision;
+/** What models took. `cost` is null when a price is unknown. */
+export interface Spent {
+  tokens: number;
+  cost: Cost;
+}
+
+export const NOTHING_SPENT: Spent = { tokens: 0, cost: { input_usd: 0, output_usd: 0 } };
+
+/** Where the run of an agent stands, besides its steps. */
+export interface RunState {
   /** What the question is about, then calls that wait behind it. Without a question: the calls that somebody is to be asked about. */
   pending: PendingCall[];
   /** The subject of a decision that the model did not ask for: a repeated call, or the next step. */
   about?: "loop" | "step";
   end?: string | null;
+  elapsedMs: number;
+  loopsFrom?: number;
+  /** Without its members. */
+  spent?: Spent;
+}
+
+/** What a turn needs to go on, besides what is stored of it anyway: question, steps and memory are read again. */
+export interface WaitingState extends Pick<RunState, "pending" | "about" | "end" | "spent"> {
+  given: Given;
+  routeDecision: RouteDecision;
   soFar: TurnSoFar;
+  /** The runs of members that have not ended, by the step that gave the task. */
+  members?: Record<string, RunState>;
+  /** The step of the task whose run asks. Missing: the agent that answers asks. */
+  asks?: number;
+  /** The agents that answered before a handoff. */
+  handed?: string[];
   notices: Notice[];
   /** The sent tokens. */
   characters: number;
   /** How often it has asked. */
   leg: number;
+}
+
+/** Where a run stood: that of the agent that answers (task 0), or of a task. Undefined: it had not begun. */
+export function runStateOf({ members, soFar, ...lead }: WaitingState, task: number): RunState | undefined {
+  if (task > 0) return members?.[task];
+  const { elapsedMs, loopsFrom } = soFar;
+  const { pending, about, end = null, spent } = lead;
+  return { pending, end, elapsedMs, ...(about ? { about } : {}), ...(loopsFrom === undefined ? {} : { loopsFrom }), ...(spent ? { spent } : {}) };
 }
 
 /** The agent and the base of the turn stay, however it was routed. */

@@ -9,15 +9,16 @@ import type { FittingPrompt } from "../../prompt/ask-model.ts";
 import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { shownArguments } from "../../text/tool-arguments.ts";
-import type { Agent, AgentLimits } from "../../turn/agent.ts";
+import type { Agent } from "../../turn/agent.ts";
 import { emit } from "../../turn/context.ts";
-import { millisecondsSince } from "../../turn/events.ts";
+import { type Handoff, millisecondsSince } from "../../turn/events.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
 import type { Picture } from "../../turn/picture.ts";
-import type { Question } from "../../turn/question.ts";
 import { type AgentTurn, isStoppedBefore, noteAnswer } from "../agent-turn.ts";
-import { askQuestion } from "../questions/ask.ts";
+import { type ToAsk, toAskAbout } from "../questions/ask.ts";
 import { stepQuestion } from "../questions/questions.ts";
+import type { AgentRun } from "../team/agent-run.ts";
+import { type DoneTask, nextTasks } from "../team/strategy.ts";
 import { type AgentTool, offeredTool } from "../tool.ts";
 import { fitLoop, makeShowPictures, toolTokens } from "./fit-loop.ts";
 import { makeRunCalls, type RunCalls } from "./run-calls.ts";
@@ -25,6 +26,7 @@ import { makeRunCalls, type RunCalls } from "./run-calls.ts";
 /** An agent, with the tools that it may call and the models that may answer, first the one that is asked. */
 interface EquippedAgent {
   agent: Agent;
+  run: AgentRun;
   tools: readonly AgentTool[];
   choices: readonly ModelChoice[];
 }
@@ -37,15 +39,16 @@ export interface RunningAgent extends EquippedAgent {
 }
 
 /** `startedAt`: by the clock of `performance.now()`, as if it had not waited since. */
-export function startAgent(turn: AgentTurn, equipped: EquippedAgent, startedAt = performance.now()): RunningAgent {
+export function startAgent(turn: AgentTurn, equipped: EquippedAgent, startedAt: number): RunningAgent {
   const elapsedMs = (): number => performance.now() - startedAt;
-  return { ...equipped, turn, calls: makeRunCalls(turn, equipped.agent, equipped.tools, elapsedMs), elapsedMs };
+  return { ...equipped, turn, calls: makeRunCalls(turn, equipped, elapsedMs), elapsedMs };
 }
 
 /** Where a loop goes on after a question. */
 export interface LoopSoFar {
   rounds: number;
-  toolCalls: number;
+  /** The tasks that the team's strategy gave. */
+  given: DoneTask[];
   end: string | null;
   /** A stepping turn's model may be asked once without another question. */
   mayStep: boolean;
@@ -74,10 +77,12 @@ const AgentLoopState = new StateSchema({
     z.array(z.custom<BaseMessage>()).default(() => []), // caller: the prompt; tools: calls and results
     { reducer: (earlier: BaseMessage[], later: BaseMessage[]) => [...earlier, ...later] },
   ),
-  answer: z.custom<ModelAnswer>(), // model: its last answer
+  answer: z.custom<RunAnswer>(), // model: its last answer
   rounds: z.number().default(0), // model: how often it was asked; caller: before the question
-  toolCalls: z.number().default(0), // tools, caller
-  question: z.custom<Question>().nullable().default(null), // model, tools: what the turn waits for
+  given: z.array(z.custom<DoneTask>()).default(() => []), // tools, caller: what members answered to the team's strategy
+  isGiven: z.boolean().default(false), // model: the calls are those of the team's strategy
+  asks: z.custom<ToAsk>().nullable().default(null), // model, tools: what the turn waits for
+  handoff: z.custom<Handoff>().nullable().default(null), // tools: another agent answers
   end: z.string().nullable().default(null), // tools, caller: why no more tools are called, besides limits
   isLast: z.boolean().default(false), // model: a limit was reached, so it was asked without tools
   mayStep: z.boolean().default(false), // caller: the model needs no question before it; model: it was asked
@@ -96,12 +101,15 @@ function loopOf({ context }: AgentLoopRuntime): Loop {
 }
 
 /** The limit that ends the loop, in words, or null. */
-function reachedLimit({ rounds, toolCalls }: AgentLoopState, { agent: { limits }, elapsedMs }: Loop): string | null {
-  if (toolCalls >= limits.max_tool_calls) return `${limits.max_tool_calls} calls of tools`;
+function reachedLimit({ rounds }: AgentLoopState, { agent: { limits }, run, elapsedMs }: Loop): string | null {
+  const calls = run.budget.reached();
+  if (calls !== null) return `${calls} calls of tools`;
   if (elapsedMs() >= limits.timeout_s * 1_000) return `${limits.timeout_s} seconds`;
   if (rounds + 1 >= limits.max_steps) return `${limits.max_steps} steps`;
   return null;
 }
+
+const NO_WORDS: RunAnswer = { text: "", toolCalls: [], usage: undefined, error: null, cut: null, answeredBy: "", ms: 0 };
 
 function tellLimit({ turn, agent }: Loop, reached: string): void {
   const message = `The agent "${agent.name}" has reached its limit of ${reached}. It answers from what there is.`;
@@ -111,73 +119,91 @@ function tellLimit({ turn, agent }: Loop, reached: string): void {
 const answerNow = (why: string): BaseMessage =>
   new HumanMessage(`${why}: no more tools can be called. Answer now from what there is, and say what is missing.`);
 
+/** A model's answer in a run. `ms`: from the question to its end. */
+export interface RunAnswer extends ModelAnswer {
+  answeredBy: string;
+  ms: number;
+}
+
 /** An answer's step; `output`: the model's words before its calls. */
-export function modelStep({ progress }: AgentTurn, agent: Agent, answer: ModelAnswer, output?: string): NewStep {
-  const about = { seq: progress.steps + 1, agent: agent.name, kind: "model" as const, name: [...progress.models].at(-1) ?? "" };
+export function modelStep({ turn, agent, run }: RunningAgent, answer: RunAnswer, output?: string): NewStep {
   return {
-    ...about,
+    ...{ seq: turn.progress.steps + 1, agent: agent.name, path: run.path, task: run.task, kind: "model", name: answer.answeredBy },
     output,
     echo: answer.echo,
     tokens: answer.usage?.output_tokens ?? estimateTokens(answer.text),
-    ms: millisecondsSince(progress.askedAt),
+    ms: answer.ms,
   };
+}
+
+/** The step of tasks that the team's strategy gives. */
+function strategyStep({ turn, agent, run }: RunningAgent): NewStep {
+  const { strategy } = agent.team;
+  return { seq: turn.progress.steps + 1, agent: agent.name, path: run.path, task: run.task, kind: "agent", name: strategy, ms: 0 };
 }
 
 type CallInLoop = Omit<ModelCall<FittingPrompt>, "choices" | "mustSee" | "modelOptions" | "messageId">;
 
 /** Asks the model of an agent, and counts what its answer took. A failure of the model is in the answer. */
-export async function askForAgent({ turn, choices }: RunningAgent, task: AgentTask, call: CallInLoop): Promise<ModelAnswer> {
+export async function askForAgent({ turn, run, choices }: RunningAgent, task: AgentTask, call: CallInLoop): Promise<RunAnswer> {
   const { mustSee = false, modelOptions, answerId: messageId } = task;
-  turn.progress.askedAt = performance.now();
+  const began = performance.now();
   const asked = await askModel(turn, { ...call, choices, mustSee, modelOptions, messageId });
-  noteAnswer(turn.progress, asked);
-  return asked.answer;
+  noteAnswer(turn, run, asked);
+  return { ...asked.answer, answeredBy: asked.answeredBy, ms: millisecondsSince(began) };
 }
 
 /** Asks the model, without tools for its last answer. A model's failure is in the answer. */
 async function model(state: AgentLoopState, runtime: AgentLoopRuntime): AgentLoopUpdate {
   const loop = loopOf(runtime);
-  const { turn, agent, tools, start, task, elapsedMs } = loop;
+  const { turn, agent, run, calls, tools, start, task } = loop;
+  const given = state.end === null ? nextTasks(agent, tools, turn.state.message, state.given) : [];
+  if (given.length > 0) return { answer: { ...NO_WORDS, toolCalls: given }, isGiven: true };
   if (!state.mayStep && isStoppedBefore(turn, state.rounds === 0 ? "first_model" : "next_model")) {
-    const asking = { question: stepQuestion(agent.name, null), about: "step" as const, pending: [], end: state.end };
-    return { question: await askQuestion(turn, agent, { ...asking, elapsedMs: elapsedMs() }) };
+    calls.note({ pending: [], about: "step", end: state.end });
+    return { asks: toAskAbout(agent, run, { question: stepQuestion(agent.name, null) }) };
   }
   const limit = reachedLimit(state, loop);
   const isBehindCalls = state.rounds > 0;
   if (limit !== null && isBehindCalls && state.end === null) tellLimit(loop, limit);
   const why = state.end ?? (limit !== null && isBehindCalls ? `The limit of ${limit} is reached` : null);
   const isLast = limit !== null || state.end !== null;
-  const offered = isLast ? [] : tools;
+  const offered = isLast ? [] : tools.filter(({ isOffered = true }) => isOffered);
   const schemas = toolTokens(offered);
   const behind = [...state.messages.slice(start.length), ...(why === null ? [] : [answerNow(why)])];
   const answer = await askForAgent(loop, task, {
     assemble: (budget) => fitLoop({ start, again: task.prompt, behind }, budget, schemas),
     toolTokens: schemas,
-    tools: isLast ? undefined : offered.map(offeredTool),
+    tools: offered.length === 0 ? undefined : offered.map(offeredTool),
     strategy: behind.length > 0 ? "prune" : "truncate",
     onToken: task.onToken,
   });
-  return { answer, rounds: state.rounds + 1, isLast, mayStep: false };
+  return { answer, rounds: state.rounds + 1, isLast, mayStep: false, isGiven: false };
 }
 
 /** Stores and runs the calls of an answer. With a question the turn waits, and some calls have no result yet. Throws AppError. */
-async function tools({ answer, toolCalls }: AgentLoopState, runtime: AgentLoopRuntime): AgentLoopUpdate {
-  const { turn, agent, calls, showPictures } = loopOf(runtime);
-  const { progress } = turn;
-  const thought = modelStep(turn, agent, answer, answer.text);
+async function tools({ answer, isGiven, given }: AgentLoopState, runtime: AgentLoopRuntime): AgentLoopUpdate {
+  const loop = loopOf(runtime);
+  const { run, calls, showPictures } = loop;
+  const { progress } = loop.turn;
+  const thought = isGiven ? strategyStep(loop) : modelStep(loop, answer, answer.text);
   const asked = answer.toolCalls.map((call, index) => ({ ...call, seq: thought.seq + index + 1 }));
   progress.steps += asked.length + 1; // before it is stored: a subagent beside this one takes the next numbers
   progress.called.push(...asked.map(({ name }) => name));
-  const { results, pictures, question, end } = await calls.ofAnswer(asked, thought, agent.limits.max_tool_calls - toolCalls);
+  const free = run.budget.left();
+  run.budget.take(asked.length);
+  run.toolCalls += asked.length;
+  const { results, outputs, pictures, asks, end, handoff } = await calls.ofAnswer(asked, thought, free);
   const shown = asked.map((call) => ({ ...call, arguments: shownArguments(call) }));
   const said = assistantMessage({ text: answer.text, calls: shown, echo: answer.echo ?? null });
-  return { messages: [said, ...results, ...showPictures(pictures)], question, end, toolCalls: toolCalls + asked.length };
+  const done = isGiven ? [...given, ...outputs] : given;
+  return { messages: [said, ...results, ...showPictures(pictures)], asks, end, handoff, given: done };
 }
 
-const hasCalls = ({ question, answer, isLast }: AgentLoopState): "tools" | typeof END =>
-  question === null && answer.error === null && answer.toolCalls.length > 0 && !isLast ? "tools" : END;
+const hasCalls = ({ asks, answer, isLast, isGiven }: AgentLoopState): "tools" | typeof END =>
+  asks === null && answer.error === null && answer.toolCalls.length > 0 && (isGiven || !isLast) ? "tools" : END;
 
-const isWaiting = ({ question }: AgentLoopState): "model" | typeof END => (question === null ? "model" : END);
+const isOver = ({ asks, handoff }: AgentLoopState): "model" | typeof END => (asks === null && handoff === null ? "model" : END);
 
 /** `model ⇄ tools`, until the model answers without a call, a limit is reached, it goes round in circles, or somebody has to be asked. */
 export const agentLoop = new StateGraph(AgentLoopState, AgentLoopContext)
@@ -185,21 +211,28 @@ export const agentLoop = new StateGraph(AgentLoopState, AgentLoopContext)
   .addNode("tools", tools)
   .addEdge(START, "model")
   .addConditionalEdges("model", hasCalls, ["tools", END])
-  .addConditionalEdges("tools", isWaiting, ["model", END])
+  .addConditionalEdges("tools", isOver, ["model", END])
   .compile({ name: "agent", checkpointer: false }); // steps are stored before they run
 
-/** The most supersteps of LangGraph with these limits. */
-const recursionLimit = ({ max_steps }: AgentLimits): number => 2 * max_steps + 2;
+/** What came of a run: an answer, which may have an error, a question for somebody, or a handoff. */
+export interface RunOutcome {
+  answer: RunAnswer | null;
+  asks: ToAsk | null;
+  handoff: Handoff | null;
+}
+
+/** The most supersteps of LangGraph with these limits: a strategy gives each member at most one round. */
+const recursionLimit = ({ limits: { max_steps }, subagents }: Agent): number => 2 * (max_steps + subagents.length) + 2;
 
 /**
- * Runs an agent's loop after a prompt, to its answer or a question. The answer may have an error. Throws AppError, or the signal's reason.
+ * Runs an agent's loop after a prompt, to its answer, a question or a handoff. Throws AppError, or the signal's reason.
  */
-export async function runAgent(running: RunningAgent, task: AgentTask): Promise<{ answer: ModelAnswer; question: Question | null }> {
+export async function runAgent(running: RunningAgent, task: AgentTask): Promise<RunOutcome> {
   const { turn, agent, choices } = running;
   const { name } = firstChoice(choices);
   const start = await task.prompt(turn.limits.of(name));
   const loop: Loop = { ...running, task, start, showPictures: makeShowPictures({ sight: turn.sight, model: name }) };
-  const options = { context: { loop }, recursionLimit: recursionLimit(agent.limits), callbacks: [] };
-  const { answer, question } = await agentLoop.invoke({ messages: start, ...task.soFar }, options);
-  return { answer, question };
+  const options = { context: { loop }, recursionLimit: recursionLimit(agent), callbacks: [] };
+  const { answer, asks, handoff } = await agentLoop.invoke({ messages: start, ...task.soFar }, options);
+  return asks || handoff ? { answer: null, asks, handoff } : { answer, asks, handoff };
 }

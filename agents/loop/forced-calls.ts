@@ -5,7 +5,7 @@ import { type AnswerRequest, type ModelAnswer, streamAnswer } from "../../models
 import type { AskedCall } from "../../models/wire/collect-calls.ts";
 import type { CallerTool } from "../../turn/caller-tools.ts";
 import { emit } from "../../turn/context.ts";
-import { type AgentTask, askForAgent, type RunningAgent } from "./agent-loop.ts";
+import { type AgentTask, askForAgent, type RunningAgent, type RunOutcome } from "./agent-loop.ts";
 import { tokensOfMessages, toolTokens } from "./fit-loop.ts";
 import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
 
@@ -58,8 +58,8 @@ export function callsAsText(calls: readonly AskedCall[]): string {
 }
 
 /** Ends a turn with calls: they are told, and stored as its answer. */
-export async function callAsForced(running: RunningAgent, task: AgentTask): Promise<ModelAnswer> {
-  const { turn, agent, tools } = running;
+export async function callAsForced(running: RunningAgent, task: AgentTask): Promise<RunOutcome> {
+  const { turn, agent, run, tools } = running;
   const schemas = toolTokens(tools);
   const answer = await askForAgent(running, task, {
     async assemble(budget) {
@@ -71,11 +71,12 @@ export async function callAsForced(running: RunningAgent, task: AgentTask): Prom
     onToken: () => undefined,
     send: (request) => askForCalls(request, tools),
   });
-  if (answer.error || answer.toolCalls.length === 0) return answer;
+  const outcome = { answer, asks: null, handoff: null };
+  if (answer.error || answer.toolCalls.length === 0) return outcome;
   for (const call of answer.toolCalls) {
-    const content = { call_id: call.id, agent: agent.name, name: call.name, arguments: shownArguments(call) };
+    const content = { call_id: call.id, agent: agent.name, path: [...run.path], name: call.name, arguments: shownArguments(call) };
     emit(turn.runtime, { status: "tool_call", content });
   }
   turn.progress.called.push(...answer.toolCalls.map(({ name }) => name));
-  return { ...answer, text: callsAsText(answer.toolCalls) };
+  return { ...outcome, answer: { ...answer, text: callsAsText(answer.toolCalls) } };
 }

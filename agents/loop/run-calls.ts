@@ -1,12 +1,13 @@
 import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
-import { type AgentTurn, resumeFrom } from "../agent-turn.ts";
+import type { AgentTurn } from "../agent-turn.ts";
 import { permissionFor, makeJudge } from "../questions/permissions.ts";
-import { answerByRule, askAboutCalls, type WaitingCall } from "../questions/ask.ts";
+import { answerByRule, askingOf, inOrder, type ToAsk, toAskAbout, type WaitingCall } from "../questions/ask.ts";
 import { answerForms, callAgain } from "../questions/elicitation.ts";
 import { type Ready, refused, rulingOf, STOPPED } from "../questions/questions.ts";
-import { type AnswerSays, resumeCalls } from "../questions/resume.ts";
+import { type AnswerSays, type ResumedRun, resumeCalls } from "../questions/resume.ts";
 import { runToolCall, type ToolOutcome } from "../run-tool-call.ts";
+import type { AgentRun } from "../team/agent-run.ts";
 import type { AgentTool, ToolTurn } from "../tool.ts";
 import { AppError } from "../../errors/app-error.ts";
 import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
@@ -14,10 +15,13 @@ import { estimateTokens } from "../../text/tokens.ts";
 import { shownArguments } from "../../text/tool-arguments.ts";
 import type { Agent } from "../../turn/agent.ts";
 import { emit } from "../../turn/context.ts";
+import type { Handoff } from "../../turn/events.ts";
 import type { Picture } from "../../turn/picture.ts";
-import type { Question } from "../../turn/question.ts";
-import type { PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
+import type { PendingCall, RunState } from "../../turn/resumed-turn.ts";
+import { runStateOf } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
+import { handoffOf } from "../team/handoff.ts";
+import { beginSteps, ownSteps } from "./run-steps.ts";
 import { callKey, callsBefore, failuresBefore, interruptedCalls, makeLoopGuard } from "./loop-guard.ts";
 import { shownOutput } from "./told-again.ts";
 import { toolMessage } from "./window-with-steps.ts";
@@ -25,17 +29,26 @@ import { toolMessage } from "./window-with-steps.ts";
 export interface CalledTools {
   /** A message for each call with a result, in order. */
   results: BaseMessage[];
+  /** What they say, in order. */
+  outputs: string[];
   pictures: readonly Picture[];
-  question: Question | null;
+  /** What the turn waits for: a call of this run, or a member at work. */
+  asks: ToAsk | null;
   end: string | null;
+  /** A call handed the turn on to another agent. */
+  handoff: Handoff | null;
 }
 
-/** `again`: the call failed because its server asks something. It is repeated once somebody has answered. */
+/**
+ * `again`: the call failed because its server asks something. It is repeated once somebody has answered. `asks`: the member that does its
+ * task asks something; the call goes on once somebody has answered.
+ */
 interface RanCall {
-  message: BaseMessage;
+  ended: { message: BaseMessage; output: string; handoff: Handoff | null } | null;
   pictures: readonly Picture[];
   failsAgain: boolean;
   again: ReturnType<typeof callAgain> | null;
+  asks: ToAsk | null;
 }
 
 const takenOver = (): AppError =>
@@ -43,15 +56,33 @@ const takenOver = (): AppError =>
 
 export type RunCalls = ReturnType<typeof makeRunCalls>;
 
-export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly AgentTool[], elapsedMs: () => number) {
+interface Runs {
+  agent: Agent;
+  run: AgentRun;
+  tools: readonly AgentTool[];
+}
+
+export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Runs, elapsedMs: () => number) {
   const { held, runtime, signal, steps, progress } = turn;
   const { limits } = agent;
-  const sideBySide = bulkhead(limits.parallel_tools, Infinity);
+  const { path, task } = ofAgent;
+  const tasksAtOnce = bulkhead(limits.parallel_tools, Infinity);
   const unsure = interruptedCalls(turn.earlier);
-  const earlier = turn.earlier.filter((step) => step.turnId === held.turnId && step.agent === agent.name);
-  const guard = makeLoopGuard(callsBefore(earlier, progress.loopsFrom ?? 0), failuresBefore(earlier));
+  const earlier = ownSteps(turn, agent, task);
+  let { loopsFrom } = (turn.resumed && runStateOf(turn.resumed.state, task)) ?? {};
+  const guard = makeLoopGuard(callsBefore(earlier, loopsFrom ?? 0), failuresBefore(earlier));
   let round = earlier.filter(({ kind }) => kind === "model").length;
   const judge = makeJudge(turn, agent, tools);
+  const goesOn = (name: string): boolean => tools.some((tool) => tool.name === name && tool.members !== undefined);
+
+  /** Notes where the run stands, for whoever goes on with the turn. */
+  function note(at: Pick<RunState, "pending" | "about" | "end">): void {
+    progress.runs.set(task, () => ({
+      ...at,
+      ...{ elapsedMs: elapsedMs(), spent: ofAgent.spent },
+      ...(loopsFrom === undefined ? {} : { loopsFrom }),
+    }));
+  }
 
   const { turnId, conversationId, tenantId, userId } = held;
   const toolTurn: ToolTurn = {
@@ -61,6 +92,8 @@ export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly Agen
 
   async function runCall(call: PendingCall, verdict: Ready): Promise<RanCall> {
     const { elicit, unanswered } = answerForms(call.forms ?? []);
+    let asks: ToAsk | null = null;
+    const task = { seq: call.seq, onWaiting: (asked: ToAsk) => void (asks = asked) };
     const { timeoutMs: own = turn.toolTimeoutMs } = tools.find(({ name }) => name === call.name) ?? {};
     const timeoutMs = Math.max(1, Math.min(own, limits.timeout_s * 1_000 - elapsedMs()));
     const outcome = async (): Promise<ToolOutcome> => {
@@ -69,27 +102,30 @@ export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly Agen
       const permission = (tool: AgentTool) => (permissionFor(agent.permissions, tool) === "deny" ? "deny" : verdict.run);
       const elicits = turn.interactive ? elicit : undefined;
       const onBroken = (error: AppError): void => turn.observer.tell({ happened: "tool_broke", tool: call.name, error });
-      const parts = { tools, permissionOf: permission, turn: toolTurn, hooks: turn.hooks, timeoutMs, signal, elicit: elicits, onBroken };
+      const parts = { tools, permissionOf: permission, turn: toolTurn, hooks: turn.hooks, timeoutMs, signal, elicit: elicits, task, onBroken };
       return runToolCall(call, parts);
     };
     const { ok, output, isCut, ms, pictures = [] } = await outcome();
+    if (asks !== null) return { ended: null, pictures: [], failsAgain: false, again: null, asks };
     const ended = { seq: call.seq, output, ok, tokens: estimateTokens(output) };
     if (!(await retryWhileUnreachable(() => steps.end(held, ended), signal))) throw takenOver();
     const shown = shownOutput(output);
     const cut = isCut || shown.length < output.length;
-    emit(runtime, { status: "tool_result", content: { call_id: call.id, agent: agent.name, name: call.name, ok, output: shown, cut, ms } });
+    const of = { call_id: call.id, agent: agent.name, path: [...path], name: call.name };
+    emit(runtime, { status: "tool_result", content: { ...of, ok, output: shown, cut, ms } });
     const form = ok ? null : unanswered();
     return {
-      message: toolMessage(call.id, call.name, output),
+      ended: { message: toolMessage(call.id, call.name, output), output, handoff: ok ? handoffOf(agent.name, call) : null },
       pictures,
       failsAgain: !ok && guard.noteFailure({ name: call.name, output, round }),
       again: form && callAgain(call, form, ++progress.steps),
+      asks: null,
     };
   }
 
   function tellCalls(calls: readonly PendingCall[]): void {
     for (const call of calls) {
-      const content = { call_id: call.id, agent: agent.name, name: call.name, arguments: shownArguments(call) };
+      const content = { call_id: call.id, agent: agent.name, path: [...path], name: call.name, arguments: shownArguments(call) };
       emit(runtime, { status: "tool_call", content });
     }
   }
@@ -121,14 +157,11 @@ export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly Agen
     const now = judged.flatMap(({ call, verdict }) => ("ask" in verdict ? [] : [{ call, verdict }]));
     const waiting = judged.flatMap(({ call, verdict }): WaitingCall[] => ("ask" in verdict ? [{ call, ask: verdict.ask }] : []));
     const begun = now.map(({ call, verdict }): NewStep => {
-      const about = { seq: call.seq, agent: agent.name, kind: "tool" as const, name: call.name, callId: call.id };
+      const about = { seq: call.seq, agent: agent.name, path, task, kind: "tool" as const, name: call.name, callId: call.id };
       return { ...about, arguments: shownArguments(call), ruling: rulingOf(verdict) };
     });
-    const toStore = thought ? [thought, ...begun] : begun;
-    const state = resumeFrom(turn, agent, { pending: waiting.map(({ call }) => call), ...(end ? { end } : {}), elapsedMs: elapsedMs() });
-    const goesOn = state ? { state, leaseMs: turn.leaseMs } : undefined;
-    const isHeld = toStore.length === 0 || (await retryWhileUnreachable(() => steps.begin(held, toStore, goesOn), signal));
-    if (!isHeld) throw takenOver();
+    note({ pending: waiting.map(({ call }) => call), end });
+    if (!(await beginSteps(turn, thought ? [thought, ...begun] : begun))) throw takenOver();
     const again = now.flatMap(({ call }) => (call.forms ? [call] : [])); // the model has not made these
     progress.called.push(...again.map(({ name }) => name));
     tellCalls(thought ? calls : again);
@@ -136,20 +169,42 @@ export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly Agen
       call,
       ...("unasked" in verdict ? answerByRule(runtime, agent, call, verdict.unasked) : { ready: verdict, end: null }),
     }));
-    const ran = await Promise.all(ready.map(({ call, ready }) => sideBySide.execute(() => runCall(call, ready))));
-    const results = ran.map(({ message }) => message);
+    const ran = await Promise.all(
+      ready.map(({ call, ready }) => {
+        const isTask = goesOn(call.name); // its member's calls wait for their own places
+        return isTask ? tasksAtOnce.execute(() => runCall(call, ready)) : ofAgent.atOnce(() => runCall(call, ready));
+      }),
+    );
+    const done = ran.flatMap(({ ended }) => ended ?? []);
+    const [results, outputs] = [done.map(({ message }) => message), done.map(({ output }) => output)];
+    const [handoff = null] = done.flatMap((one) => one.handoff ?? []);
     const pictures = ran.flatMap((one) => one.pictures);
     const failing = ready.find((_, index) => ran[index]?.failsAgain)?.call;
     const stop = end ?? ready.find((one) => one.end !== null)?.end ?? (failing ? tellFailure(failing.name) : null);
     const asking = stop === null ? [...waiting, ...ran.flatMap(({ again }) => again ?? [])] : waiting;
-    if (asking.length === 0) return { results, pictures, question: null, end: stop };
-    if (stop === null) return { results, pictures, question: await askAboutCalls(turn, agent, asking, elapsedMs()), end: null };
+    const [ofMember = null] = ran.flatMap(({ asks }) => asks ?? []);
+    const called = { results, outputs, pictures, handoff };
+    if (asking.length === 0) {
+      note({ pending: [], end: stop });
+      return { ...called, asks: ofMember, end: stop };
+    }
+    if (stop === null) {
+      const pending = inOrder(asking);
+      const own = askingOf(agent, pending);
+      note({ pending: pending.map(({ call }) => call), ...(own.about ? { about: own.about } : {}) });
+      return { ...called, asks: toAskAbout(agent, ofAgent, own), end: null };
+    }
     const stopped = waiting.map(({ call }) => call);
     const rest = await run(stopped, { known: new Map(stopped.map(({ seq }) => [seq, STOPPED])), end: stop });
-    return { ...rest, pictures, results: [...results, ...rest.results] };
+    return {
+      ...{ ...rest, pictures, handoff, asks: ofMember },
+      results: [...results, ...rest.results],
+      outputs: [...outputs, ...rest.outputs],
+    };
   }
 
   return {
+    note,
     /** Runs the calls of an answer; those over `free` are not run. */
     ofAnswer(calls: readonly PendingCall[], thought: NewStep, free: number): Promise<CalledTools> {
       const message = `A turn may call ${limits.max_tool_calls} tools. This call was not run.`;
@@ -157,13 +212,14 @@ export function makeRunCalls(turn: AgentTurn, agent: Agent, tools: readonly Agen
       round++;
       return run(calls, { known: new Map(calls.slice(Math.max(0, free)).map(({ seq }) => [seq, tooMany])) }, thought);
     },
-    async goOn(resumed: ResumedTurn): Promise<CalledTools> {
-      const mayRunAgain = (name: string): boolean => turn.interactive || tools.some((tool) => tool.name === name && tool.onlyReads);
-      const { calls, loopsFrom, ...says } = resumeCalls(resumed, earlier, mayRunAgain);
+    async goOn(resumed: ResumedRun): Promise<CalledTools> {
+      const mayRunAgain = (name: string): boolean =>
+        turn.interactive || tools.some((tool) => tool.name === name && (tool.onlyReads || tool.members !== undefined));
+      const { calls, loopsFrom: from, ...says } = resumeCalls(resumed, earlier, { mayRunAgain, goesOn });
       if (says.runs) progress.isStepping = false;
-      if (loopsFrom !== undefined) {
+      if (from !== undefined) {
         guard.startAnew();
-        progress.loopsFrom = loopsFrom;
+        loopsFrom = from;
       }
       return run(calls, says);
     },

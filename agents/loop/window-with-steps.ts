@@ -76,7 +76,7 @@ export function toolMessage(callId: string, name: string, output: string): ToolM
 function toMessages({ steps }: TurnSteps): BaseMessage[] {
   const rounds: { text: string; echo: Echo | null; calls: TurnSteps["steps"][number][] }[] = [];
   for (const step of steps) {
-    if (step.kind === "model") rounds.push({ text: withoutThoughts(step.output ?? ""), echo: step.echo, calls: [] });
+    if (step.kind === "model" || step.kind === "agent") rounds.push({ text: withoutThoughts(step.output ?? ""), echo: step.echo, calls: [] });
     else if (step.callId !== null) rounds.at(-1)?.calls.push(step);
   }
   return rounds
@@ -93,9 +93,13 @@ function toMessages({ steps }: TurnSteps): BaseMessage[] {
     ]);
 }
 
-/** Steps by question, in the order of the questions, the current one last. A turn without steps counts unless it only begins. */
+/**
+ * Steps by question, in the order of the questions, the current one last. A turn without steps counts unless it only begins. What members
+ * did is not told: their answers are results of calls.
+ */
 export function groupByQuestion(steps: readonly StepOfMessage[], userMessageIds: readonly string[]): TurnSteps[] {
-  const byQuestion = Map.groupBy(steps, ({ userMessageId }) => userMessageId);
+  const told = steps.filter(({ task }) => task === 0);
+  const byQuestion = Map.groupBy(told, ({ userMessageId }) => userMessageId);
   return userMessageIds
     .map((userMessageId) => ({ userMessageId, steps: byQuestion.get(userMessageId) ?? [] }))
     .filter((turn, index) => turn.steps.length > 0 || index < userMessageIds.length - 1);

@@ -4,36 +4,38 @@ import { contentOf, toQuestion, type Question, type NewQuestion } from "../../tu
 import type { Agent } from "../../turn/agent.ts";
 import { emit, type TurnRuntime } from "../../turn/context.ts";
 import type { NodeEvent } from "../../turn/events.ts";
-import type { Answered, PendingCall, WaitingState } from "../../turn/resumed-turn.ts";
+import type { Answered, PendingCall } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
 import { type AgentTurn, resumeFrom } from "../agent-turn.ts";
+import type { AgentRun } from "../team/agent-run.ts";
 import { type Asking, callerQuestion, type Ready, said, STOPPED } from "./questions.ts";
 import { answerForModel, ofLoop } from "./resume.ts";
 
 const ASKED = { permission: "permission_asked", clarification: "clarification_asked", decision: "decision_asked" } as const;
 const ANSWERED = { permission: "permission_replied", clarification: "clarification_answered", decision: "decision_answered" } as const;
 
-/** `elapsedMs`: how long the agent has run, without waiting. */
-interface ToAsk extends Asking, Pick<WaitingState, "pending" | "end"> {
-  elapsedMs: number;
+/** What a turn is to ask, for the agent at the end of `path`. `task`: see AgentRun. */
+export interface ToAsk extends Pick<Asking, "question" | "before"> {
+  agent: string;
+  path: readonly string[];
+  task: number;
 }
 
+export const toAskAbout = ({ name }: Agent, { path, task }: AgentRun, { question, before }: Asking): ToAsk => ({
+  ...{ question, agent: name, path, task },
+  ...(before ? { before } : {}),
+});
+
 /** Stores a question with all that the turn needs to go on. Then the turn waits, and this process no longer has it. */
-export async function askQuestion(
-  turn: AgentTurn,
-  agent: Agent,
-  { question, about, before, pending, end, elapsedMs }: ToAsk,
-): Promise<Question> {
+export async function askQuestion(turn: AgentTurn, { question, before, agent, path, task }: ToAsk): Promise<Question> {
   const { held, runtime, signal, questions, progress } = turn;
   if (before) emit(runtime, before);
   const id = uuidv7();
   const seq = ++progress.steps;
-  const resume = resumeFrom(turn, agent, { pending, ...(about ? { about } : {}), ...(end ? { end } : {}), elapsedMs });
-  if (!resume) throw new Error("a subagent asks nobody");
-  const asked = { ...question, id, agent: agent.name, seq, resume };
+  const asked = { ...question, id, agent, path, task, seq, resume: resumeFrom(turn, task) };
   const expiresAt = await retryWhileUnreachable(() => questions.ask(held, asked), signal);
   if (!expiresAt) throw new AppError("turn_superseded", "Another turn took over the conversation before the question was stored.");
-  const shown = toQuestion({ id, type: question.type, agent: agent.name, content: contentOf(question), expiresAt });
+  const shown = toQuestion({ id, type: question.type, agent, content: { ...contentOf(question), path }, expiresAt });
   if (shown.type !== "client_tool") emit(runtime, { status: ASKED[shown.type], content: shown } satisfies NodeEvent);
   return shown;
 }
@@ -44,13 +46,13 @@ export interface WaitingCall {
   ask: Asking | null;
 }
 
-/** Asks about the first of these calls; the caller's come last, and together. */
-export function askAboutCalls(turn: AgentTurn, agent: Agent, calls: readonly WaitingCall[], elapsedMs: number): Promise<Question> {
-  const inOrder = [...calls].sort((one, other) => Number(one.ask === null) - Number(other.ask === null));
-  const pending = inOrder.map(({ call }) => call);
-  const asking = inOrder[0]?.ask ?? { question: callerQuestion(agent.name, pending) };
-  return askQuestion(turn, agent, { ...asking, pending, elapsedMs });
-}
+/** In this order they are asked about: the caller's come last, and together. */
+export const inOrder = (calls: readonly WaitingCall[]): WaitingCall[] =>
+  [...calls].sort((one, other) => Number(one.ask === null) - Number(other.ask === null));
+
+/** What to ask about the first of these calls. */
+export const askingOf = ({ name }: Agent, calls: readonly WaitingCall[]): Asking =>
+  calls[0]?.ask ?? { question: callerQuestion(name, calls.map(({ call }) => call)) };
 
 /** Tells of a question that a rule has answered, as nobody can be asked. */
 function tellUnasked(runtime: TurnRuntime, agent: Agent, asked: NewQuestion): Question {

@@ -87,7 +87,7 @@ export function makeJudge(turn: AgentTurn, agent: Agent, tools: readonly AgentTo
       return ask({ question: loopQuestion(agent.name, call, count), about: "loop", before: { status: "doom_loop_detected", content } });
     }
     if (!tool || given === null) return { run: "allow" };
-    const permission = await permissionOf(tool, mayHaveRun && !tool.onlyReads);
+    const permission = await permissionOf(tool, mayHaveRun && !tool.onlyReads && tool.members === undefined);
     if (tool.asks && permission !== "deny") {
       const asked = ofAskingTool(tool.asks, given);
       return "asking" in asked ? ask(asked.asking) : asked.wrong;

@@ -1,9 +1,9 @@
 import { AppError } from "../../errors/app-error.ts";
-import type { ModelAnswer } from "../../models/stream-answer.ts";
+import type { RunAnswer } from "../loop/agent-loop.ts";
 import type { Step } from "../../stores/postgres/agents/step-store.ts";
 import { turnCancelled } from "../../turn/outcome.ts";
 import type { Question } from "../../turn/question.ts";
-import type { Answered, PendingCall, ResumedTurn } from "../../turn/resumed-turn.ts";
+import { type Answered, type PendingCall, type ResumedTurn, type RunState, runStateOf } from "../../turn/resumed-turn.ts";
 import { saysNo } from "../tools/ask-person.ts";
 import { withAnswer } from "./elicitation.ts";
 import type { Passed } from "./permissions.ts";
@@ -96,7 +96,7 @@ function ofStep({ value }: Answer): AnswerSays {
 }
 
 /** The answer's decision about the waiting calls. Throws AppError `question_unanswered` or `turn_cancelled`. */
-function whatAnswerSays(answered: Answered, state: Pick<ResumedTurn["state"], "pending" | "about">): AnswerSays {
+function whatAnswerSays(answered: Answered, state: Pick<RunState, "pending" | "about">): AnswerSays {
   const { pending, about } = state;
   const [next] = pending;
   const { asked } = answered;
@@ -120,6 +120,18 @@ export interface ResumedCalls extends AnswerSays {
   loopsFrom: number | undefined;
 }
 
+/** A run that goes on: that of the agent that answers, or of a member. `answered`: its own question. */
+export interface ResumedRun {
+  answered: Answered | null;
+  state: RunState;
+}
+
+/** Where the run of a task (0: of the agent that answers) goes on; null: it begins. */
+export function resumedRun(resumed: ResumedTurn | undefined, task: number): ResumedRun | null {
+  const state = resumed && runStateOf(resumed.state, task);
+  return state ? { state, answered: (resumed.state.asks ?? 0) === task ? resumed.answered : null } : null;
+}
+
 /** The calls that were cut off, as the model made them, by these steps of the turn. A call that may have run is left alone where nobody can be asked. */
 const cutOff = (steps: readonly Step[], mayRunAgain: (name: string) => boolean): PendingCall[] =>
   steps
@@ -127,24 +139,31 @@ const cutOff = (steps: readonly Step[], mayRunAgain: (name: string) => boolean):
     .map(({ seq, callId, name, arguments: given }) => ({ seq, id: callId ?? "", name, arguments: JSON.stringify(given ?? {}) }));
 
 /**
- * Resumes the calls that waited for an answer, or after its process died those that it left, by the agent's `steps` of this turn. Throws
- * AppError `question_unanswered` or `turn_cancelled`.
+ * Resumes the calls that waited for an answer, those whose members were at work, and after its process died those that it left, by the
+ * run's `steps`. `goesOn`: whether a call gives a task. Throws AppError `question_unanswered` or `turn_cancelled`.
  */
 export function resumeCalls(
-  { answered, state }: ResumedTurn,
+  { answered, state }: ResumedRun,
   steps: readonly Step[],
-  mayRunAgain: (name: string) => boolean,
+  { mayRunAgain, goesOn }: { mayRunAgain: (name: string) => boolean; goesOn: (name: string) => boolean },
 ): ResumedCalls {
-  if (!answered)
-    return { known: new Map(), calls: [...cutOff(steps, mayRunAgain), ...state.pending], loopsFrom: undefined, end: state.end ?? null };
+  const waiting = new Set(state.pending.map(({ seq }) => seq));
+  const left = cutOff(steps, answered ? goesOn : mayRunAgain).filter(({ seq }) => !waiting.has(seq));
+  const allowed: AnswerSays["known"] = new Map(left.filter(({ name }) => goesOn(name)).map(({ seq }) => [seq, { run: "allow" }]));
+  if (!answered) return { known: allowed, calls: [...left, ...state.pending], loopsFrom: undefined, end: state.end ?? null };
   const says = whatAnswerSays(answered, state);
   const [first] = state.pending;
-  return { ...says, calls: withAnswer(state.pending, answered), loopsFrom: says.passed === "loop" ? first?.seq : undefined };
+  return {
+    ...says,
+    known: new Map([...allowed, ...says.known]),
+    calls: [...withAnswer(state.pending, answered), ...left], // `passed` is about the first
+    loopsFrom: says.passed === "loop" ? first?.seq : undefined,
+  };
 }
 
-/** The answer that was finished before the process died. */
-export function finishedAnswer(steps: readonly Step[]): ModelAnswer | null {
+/** The answer that a run had finished. */
+export function finishedAnswer({ answered, state: { pending } }: ResumedRun, steps: readonly Step[]): RunAnswer | null {
   const last = steps.at(-1);
-  if (last?.kind !== "model" || last.output === null) return null;
-  return { text: last.output, toolCalls: [], usage: undefined, error: null, cut: null };
+  if (answered || pending.length > 0 || last?.kind !== "model" || last.output === null) return null;
+  return { text: last.output, toolCalls: [], usage: undefined, error: null, cut: null, answeredBy: last.name, ms: 0 };
 }

@@ -1,0 +1,67 @@
+import { AppError } from "../../errors/app-error.ts";
+import { firstChoice } from "../../models/model-choice.ts";
+import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
+import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
+import { finishedAnswer, type ResumedRun, resumedRun } from "../questions/resume.ts";
+import { firstHandoff } from "../team/handoff.ts";
+import { type AgentTask, modelStep, runAgent, type RunningAgent, type RunOutcome } from "./agent-loop.ts";
+import type { AgentTurn } from "../agent-turn.ts";
+import type { CalledTools } from "./run-calls.ts";
+import { beginSteps, ownSteps } from "./run-steps.ts";
+
+const superseded = (): AppError =>
+  new AppError("turn_superseded", "Another turn took over the conversation, or another process this turn.");
+
+/** Stores steps that are over. `isLast`: nothing is to go on behind them. */
+export async function storeSteps(turn: AgentTurn, done: readonly NewStep[], { unsent = 0, isLast = false } = {}): Promise<void> {
+  if (done.length === 0) return;
+  const { held, signal, progress } = turn;
+  progress.steps += done.length; // before it is stored: a run beside this one takes the next numbers
+  const isHeld = isLast ? await retryWhileUnreachable(() => turn.steps.begin(held, done), signal) : await beginSteps(turn, done, unsent);
+  if (!isHeld) throw superseded();
+}
+
+/** Where a run goes on, by the turn's state or by its steps alone; null: it begins. */
+function whereItStood({ turn, agent, run }: RunningAgent): ResumedRun | null {
+  const from = resumedRun(turn.resumed, run.task);
+  if (from || !turn.resumed || ownSteps(turn, agent, run.task).length === 0) return from;
+  return { answered: null, state: { pending: [], elapsedMs: 0 } };
+}
+
+interface HowToAnswer {
+  /** Makes the task once the calls that were left have run. */
+  makeTask: (ran: CalledTools | null, from: ResumedRun | null) => Promise<AgentTask>;
+  /** Default: `runAgent`. */
+  ask?: (running: RunningAgent, task: AgentTask) => Promise<RunOutcome>;
+  /** The answer's words are sent as they come. */
+  isSent: boolean;
+  /** Its last step keeps the words, until the turn has ended. Default true. */
+  keepsAnswer?: boolean;
+}
+
+/** Begins a run or goes on with it, to its answer, a question or a handoff. Throws AppError, or the reason of the turn's signal. */
+export async function answerFromSteps(running: RunningAgent, how: HowToAnswer): Promise<RunOutcome> {
+  const { turn, agent, run, calls, choices } = running;
+  const own = ownSteps(turn, agent, run.task);
+  const from = whereItStood(running);
+  calls.note(from?.state ?? { pending: [] });
+  const handoff = from && run.task === 0 ? firstHandoff(own) : null;
+  if (handoff) return { answer: null, asks: null, handoff };
+  const finished = from && finishedAnswer(from, own);
+  const ran = from && !finished ? await calls.goOn(from) : null;
+  if (ran?.asks || ran?.handoff) return { answer: null, asks: ran.asks, handoff: ran.handoff };
+  const task = await how.makeTask(ran, from);
+  if (finished) {
+    await task.prompt(turn.limits.of(firstChoice(choices).name)); // for its receipt
+    task.onToken(finished.text);
+    return { answer: finished, asks: null, handoff: null };
+  }
+  const outcome = await (how.ask ?? runAgent)(running, task);
+  const { answer } = outcome;
+  if (!answer) return outcome;
+  const isKept = (how.keepsAnswer ?? true) && answer.error === null;
+  calls.note({ pending: [] });
+  if (isKept) await storeSteps(turn, [modelStep(running, answer, answer.text)], { unsent: how.isSent ? answer.text.length : 0 });
+  else await storeSteps(turn, [modelStep(running, answer)], { isLast: true });
+  return outcome;
+}

@@ -1,0 +1,104 @@
+import { bulkhead } from "cockatiel";
+import type { Step } from "../../stores/postgres/agents/step-store.ts";
+import type { Agent, AgentLimits } from "../../turn/agent.ts";
+import { type AppError, toAppError } from "../../errors/app-error.ts";
+import type { RunningAgent } from "../loop/agent-loop.ts";
+import { NOTHING_SPENT, type RunState, type Spent } from "../../turn/resumed-turn.ts";
+
+/** The calls that a run may still make: its members' count too. */
+export interface CallBudget {
+  left(): number;
+  take(calls: number): void;
+  /** The limit that is reached, or null. */
+  reached(): number | null;
+}
+
+/** Runs calls side by side, as many as the run and all runs above it may have at a time. */
+export type AtOnce = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+/** The run of an agent in a turn: it answers, or does the task of another one. */
+export interface AgentRun {
+  /** The step that gave the task; 0: it answers the turn. */
+  task: number;
+  /** The agents from the one that answers to this one. */
+  path: readonly string[];
+  budget: CallBudget;
+  atOnce: AtOnce;
+  /** What its own models took. */
+  spent: Spent;
+  /** Its own calls, not run ones too. */
+  toolCalls: number;
+}
+
+function makeBudget(limit: number, used: number, above: CallBudget | null): CallBudget {
+  let made = used;
+  return {
+    left: () => Math.min(limit - made, above?.left() ?? Infinity),
+    take(calls) {
+      made += calls;
+      above?.take(calls);
+    },
+    reached: () => (made >= limit ? limit : (above?.reached() ?? null)),
+  };
+}
+
+function makeAtOnce(most: number, above: AtOnce | null): AtOnce {
+  const own = bulkhead(most, Infinity);
+  return (work) => own.execute(() => (above ? above(work) : work()));
+}
+
+/** The steps below a run: its own, and those of its members. */
+function stepsBelow(steps: readonly Step[], task: number): Step[] {
+  const taskOf = new Map(steps.map((step) => [step.seq, step.task]));
+  const isBelow = (at: number): boolean => at === task || (at > 0 && isBelow(taskOf.get(at) ?? 0));
+  return steps.filter((step) => isBelow(step.task));
+}
+
+/** A run with what its steps have used of its limits. `lead`: the run that gave the task. */
+export function startRun(
+  { limits }: Pick<Agent, "limits">,
+  { task, path, lead, steps, before }: { task: number; path: readonly string[]; lead: AgentRun | null; steps: readonly Step[]; before: RunState | undefined },
+): AgentRun {
+  const calls = stepsBelow(steps, task).filter(({ kind }) => kind === "tool");
+  return {
+    ...{ task, path },
+    budget: makeBudget(limits.max_tool_calls, calls.length, lead?.budget ?? null),
+    atOnce: makeAtOnce(limits.parallel_tools, lead?.atOnce ?? null),
+    spent: before?.spent ?? NOTHING_SPENT,
+    toolCalls: calls.filter((step) => step.task === task && step.agent === path.at(-1)).length,
+  };
+}
+
+/** A member with its own limits, where those of its lead are not narrower. */
+export function narrowed(member: Agent, lead: Pick<Agent, "limits">): Agent {
+  const narrower = (limit: keyof AgentLimits): number => Math.min(member.limits[limit], lead.limits[limit]);
+  const [max_steps, max_tool_calls] = [narrower("max_steps"), narrower("max_tool_calls")];
+  const [timeout_s, parallel_tools] = [narrower("timeout_s"), narrower("parallel_tools")];
+  const max_depth = Math.min(member.limits.max_depth, lead.limits.max_depth - 1);
+  return { ...member, limits: { max_steps, max_tool_calls, timeout_s, parallel_tools, max_depth } };
+}
+
+const MOST_CHARACTERS = 1_000;
+const cut = (text: string): string => text.slice(0, MOST_CHARACTERS).toWellFormed();
+
+/** What came of a run. `isHanded`: another agent answers. */
+export interface EndedRun {
+  input: string;
+  output: string;
+  error: AppError | null;
+  isHanded?: boolean;
+}
+
+/** Keeps that an agent worked in the conversation, for people and statistics. A failure to do so is only told. */
+export async function noteRun({ turn, agent, run, elapsedMs }: RunningAgent, { input, output, error, isHanded }: EndedRun): Promise<void> {
+  const { steps, held, runtime, state } = turn;
+  const ended = error === null ? "answered" : error.code === "turn_cancelled" ? "cancelled" : "failed";
+  const { task, path, toolCalls, spent } = run;
+  const note = {
+    name: agent.name,
+    interaction: isHanded ? "handed on" : ended,
+    state: state.store ? `input: ${cut(input)} | output: ${cut(output)}` : null,
+    run: { task, path: [...path], ok: error === null, toolCalls, ...spent, ms: Math.round(elapsedMs()) },
+  };
+  await steps.noteAgent(held, note).catch((lost: unknown) => runtime.context?.onError?.(toAppError(lost)));
+}

@@ -1,0 +1,48 @@
+import { tool } from "@langchain/core/tools";
+import { z } from "zod";
+import type { Step } from "../../stores/postgres/agents/step-store.ts";
+import { parseArguments } from "../../text/tool-arguments.ts";
+import type { Agent } from "../../turn/agent.ts";
+import type { Handoff } from "../../turn/events.ts";
+import { ToolError } from "../run-tool-call.ts";
+import type { AgentTool } from "../tool.ts";
+
+export const HANDOFF = "handoff_to";
+
+const Given = z.strictObject({ agent: z.string(), reason: z.string().trim().min(1).max(1_000) });
+
+/** The handoff that a call asks for; null: it is none. */
+export function handoffOf(from: string, { name, arguments: given }: { name: string; arguments: unknown }): Handoff | null {
+  if (name !== HANDOFF) return null;
+  const parsed = Given.safeParse(typeof given === "string" ? parseArguments(given) : given).data;
+  return parsed ? { from, to: parsed.agent, reason: parsed.reason } : null;
+}
+
+/** The handoff with which an agent's part of a turn ended, by its steps. The first one of an answer counts. */
+export function firstHandoff(steps: readonly Step[]): Handoff | null {
+  const [handed = null] = steps.flatMap((step) => (step.kind === "tool" && step.ok === true ? (handoffOf(step.agent, step) ?? []) : []));
+  return handed;
+}
+
+/** The tool that hands the conversation on. `before`: the agents that had this turn already, which do not get it back. */
+export function makeHandoff(agents: readonly Agent[], before: readonly string[]): AgentTool {
+  const names = agents.map(({ name }) => name);
+  const list = agents.map(({ name, description }) => `${name}: ${description}`).join("\n");
+  return {
+    name: HANDOFF,
+    isHarmless: true,
+    onlyReads: false,
+    tool: tool(
+      ({ agent }) => {
+        if (!before.includes(agent)) return `"${agent}" answers from now on.`;
+        const problem = `"${agent}" had this turn already, and handed it on: ${[...before].join(", ")}.`;
+        throw new ToolError("handed_to_and_fro", problem, "Answer yourself, or say what is missing.");
+      },
+      {
+        name: HANDOFF,
+        description: `Hands the conversation to another agent, which answers this message and the next ones. The agents:\n${list}`,
+        schema: Given.extend({ agent: z.enum(names as [string, ...string[]]) }),
+      },
+    ),
+  };
+}

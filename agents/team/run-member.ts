@@ -1,0 +1,124 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import { type ChooseModels, firstChoice } from "../../models/model-choice.ts";
+import type { PromptSettings } from "../../prompt/turn-prompt.ts";
+import type { AgentRunStore } from "../../stores/postgres/agents/agent-run-store.ts";
+import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
+import { fence } from "../../text/fence.ts";
+import { emit } from "../../turn/context.ts";
+import type { Agent, Team } from "../../turn/agent.ts";
+import { runStateOf } from "../../turn/resumed-turn.ts";
+import type { ConversationState } from "../../turn/state.ts";
+import type { AgentTurn } from "../agent-turn.ts";
+import { startAgent } from "../loop/agent-loop.ts";
+import { agentPromptOf, type AgentPromptParts, equipAgent } from "../loop/agent-prompt.ts";
+import { answerFromSteps } from "../loop/answer-from-steps.ts";
+import { loopSoFar, ownSteps } from "../loop/run-steps.ts";
+import type { AgentTool } from "../tool.ts";
+import { type AgentRun, narrowed, noteRun, startRun } from "./agent-run.ts";
+import { type RunMember, type Task, teamTools } from "./team-tools.ts";
+
+export interface MemberParts extends AgentPromptParts {
+  chooseModels: ChooseModels;
+  settings: PromptSettings;
+  runs: Pick<AgentRunStore, "lastTasks">;
+}
+
+/** The agent that gives tasks. */
+export interface Lead {
+  turn: AgentTurn;
+  agent: Agent;
+  run: AgentRun;
+}
+
+const SYSTEM_PROMPT = "You do one task for another assistant, which reads your answer.";
+
+/** No member writes memory: the memory agent reads what the user said and the final answer. */
+const WRITE_MEMORY = new Set(["core_memory_update", "memory_save"]);
+
+function memberMessage({ task, context }: Task, earlier: readonly { input: string; output: string }[]): string {
+  const done = earlier.flatMap(({ input, output }) => [
+    { label: "Task:", text: input },
+    { label: "Your answer:", text: output },
+  ]);
+  const parts = [
+    ...(done.length > 0 ? [`What you did before in this conversation:\n${fence("earlier_tasks", done)}`] : []),
+    ...(context ? [`What others have said:\n${fence("context", [{ text: context }])}`] : []),
+    task,
+  ];
+  return parts.join("\n\n");
+}
+
+/** The state as a member sees it: its task is the message. */
+function memberState(state: ConversationState, agent: Agent, message: string, share: Team["share"]): ConversationState {
+  const { conversationSummary, coreMemory, episodicMemory } = state;
+  const shared = {
+    conversationSummary: share === "none" ? null : conversationSummary,
+    coreMemory: share === "memory" ? coreMemory : [],
+    episodicMemory: share === "memory" ? episodicMemory : [],
+  };
+  const nothing = { pictures: [], attachments: [], recentMessages: [], retrievalResults: [], continued: null, callerTools: null };
+  return { ...state, ...nothing, ...shared, agent, message, instructions: "", kbInstructions: "", useRetrieval: false, windowIsWhole: true };
+}
+
+class MemberWaits extends Error {
+  constructor() {
+    super("the member waits for an answer");
+  }
+}
+
+/** Runs the members of an agent, whose members run in the same way. */
+export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
+  return async function runMember(member, given, { seq, onWaiting, signal = lead.turn.signal }) {
+    const { state, held, resumed, progress, runtime } = lead.turn;
+    const began = performance.now();
+    const agent = narrowed(member, lead.agent);
+    const turn: AgentTurn = { ...lead.turn, signal, stopsBefore: [] };
+    const before = resumed && runStateOf(resumed.state, seq);
+    const leftMs = Math.max(1, agent.limits.timeout_s * 1_000 - (before?.elapsedMs ?? 0));
+    const [has, earlier] = await Promise.all([
+      equipAgent(parts, { state, agent, leftMs, signal }),
+      retryWhileUnreachable(() => parts.runs.lastTasks(held, agent.name, held.turnId), signal),
+    ]);
+    for (const content of has.notices) emit(runtime, { status: "notice", content });
+
+    const path = [...lead.run.path, agent.name];
+    const ofTurn = turn.earlier.filter(({ turnId }) => turnId === held.turnId);
+    const run = startRun(agent, { task: seq, path, lead: lead.run, steps: ofTurn, before });
+    const team = teamTools(agent, has, { path, isLead: false, before: [], runMember: makeRunMember(parts, { turn, agent, run }) });
+    const tools: AgentTool[] = [...has.tools.filter(({ name }) => !WRITE_MEMORY.has(name)), ...team];
+    const choices = parts.chooseModels({ model: null, agent }); // the caller's choice is for the agent that answers
+    const running = startAgent(turn, { agent, run, tools, choices }, began - (before?.elapsedMs ?? 0));
+    const seen = memberState(state, agent, memberMessage(given, earlier), lead.agent.team.share);
+    const aboutSkills = [SYSTEM_PROMPT, has.aboutSkills].filter((text) => text !== "").join("\n\n");
+    const { name: model } = firstChoice(choices);
+    const userMessageIds = [state.currentMessageId];
+
+    const answer = async () =>
+      answerFromSteps(running, {
+        isSent: false,
+        async makeTask(ran, from) {
+          const all = ran ? await retryWhileUnreachable(() => turn.steps.ofMessages(held, userMessageIds), signal) : turn.earlier;
+          const steps = ownSteps({ earlier: all, held }, agent, seq);
+          const prompt = async (tokenBudget: number): Promise<BaseMessage[]> =>
+            agentPromptOf(seen, { aboutSkills, userMessageIds, steps, tools, settings: parts.settings, tokenBudget, model }).before;
+          return { prompt, soFar: loopSoFar(agent, steps, from, ran), onToken: () => undefined };
+        },
+      });
+
+    let waits = false;
+    try {
+      const { answer: said, asks } = await answer();
+      if (asks) {
+        waits = true;
+        onWaiting(asks);
+        throw new MemberWaits();
+      }
+      const [text, error] = [said?.text ?? "", said?.error ?? null];
+      await noteRun(running, { input: given.task, output: text, error });
+      if (error) throw error;
+      return text;
+    } finally {
+      if (!waits) progress.runs.delete(seq);
+    }
+  };
+}
