@@ -223,14 +223,19 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
     if (error) runtime.context?.onError?.(error);
     tellNearLimit(runtime, progress.usage, state);
     const interaction = error === null ? "answered" : error.code === "turn_cancelled" ? "cancelled" : "failed";
-    const note = { name: agent.name, interaction, state: describeState(interaction, progress.called) };
+    const models = [...progress.models];
+    const cost = models.length === 1 && models[0] !== undefined ? costOf(prices(models[0]), progress.usage) : null;
+    const run = {
+      ...{ task: 0, path: [agent.name], ok: error === null, toolCalls: progress.called.length, tokens: progress.usage.total_tokens, cost },
+      ms: millisecondsSince(began) + progress.elapsedMs,
+    };
+    const note = { name: agent.name, interaction, state: describeState(interaction, progress.called), run };
     await steps.noteAgent(held, note).catch((lost: unknown) => runtime.context?.onError?.(toAppError(lost)));
     runtime.note?.({ first_token_ms: firstTokenMs, agent: agent.name, tool_calls: progress.called.length, error: error?.code ?? null });
-    const models = [...progress.models];
     return {
       ...answerUpdate(state, state.continued?.answerId ?? turnId, answer?.text ?? ""),
       usage: progress.usage.context_limit === null ? null : progress.usage, // null: the model was not asked
-      cost: models.length === 1 && models[0] !== undefined ? costOf(prices(models[0]), progress.usage) : null,
+      cost,
       answeredBy: models.at(-1) ?? null,
       receipt: answering.prompt?.receipt ?? null,
       toolCalls: progress.called.length,
