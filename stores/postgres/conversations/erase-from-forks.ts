@@ -4,7 +4,7 @@ import { FORGET_MODEL_TITLE } from "./title-store.ts";
 import type { Queryable } from "../database/database.ts";
 
 /**
- * Removes what forks made of messages that they no longer share, or that changed: summaries and counts. $2: the first of these messages;
+ * Removes what forks made of messages that they no longer share, or that changed: summaries, counts and what their agents did last. $2: the first of these messages;
  * $3: their branches, or null.
  */
 const UNLEARN = `
@@ -17,6 +17,8 @@ with affected as materialized (
   delete from conversation_summary_versions where conversation_id in (select id from affected)
 ), recounted as (
   update branches set message_count = null where conversation_id in (select id from affected)
+), undescribed as (
+  update conversation_agents set state_description = null where conversation_id in (select id from affected)
 )
 update conversations set path_message_count = null, rewrites = rewrites + 1, last_prompt = null, ${FORGET_MODEL_TITLE}
 where id in (select id from affected) returning id`;
