@@ -4,8 +4,8 @@ import { FORGET_MODEL_TITLE } from "./title-store.ts";
 import type { Queryable } from "../database/database.ts";
 
 /**
- * Removes what forks made of messages that they no longer share, or that changed: summaries, counts and what their agents did last. $2: the first of these messages;
- * $3: their branches, or null.
+ * Removes what forks made of messages that they no longer share, or that changed: summaries, counts and descriptions of agents. $2: the
+ * first of these messages; $3: their branches, or null.
  */
 const UNLEARN = `
 with affected as materialized (
