@@ -37,6 +37,11 @@ export const READS: Record<string, ReadRoute> = {
   "GET /api/v1/users/:id/decisions": { address: (person) => `${user(person)}/decisions`, holds: "nothing" },
   "GET /api/v1/turns/:id/steps": { address: ({ turn }) => `/api/v1/turns/${turn.turnId}/steps`, holds: "nothing" },
   "GET /api/v1/conversations/:id/agents": { address: (person) => `${conversation(person)}/agents`, holds: "nothing" },
+  "GET /api/v1/conversations/:id/agents/:name/history": {
+    address: (person) => `${conversation(person)}/agents/helper/history`,
+    holds: "nothing",
+  },
+  "GET /api/v1/agents/:name/stats": { address: () => "/api/v1/agents/helper/stats", holds: "nothing" },
   "GET /api/v1/skills": { address: () => "/api/v1/skills", holds: "tenant" },
   "GET /api/v1/skills/:name": { address: () => "/api/v1/skills/helper", holds: "tenant" },
   "GET /api/v1/agents": { address: () => "/api/v1/agents", holds: "tenant" },
