@@ -36,9 +36,12 @@ with removed as (
 )
 select id from removed`;
 
-/** Takes an erased conversation out of all paths. */
+/** Takes an erased conversation out of all paths, and removes its own turns about questions that it shared as a fork. */
 const LEAVE = `
-with shared as materialized (
+with answered_again as (
+  delete from turns using forks, messages asked
+  where forks.conversation_id = $1 and asked.conversation_id = any(source_ids) and turns.question_id = asked.id and turns.conversation_id = $1
+), shared as materialized (
   select conversation_id as id from forks where source_ids @> array[$1::uuid]
 ), left_behind as (
   update forks set origin_id = nullif(origin_id, $1), source_ids = array_remove(source_ids, $1), base_path = (
