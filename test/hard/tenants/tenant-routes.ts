@@ -41,7 +41,6 @@ export const READS: Record<string, ReadRoute> = {
     address: (person) => `${conversation(person)}/agents/helper/history`,
     holds: "nothing",
   },
-  "GET /api/v1/agents/:name/stats": { address: () => "/api/v1/agents/helper/stats", holds: "nothing" },
   "GET /api/v1/skills": { address: () => "/api/v1/skills", holds: "tenant" },
   "GET /api/v1/skills/:name": { address: () => "/api/v1/skills/helper", holds: "tenant" },
   "GET /api/v1/agents": { address: () => "/api/v1/agents", holds: "tenant" },
@@ -113,6 +112,7 @@ export const HOLDS_NOBODYS = [
   "GET /langgraph/assistants/:assistant_id/schemas",
   "GET /langgraph/assistants/:assistant_id/subgraphs",
   "GET /langgraph/assistants/:assistant_id/subgraphs/:namespace",
+  "GET /api/v1/agents/:name/stats", // not for a user: agent-runs.test.ts
   "GET /api/v1/jobs",
   "GET /api/v1/settings", // not for a tenant: settings.test.ts
   "GET /api/v1/users/:id/audit", // not for a user
