@@ -1,36 +1,34 @@
-import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { type AgentCatalog, findAgent, NO_AGENTS } from "../agents/catalog/agent-catalog.ts";
 import { toAppError } from "../errors/app-error.ts";
-import { NOOP_OBSERVER, type Observer } from "../observe/observer.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import type { Agent } from "../turn/agent.ts";
-import { TURN_DEFAULTS, emit, type TurnRuntime, type Node } from "../turn/context.ts";
+import { emit, type TurnRuntime, type Node } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import { RetrievalMode, type ConversationState, type ConversationUpdate, type RouteDecision, GENERAL } from "../turn/state.ts";
 import { retryWhileUnreachable } from "../stores/postgres/turns/turn-lease.ts";
-import { makeRouteByEmbedding, type EmbeddingRoute, type RouteEmbedder } from "./routing/route-by-embedding.ts";
+import type { EmbeddingRoute } from "./routing/route-by-embedding.ts";
 import { type AgentRoute, routeToAgent } from "./routing/route-to-agent.ts";
-import { AMONG_AGENTS, AMONG_BASES, makeRouteByModel } from "./routing/route-by-model.ts";
+import { AMONG_BASES } from "./routing/route-by-model.ts";
+import { amongAgents, makeRouters, type RoutedMessage, type RouterParts } from "./routing/routers.ts";
 import { makeDecision, routeBySharedWords, routeByWords } from "./routing/route-by-words.ts";
 
 /** A surer route by meaning needs no model. */
 const CLEAR = 0.8;
 
-export interface RouteParts {
+export interface RouteParts extends RouterParts {
   knowledge: KnowledgeCatalog;
   /** Default: none besides the assistant. */
   agents?: AgentCatalog;
-  /** Null: no route by meaning. */
-  embedder?: RouteEmbedder | null;
-  /** Asked when meaning is not clear. */
-  routerModel?: BaseChatModel | null;
-  /** For the embedder, and again for the router model. Default 800. */
-  timeoutMs?: number;
-  observer?: Observer;
 }
 
+const toRouted = ({ tenantId, message }: ConversationState, { context }: TurnRuntime): RoutedMessage => {
+  return { tenantId, message, signal: context?.signal, onError: context?.onError };
+};
+
+type ChosenAgent = Pick<AgentRoute, "agent" | "reason">;
+
 /** An agent is its own worker. */
-function toUpdate(decision: RouteDecision, { agent, reason }: AgentRoute, bases: readonly KnowledgeBase[], began: number) {
+function toUpdate(decision: RouteDecision, { agent, reason }: ChosenAgent, bases: readonly KnowledgeBase[], began: number) {
   const agentType = RetrievalMode.parse(decision.worker_name.slice(decision.kb_prefix.length + 1));
   const routeDecision = agent ? { ...decision, worker_name: `agent:${agent.name}`, reason: `${reason}; ${decision.reason}` } : decision;
   return {
@@ -68,34 +66,17 @@ function baseOf(
  * conversation, which persist releases.
  */
 export function makeRoute(parts: RouteParts): Node {
-  const { knowledge, agents = NO_AGENTS, embedder = null, routerModel = null, observer = NOOP_OBSERVER } = parts;
-  const { timeoutMs = TURN_DEFAULTS.memoryReadTimeoutMs } = parts;
-  const byEmbedding = embedder && makeRouteByEmbedding(embedder, { timeoutMs, observer });
-  const byModel = routerModel && makeRouteByModel(routerModel, { timeoutMs, observer });
-
-  /** Null when it fails: the turn is routed without it. */
-  async function attempt<Answer>(
-    { context }: TurnRuntime,
-    ask: (signal: AbortSignal | undefined) => Promise<Answer>,
-  ): Promise<Answer | null> {
-    if (context?.signal?.aborted) return null;
-    return ask(context?.signal).catch((error: unknown) => {
-      context?.onError?.(toAppError(error));
-      return null;
-    });
-  }
+  const { knowledge, agents = NO_AGENTS } = parts;
+  const routers = makeRouters(parts);
+  const { byEmbedding, byModel } = routers;
 
   /** The agent that the caller named, or that fits the message; null for the assistant. */
-  async function chooseAgent(state: ConversationState, agents: readonly Agent[], runtime: TurnRuntime): Promise<AgentRoute> {
-    const { tenantId, message, requestedAgent } = state;
+  async function chooseAgent(state: ConversationState, agents: readonly Agent[], runtime: TurnRuntime): Promise<ChosenAgent> {
+    const { message, requestedAgent } = state;
     if (requestedAgent !== null) return { agent: findAgent(agents, requestedAgent), reason: "the caller named it" };
     // Whoever names a knowledge base or a kind of search asks the assistant.
     if (agents.length === 0 || state.requestedKbPrefix !== null) return { agent: null, reason: "" };
-    return routeToAgent(message, agents, {
-      byEmbedding:
-        byEmbedding && ((bases, isTie) => attempt(runtime, (signal) => byEmbedding({ tenantId, message, bases, isTie, signal }))),
-      byModel: byModel && ((bases) => attempt(runtime, (signal) => byModel({ message, among: AMONG_AGENTS, bases, signal }))),
-    });
+    return routeToAgent(message, agents, amongAgents(routers, toRouted(state, runtime)));
   }
 
   /** Clear words decide, else a sure embedding, else the router model; if that fails the words, or on a tie of keywords the embedding. */
@@ -105,7 +86,8 @@ export function makeRoute(parts: RouteParts): Node {
     requested: string | null,
     runtime: TurnRuntime,
   ): Promise<RouteDecision> {
-    const { tenantId, message, agentType } = state;
+    const { message, agentType } = state;
+    const routed = toRouted(state, runtime);
     const asked = { message, agentType, bases };
     const { decision: byWords, candidates } = routeByWords({ ...asked, requested });
     if (candidates.length === 0) return byWords;
@@ -113,9 +95,9 @@ export function makeRoute(parts: RouteParts): Node {
     let near: EmbeddingRoute | null = null;
     const withoutMeaning = (): RouteDecision =>
       near === null && byEmbedding && !isTie ? (routeBySharedWords({ ...asked, bases: candidates }) ?? byWords) : byWords;
-    if (byEmbedding) near = await attempt(runtime, (signal) => byEmbedding({ tenantId, message, bases: candidates, isTie, signal }));
+    if (byEmbedding) near = await byEmbedding(routed, candidates, isTie);
     if (byModel && (near?.confidence ?? 0) < CLEAR) {
-      const answer = await attempt(runtime, (signal) => byModel({ message, among: AMONG_BASES, bases, signal }));
+      const answer = await byModel(routed, AMONG_BASES, bases);
       if (answer)
         return makeDecision(answer.name, asked, {
           ...answer,

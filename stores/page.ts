@@ -31,13 +31,13 @@ export function encodeCursor({ createdAt, id }: Cursor): string {
   return Buffer.from(`${createdAt.toISOString()} ${id}`).toString("base64url");
 }
 
-/** Throws AppError `invalid_request` for anything but a text from `encodeCursor`. */
-export function decodeCursor(text: string): Cursor {
+/** Throws AppError `invalid_request` that names `field` for anything but a text from `encodeCursor`. */
+export function decodeCursor(text: string, field = "after"): Cursor {
   const [time = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
   const cursor = { createdAt: new Date(time), id };
   if (Number.isNaN(cursor.createdAt.getTime()) || !/^\d{4}-/.test(time) || !isUuid(id) || encodeCursor(cursor) !== text) {
     throw AppError.invalid([
-      { field: "after", problem: `"${text.slice(0, 80)}" is not a cursor; pass the "next" of the page before, unchanged` },
+      { field, problem: `"${text.slice(0, 80)}" is not a cursor; pass the "next" of the page before, unchanged` },
     ]);
   }
   return cursor;

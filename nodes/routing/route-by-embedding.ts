@@ -15,6 +15,8 @@ export interface EmbeddingRoute {
   prefix: string | null;
   confidence: number;
   reason: string;
+  /** All that are near enough, nearest first; none in a tie. */
+  near?: { prefix: string; confidence: number }[];
 }
 
 const MIN_CONFIDENCE = 0.45;
@@ -51,7 +53,12 @@ export function chooseNearest(nearest: readonly Nearness[], { isTie, embedder }:
   const reason = `nearest in meaning: ${named.join(", then ")}`;
   if (isTie) return { prefix, confidence: KEYWORD_CONFIDENCE * Math.min(MAX_CONFIDENCE, tieShare(nearest)), reason };
   const { nearest: right, general } = routeShares(nearest, embedder);
-  return right >= MIN_CONFIDENCE ? { prefix, confidence: right, reason } : { prefix: null, confidence: general, reason };
+  if (right < MIN_CONFIDENCE) return { prefix: null, confidence: general, reason };
+  const near = nearest.map((base) => {
+    const others = nearest.filter((other) => other !== base);
+    return { prefix: base.prefix, confidence: routeShares([base, ...others], embedder).nearest };
+  });
+  return { prefix, confidence: right, reason, near: near.filter(({ confidence }) => confidence >= MIN_CONFIDENCE) };
 }
 
 interface EmbeddingQuestion {

@@ -18,7 +18,7 @@ import { GENERAL } from "../../turn/state.ts";
 const TOOL = "route";
 
 /** The model's instructions, and the answer's name for its choice. */
-interface Choice {
+export interface Choice {
   key: string;
   none: string;
   tag: FenceTag;
@@ -66,7 +66,7 @@ const answerSchema = ({ key, none }: Choice, bases: readonly KnowledgeBase[]) =>
     .transform(({ [key]: name, confidence, reason }) => ({ name, confidence, reason }) as RouterAnswer);
 
 /** `name`: the prefix of the base, or the name of the agent. */
-interface RouterAnswer {
+export interface RouterAnswer {
   name: string;
   confidence: number;
   reason: string;

@@ -5,6 +5,7 @@ import { makeDecisionStore } from "../../stores/postgres/agents/decision-store.t
 import { makeSkillStore } from "../../stores/postgres/agents/skill-store.ts";
 import { makePermissionStore } from "../../stores/postgres/agents/permission-store.ts";
 import { makeQuestionStore } from "../../stores/postgres/agents/question-store.ts";
+import { makeAgentRunStore } from "../../stores/postgres/agents/agent-run-store.ts";
 import { makeStepStore } from "../../stores/postgres/agents/step-store.ts";
 import { makeBranchStore } from "../../stores/postgres/turns/branch-store.ts";
 import { makeForkStore } from "../../stores/postgres/conversations/fork-store.ts";
@@ -66,6 +67,7 @@ export async function openStores(config: Config, observer: Observer) {
     agents: makeAgentStore(database),
     skills: makeSkillStore(database),
     steps: makeStepStore(database),
+    agentRuns: makeAgentRunStore(database),
     usage: makeUsageStore(database),
     questions: makeQuestionStore(database),
     permissions: makePermissionStore(database),

@@ -1,6 +1,7 @@
 import express, { type Express, type RequestHandler } from "express";
 import { agentRoutes } from "../api/agents/agent-routes.ts";
 import { skillRoutes } from "../api/agents/skill-routes.ts";
+import { agentRunRoutes } from "../api/agents/agent-run-routes.ts";
 import { stepRoutes } from "../api/agents/step-routes.ts";
 import { uiMessageRoutes } from "../ai-sdk/ui-message-routes.ts";
 import { authenticate, needsIdentity, type IdentityParts } from "../auth/authenticate.ts";
@@ -115,6 +116,7 @@ export function makeApp(parts: AppParts): Express {
       decisionRoutes(parts),
       agentRoutes(parts),
       stepRoutes(parts),
+      agentRunRoutes(parts),
       mcpServerRoutes(parts),
       conversationRoutes(parts),
       branchRoutes(parts),

@@ -1,5 +1,6 @@
 import type { ConversationGraph } from "../../graph/build-graph.ts";
 import { type ConversationGraphParts, createConversationGraph } from "../../graph/create-conversation-graph.ts";
+import { makeMatchAgents, type MatchAgents } from "../../graph/match-agents.ts";
 import { makePreviewPrompt, type PreviewPrompt } from "../../graph/preview-prompt.ts";
 import type { RunJobsParts } from "../../memory/jobs/run-jobs.ts";
 import { type CompactConversation, makeCompactConversation } from "../../memory/summary/summarise-conversation.ts";
@@ -25,6 +26,7 @@ import type { AgentExtras } from "../parts/open-agents.ts";
 export interface OpenGraph {
   graph: ConversationGraph;
   previewPrompt: PreviewPrompt;
+  matchAgents: MatchAgents;
   stores: Stores;
   models: Models;
   memory: Memory;
@@ -173,6 +175,7 @@ export async function openGraph(
   return {
     graph: createConversationGraph(parts),
     previewPrompt: makePreviewPrompt(parts),
+    matchAgents: makeMatchAgents(parts),
     ...{ stores, models, memory, agents, mcp, facts, meter, promptLimits, compact },
     close: () => opened.disposeAsync(),
   };

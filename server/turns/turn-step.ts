@@ -6,6 +6,7 @@ export const TurnStep = z
   .object({
     seq: z.int(),
     agent: z.string(),
+    path: z.array(z.string()).describe("The agents from the one that leads to the one at work."),
     kind: z.enum(["model", "tool", "question", "plan", "compaction", "agent"]),
     name: z.string().describe("Of the model or of the tool."),
     call_id: z.string().nullable(),
@@ -18,8 +19,9 @@ export const TurnStep = z
   })
   .describe("What a turn did. One that never ended was cut off with its process.");
 
-export const toTurnStep = ({ callId, startedAt, endedAt, ...step }: Step) => {
+export const toTurnStep = ({ callId, startedAt, endedAt, path, ...step }: Step) => {
   const { seq, agent, kind, name, arguments: given, output, ok, tokens } = step;
   const ms = endedAt && endedAt.getTime() - startedAt.getTime();
-  return { seq, agent, kind, name, call_id: callId, arguments: given ?? null, output, ok, ms, tokens, started_at: startedAt };
+  const by = { seq, agent, path: path ?? [agent], kind, name, call_id: callId };
+  return { ...by, arguments: given ?? null, output, ok, ms, tokens, started_at: startedAt };
 };

@@ -72,7 +72,8 @@ const BUILT_IN: Listed = {
   version: null,
 };
 
-function nameOf(request: Request): string {
+/** Throws AppError `invalid_request`. */
+export function nameOf(request: Request): string {
   const name = String(request.params["name"]);
   if (AGENT_NAME.test(name)) return name;
   throw AppError.invalid([

@@ -38,6 +38,7 @@ const Conversation = z.object({
   pinned: z.boolean(),
   archived: z.boolean(),
   metadata: z.record(z.string(), z.unknown()).describe("As the caller wrote it."),
+  active_agent: z.string().nullable().describe("Answers the next turns, after a handoff. Null: they are routed."),
   forked_from: z
     .object({ conversation_id: z.uuid(), message_id: z.uuid() })
     .nullable()
@@ -99,7 +100,7 @@ function titleOf({ title, firstAsked, firstMessage }: ListedConversation): strin
 }
 
 export function toConversation(listed: ListedConversation) {
-  const { id, sessionId, pinned, archived, metadata, forkedFrom, messageCount, firstMessage, lastMessage, createdAt, updatedAt } = listed;
+  const { id, sessionId, pinned, archived, metadata, activeAgent, forkedFrom, messageCount, firstMessage, lastMessage, createdAt, updatedAt } = listed;
   return {
     id,
     session_id: sessionId,
@@ -107,6 +108,7 @@ export function toConversation(listed: ListedConversation) {
     pinned,
     archived,
     metadata,
+    active_agent: activeAgent,
     forked_from: forkedFrom && { conversation_id: forkedFrom.conversationId, message_id: forkedFrom.messageId },
     message_count: messageCount,
     first_message: firstMessage,

@@ -7,6 +7,7 @@ import type { AnswerValue, QuestionType } from "../../../turn/question.ts";
 import { KEEP_RULINGS } from "./decision-store.ts";
 import { onPathSql, pathOf, sourcesSql } from "../paths/branch-path.ts";
 import { storableJson } from "../../../text/storable-text.ts";
+import type { Cost } from "../../../turn/usage.ts";
 import type { Echo } from "../../../turn/echo.ts";
 import type { WaitingState } from "../../../turn/resumed-turn.ts";
 import type { HeldTurn } from "../turns/recover-turn.ts";
@@ -18,6 +19,10 @@ export type StepKind = "model" | "tool" | "question" | "plan" | "compaction" | "
 export interface Step {
   seq: number;
   agent: string;
+  /** The agents from the lead to this one. Null: this one alone. */
+  path?: string[] | null;
+  /** The `seq` of the step that gave the task. Null: it belongs to the agent that answers the turn. */
+  task?: number | null;
   kind: StepKind;
   name: string;
   callId: string | null;
@@ -66,6 +71,26 @@ export interface GoesOn {
 /** `isMore`: another one follows. */
 export type ListedStep = Step & { isMore: boolean };
 
+/** What an agent did in a turn. */
+export interface AgentRun {
+  /** The `seq` of the step that gave the task; 0: it answered the turn. */
+  task: number;
+  /** The agents from the lead to this one. */
+  path: readonly string[];
+  ok: boolean;
+  toolCalls: number;
+  tokens: number;
+  cost: Cost;
+  ms: number;
+}
+
+export interface NotedAgent {
+  name: string;
+  interaction: string;
+  state: string | null;
+  run: AgentRun;
+}
+
 export interface StepStore {
   /**
    * Stores steps before they run, and what the turn needs to go on behind them. Safe to repeat after a lost reply. False, and none may
@@ -74,8 +99,8 @@ export interface StepStore {
   begin(turn: HeldTurn, steps: readonly NewStep[], goesOn?: GoesOn): Promise<boolean>;
   /** False when another process has taken the turn over. */
   end(turn: HeldTurn, step: { seq: number; output: string; ok: boolean; tokens: number }): Promise<boolean>;
-  /** Counts the agent's part in the conversation. */
-  noteAgent(turn: HeldTurn, agent: { name: string; interaction: string; state: string | null }): Promise<void>;
+  /** Counts the agent's part in the conversation, and stores what it did in the turn. */
+  noteAgent(turn: HeldTurn, agent: NotedAgent): Promise<void>;
   /** Steps after `after` by `seq`, as many as fit into a page. */
   list(scope: OwnerScope, turnId: string, page: { after: number; limit: number }): Promise<ListedStep[]>;
   /** Steps of all turns of these user messages on the path, in order. */
@@ -93,7 +118,7 @@ export interface AgentOfConversation {
   stateDescription: string | null;
 }
 
-const COLUMNS = `seq, agent, kind, turn_steps.name, call_id as "callId", arguments, output, echo, ok, tokens, turn_steps.started_at as "startedAt",
+const COLUMNS = `seq, agent, path, task, kind, turn_steps.name, call_id as "callId", arguments, output, echo, ok, tokens, turn_steps.started_at as "startedAt",
   turn_steps.ended_at as "endedAt"`;
 
 /** $1 to $3 are the conversation's, $4 is the turn. */
@@ -128,14 +153,23 @@ from held where turn_steps.turn_id = $4 and seq = $8 and conversation_id = held.
 returning seq`;
 
 const NOTE_AGENT = `
+with held as (${held("$8")}), run as (
+  insert into agent_runs (turn_id, task, agent, conversation_id, tenant_id, path, ok, tool_calls, tokens, input_usd, output_usd, ms, started_at)
+  select $4, task, $5, held.id, $2, path, ok, "toolCalls", tokens, input_usd, output_usd, round(ms), clock_timestamp() - ms * interval '1 millisecond'
+  from held cross join json_to_record($9::json) as given (task int, path text[], ok boolean, "toolCalls" int, tokens int, cost json, ms float8)
+    cross join json_to_record(coalesce(cost, '{}')) as priced (input_usd float8, output_usd float8)
+  on conflict (turn_id, task, agent) do update
+  set path = excluded.path, ok = excluded.ok, tool_calls = excluded.tool_calls, tokens = excluded.tokens, input_usd = excluded.input_usd,
+    output_usd = excluded.output_usd, ms = excluded.ms, started_at = excluded.started_at
+)
 insert into conversation_agents as noted (conversation_id, agent, interaction_count, last_interaction_type, last_interaction_at, state_description)
-select id, $5, 1, $6, clock_timestamp(), $7 from (${held("$8")}) held
+select id, $5, 1, $6, clock_timestamp(), $7 from held
 on conflict (conversation_id, agent) do update
 set interaction_count = noted.interaction_count + 1, last_interaction_type = excluded.last_interaction_type,
   last_interaction_at = excluded.last_interaction_at, state_description = coalesce(excluded.state_description, noted.state_description)`;
 
 /** SQL: the first rows of `select … order by`, at least one, that fit into a page together. */
-const fittingSql = (rows: string, order: string): string => `
+export const fittingSql = (rows: string, order: string): string => `
 select * from (
   select listed.*, row_number() over (order by ${order}) < count(*) over () as "isMore",
     sum(bytes) over (order by ${order}) <= ${MOST_PAGE_BYTES} or row_number() over (order by ${order}) = 1 as "isFitting"
@@ -153,7 +187,7 @@ const OF_TURN = fittingSql(
 );
 
 /** SQL: whether a turn's branch, and its answer if there is one, belong to the path. */
-const isTurnOnPathSql = `(${pathOf("$1")} is null or ${pathOf("$1")} ? coalesce(turns.branch_id, turns.conversation_id)::text
+export const isTurnOnPathSql = `(${pathOf("$1")} is null or ${pathOf("$1")} ? coalesce(turns.branch_id, turns.conversation_id)::text
   and not exists (select from messages answer where answer.id = turns.answer_id and not ${onPathSql("answer", pathOf("$1"))}))`;
 
 const OF_QUESTIONS = `
@@ -188,8 +222,8 @@ export function makeStepStore(database: Database): StepStore {
       const values = [...ownedValues(turn), turn.turnId, output, ok, tokens, seq, turn.runner ?? null];
       return (await database.query({ name: "step-end", text: END, values })).length === 1;
     },
-    async noteAgent(turn, { name, interaction, state }) {
-      const values = [...ownedValues(turn), turn.turnId, name, interaction, state, turn.runner ?? null];
+    async noteAgent(turn, { name, interaction, state, run }) {
+      const values = [...ownedValues(turn), turn.turnId, name, interaction, state, turn.runner ?? null, JSON.stringify(run)];
       await database.query({ name: "agent-note", text: NOTE_AGENT, values });
     },
     list({ tenantId, userId }, turnId, { after, limit }) {

@@ -33,6 +33,8 @@ export interface ListedConversation extends StoredConversation {
   pinned: boolean;
   archived: boolean;
   metadata: Record<string, unknown>;
+  /** Answers the next turns after a handoff; null: they are routed. */
+  activeAgent: string | null;
   /** The origin of a fork and the last message that it shares; null when it is no fork or the origin was erased. */
   forkedFrom: { conversationId: string; messageId: string } | null;
   firstAsked: string | null;
@@ -90,7 +92,7 @@ export const beginningSql = (order: "asc" | "desc", where = "true"): string => `
 const FORKED_FROM = `(
   select json_build_object('conversationId', origin_id, 'messageId', message_id) from forks where forks.conversation_id = conversations.id and origin_id is not null)`;
 
-const LISTED = `${CONVERSATION}, title, pinned, archived, metadata, ${FORKED_FROM} as "forkedFrom", ${beginningSql("asc", "role = 'user'")} as "firstAsked",
+const LISTED = `${CONVERSATION}, title, pinned, archived, metadata, active_agent as "activeAgent", ${FORKED_FROM} as "forkedFrom", ${beginningSql("asc", "role = 'user'")} as "firstAsked",
   ${beginningSql("asc")} as "firstMessage", ${beginningSql("desc")} as "lastMessage"`;
 
 const LIST = `

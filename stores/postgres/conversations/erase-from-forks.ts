@@ -4,8 +4,8 @@ import { FORGET_MODEL_TITLE } from "./title-store.ts";
 import type { Queryable } from "../database/database.ts";
 
 /**
- * Removes what forks made of messages that they no longer share, or that changed: summaries and counts. $2: the first of these messages;
- * $3: their branches, or null.
+ * Removes what forks made of messages that they no longer share, or that changed: summaries, counts and descriptions of agents. $2: the
+ * first of these messages; $3: their branches, or null.
  */
 const UNLEARN = `
 with affected as materialized (
@@ -17,6 +17,8 @@ with affected as materialized (
   delete from conversation_summary_versions where conversation_id in (select id from affected)
 ), recounted as (
   update branches set message_count = null where conversation_id in (select id from affected)
+), undescribed as (
+  update conversation_agents set state_description = null where conversation_id in (select id from affected)
 )
 update conversations set path_message_count = null, rewrites = rewrites + 1, last_prompt = null, ${FORGET_MODEL_TITLE}
 where id in (select id from affected) returning id`;
@@ -34,9 +36,12 @@ with removed as (
 )
 select id from removed`;
 
-/** Takes an erased conversation out of all paths. */
+/** Takes an erased conversation out of all paths, and removes its own turns about questions that it shared as a fork. */
 const LEAVE = `
-with shared as materialized (
+with answered_again as (
+  delete from turns using forks, messages asked
+  where forks.conversation_id = $1 and asked.conversation_id = any(source_ids) and turns.question_id = asked.id and turns.conversation_id = $1
+), shared as materialized (
   select conversation_id as id from forks where source_ids @> array[$1::uuid]
 ), left_behind as (
   update forks set origin_id = nullif(origin_id, $1), source_ids = array_remove(source_ids, $1), base_path = (

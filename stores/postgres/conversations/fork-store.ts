@@ -50,8 +50,8 @@ from conversations origin left join forks on forks.conversation_id = origin.id c
 where origin.id = $1 and tenant_id = $2 and user_id = $3`;
 
 const ADD = `
-insert into conversations (id, tenant_id, user_id, session_id, message_count, metadata, title, title_by, last_message_at, created_at, updated_at)
-select $4, tenant_id, user_id, $5, 0, $6, title, title_by, greatest(clock_timestamp(), $7::timestamptz + interval '1 millisecond'), clock_timestamp(), clock_timestamp()
+insert into conversations (id, tenant_id, user_id, session_id, message_count, metadata, title, title_by, active_agent, last_message_at, created_at, updated_at)
+select $4, tenant_id, user_id, $5, 0, $6, title, title_by, case when $8::uuid is null then active_agent end, greatest(clock_timestamp(), $7::timestamptz + interval '1 millisecond'), clock_timestamp(), clock_timestamp()
 from conversations where id = $1 and tenant_id = $2 and user_id = $3
 on conflict do nothing
 returning id`;
@@ -110,7 +110,7 @@ export function makeForkStore(database: Database, queue: JobQueue = makeJobQueue
         const { tenantId, userId, conversationId: originId, sessionId, id = uuidv7(), metadata = {} } = request;
         await lockOwnerShared(transaction, request);
         const place = await findPlace(transaction, request);
-        const values = [...ownedValues(request), id, sessionId, JSON.stringify(metadata), place.createdAt];
+        const values = [...ownedValues(request), id, sessionId, JSON.stringify(metadata), place.createdAt, request.at];
         const added = await transaction.query({ name: "fork-add", text: ADD, values });
         if (added.length === 0)
           throw new AppError("conversation_busy", `There is a conversation of session_id "${sessionId}" already. Choose another one.`, {

@@ -34,6 +34,8 @@ with removed as (
   delete from snapshots where conversation_id = $1 and branch_id = any($2)
 ), pruned as (
   delete from branches where conversation_id = $1 and id = any($2)
+), undescribed as (
+  update conversation_agents set state_description = null where conversation_id = $1
 ), counted as (
   update conversations set message_count = message_count - (select count(*) from removed), rewrites = rewrites + 1 where id = $1
 )

@@ -52,6 +52,8 @@ with removed as (
   where id = $2 or id in (select conversation_id from removed)
 ), recounted as (
   update branches set message_count = null where conversation_id = $2
+), undescribed as (
+  update conversation_agents set state_description = null where conversation_id = $2
 )
 select count(*)::int as messages from removed`;
 

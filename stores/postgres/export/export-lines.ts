@@ -49,6 +49,7 @@ function notErased(table: ExportedTable, columns: TableColumns["columns"]): stri
   const ofConversation = `conversation_id not in ${ERASED_CONVERSATIONS}`;
   if (table.belongs === "by its messages") return shownIn(ofConversation);
   if (table.belongs === "by its question") return `question_id is not null and ${ofConversation}`;
+  if (table.belongs === "by its conversation") return ofConversation;
   return columns.some(({ name }) => name === "tenant_id") ? `tenant_id <> '${ERASED_TENANT}'` : ofConversation;
 }
 
@@ -62,7 +63,7 @@ function conditionFor({ table, columns }: TableColumns, { tenantId, userId }: Ex
     return userId === undefined ? `document_id in (select id from knowledge_documents where ${OF_TENANT})` : "false";
   }
   const has = (name: string): boolean => columns.some((column) => column.name === name);
-  if (!has("tenant_id")) return conversation;
+  if (table.belongs === "by its conversation" || !has("tenant_id")) return conversation;
   return userId === undefined || has("user_id") ? owner : "false"; // a tenant's rows are no user's
 }
 

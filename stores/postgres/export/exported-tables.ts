@@ -11,7 +11,7 @@ export interface ExportScope {
 export interface ExportedTable {
   name: string;
   /** Set where no column names the owner. */
-  belongs?: "by its question" | "by its document" | "by its messages";
+  belongs?: "by its question" | "by its document" | "by its messages" | "by its conversation";
   /** Columns without export, with the reason. Restored rows have their defaults. */
   omitted?: Readonly<Record<string, string>>;
 }
@@ -45,6 +45,7 @@ export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: "permissions" },
   { name: "decisions" },
   { name: "conversation_agents" },
+  { name: "agent_runs", belongs: "by its conversation" },
   { name: "agents" },
   { name: "agent_versions" },
   { name: "skills" },

@@ -176,6 +176,9 @@ export async function refuseTakenKey(database: Database, { tenantId, userId }: O
 }
 
 const RELEASE_LEASE = `
+with undescribed as (
+  update conversation_agents set state_description = null where conversation_id = $1
+)
 update conversations set turn_id = null, turn_lease_until = null, message_count = message_count - 1, path_message_count = path_message_count - 1, rewrites = rewrites + 1, updated_at = clock_timestamp() where id = $1`;
 
 const DELETE_EMPTY = `

@@ -112,6 +112,7 @@ const OF_A_TENANT = [
   /^addChunkSweeps$/,
   /^TokenUsageStore\.add$/,
   /^UsageStore\.costOfDay$/,
+  /^AgentRunStore\.stats$/,
   /^JobOverview\.(count|listDead|retryDead)$/, // for callers who act for every user of a tenant
 ];
 

@@ -37,6 +37,10 @@ export const READS: Record<string, ReadRoute> = {
   "GET /api/v1/users/:id/decisions": { address: (person) => `${user(person)}/decisions`, holds: "nothing" },
   "GET /api/v1/turns/:id/steps": { address: ({ turn }) => `/api/v1/turns/${turn.turnId}/steps`, holds: "nothing" },
   "GET /api/v1/conversations/:id/agents": { address: (person) => `${conversation(person)}/agents`, holds: "nothing" },
+  "GET /api/v1/conversations/:id/agents/:name/history": {
+    address: (person) => `${conversation(person)}/agents/helper/history`,
+    holds: "nothing",
+  },
   "GET /api/v1/skills": { address: () => "/api/v1/skills", holds: "tenant" },
   "GET /api/v1/skills/:name": { address: () => "/api/v1/skills/helper", holds: "tenant" },
   "GET /api/v1/agents": { address: () => "/api/v1/agents", holds: "tenant" },
@@ -108,6 +112,7 @@ export const HOLDS_NOBODYS = [
   "GET /langgraph/assistants/:assistant_id/schemas",
   "GET /langgraph/assistants/:assistant_id/subgraphs",
   "GET /langgraph/assistants/:assistant_id/subgraphs/:namespace",
+  "GET /api/v1/agents/:name/stats", // not for a user: agent-runs.test.ts
   "GET /api/v1/jobs",
   "GET /api/v1/settings", // not for a tenant: settings.test.ts
   "GET /api/v1/users/:id/audit", // not for a user

@@ -34,6 +34,7 @@ const OWNER_OF: Record<string, RowOwner> = {
   permissions: OWN,
   decisions: OWN,
   conversation_agents: OF_CONVERSATION,
+  agent_runs: { tenant: "kept.tenant_id", user: ofConversation("user_id") },
   mcp_servers: OF_TENANT,
   mcp_grants: OWN,
   agents: OF_TENANT,

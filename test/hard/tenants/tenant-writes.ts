@@ -37,6 +37,7 @@ export const WRITES: Record<string, string> = {
   "DELETE /api/v1/users/:id/episodes/:episode": "what-everybody-reads: a foreign id",
   "PUT /api/v1/skills/:name": "what-everybody-reads: each tenant has its own skill",
   "DELETE /api/v1/skills/:name": "what-everybody-reads: the skill of another tenant",
+  "POST /api/v1/agents/match": "what-everybody-reads: the agent of another tenant",
   "PUT /api/v1/agents/:name": "what-everybody-reads: each tenant has its own agent",
   "DELETE /api/v1/agents/:name": "what-everybody-reads: the agent of another tenant",
   "PUT /api/v1/mcp-servers/:name": "what-everybody-reads: each tenant has its own server",

@@ -171,6 +171,9 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     for (const tenant of ["acme-corp", "ACME", "acm"]) {
       const headers = bearer(keyOf(tenant));
       expect((await postJson(`${stage.url}/api/v1/chat`, { ...own, agent: "only-acme" }, headers)).status).toBe(400);
+      const match = { user_id: "ada", message: "only-acme handbook helper" };
+      const matched = await postJson(`${stage.url}/api/v1/agents/match`, match, headers);
+      expect([matched.status, matched.text.includes("only-acme")]).toEqual([200, false]);
       for (const [method, path] of [
         ["GET", "agents/only-acme"],
         ["GET", "agents/only-acme/versions"],

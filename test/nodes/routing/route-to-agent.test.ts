@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { routeToAgent, type AgentRouteParts } from "../../../nodes/routing/route-to-agent.ts";
+import { matchAgents, routeToAgent, type AgentRouteParts } from "../../../nodes/routing/route-to-agent.ts";
 import type { Agent } from "../../../turn/agent.ts";
 
 const agent = (name: string, keywords: string[]): Agent => ({ name, description: `Knows ${name}`, keywords }) as unknown as Agent;
@@ -10,7 +10,7 @@ const asked: string[][] = [];
 const route = async (message: string, near: Partial<NonNullable<Near>> | null, chosen: { name: string; reason: string } | null) => {
   const { agent: found, reason } = await routeToAgent(message, AGENTS, {
     byEmbedding: async (bases) => (asked.push(bases.map(({ prefix }) => prefix)), near as Near),
-    byModel: async () => chosen,
+    byModel: async () => chosen && { ...chosen, confidence: 0.7 },
   });
   return [found?.name ?? null, reason];
 };
@@ -41,4 +41,36 @@ test("the model chooses when meaning does not, and else the first of a tie or th
   expect(await route("How tall is the moon?", null, null)).toEqual([null, "no agent fits the message"]);
   const { reason } = await routeToAgent("How tall is the moon?", AGENTS, { byEmbedding: null, byModel: null });
   expect(reason).toBe("no agent fits the message");
+});
+
+const match = async (message: string, near: Near, chosen: string | null = null) => {
+  const byModel = async () => (chosen === null ? null : { name: chosen, confidence: 0.7, reason: "" });
+  const found = await matchAgents(message, AGENTS, { byEmbedding: async (_, isTie) => (isTie ? null : near), byModel });
+  return found.map(({ agent: { name }, score, method }) => [name, method, Math.round(score * 100)]);
+};
+
+test("the agent that is chosen stands before the others that fit by words or by meaning, best first", async () => {
+  const near = { prefix: "waiter", confidence: 0.8, reason: "near", near: [] as { prefix: string; confidence: number }[] };
+  near.near = [
+    { prefix: "waiter", confidence: 0.8 },
+    { prefix: "driver", confidence: 0.6 },
+  ];
+  expect(await match("Which recipe is on the menu?", near)).toEqual([
+    ["cook", "rule", 90],
+    ["driver", "embedding", 60],
+    ["waiter", "rule", 45],
+  ]);
+  expect(await match("Who brings it?", near)).toEqual([
+    ["waiter", "embedding", 80],
+    ["driver", "embedding", 60],
+  ]);
+  expect(await match("What is on the menu?", null, "waiter")).toEqual([
+    ["waiter", "llm", 70],
+    ["cook", "rule", 45],
+  ]);
+});
+
+test("no agent fits when the assistant is chosen", async () => {
+  expect(await match("What is on the menu?", null, "assistant")).toEqual([]);
+  expect(await match("How tall is the moon?", null)).toEqual([]);
 });

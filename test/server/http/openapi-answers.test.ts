@@ -91,6 +91,10 @@ describe("the description of the API", () => {
     const { values, headers } = await client.call("runTurn", { body: { ...turn("Who are you?"), agent: "helper" } });
     await ask("listSteps", { params: { id: headers.get("x-turn-id") ?? "" } });
     await ask("listConversationAgents", { params: { id: String(values[0]?.["conversation_id"]) } });
+    await ask("getAgentHistory", { params: { id: String(values[0]?.["conversation_id"]), name: "helper" } });
+    await ask("getAgentStats", helper);
+    await ask("getAgentStats", { ...helper, query: { from: "last week" } }, 400);
+    await ask("matchAgents", { body: { user_id: "ada", message: "Who are you?" } });
     await ask("listMessages", { params: { id: String(values[0]?.["conversation_id"]) }, query: { include: "steps" } });
     await ask("deleteAgent", helper);
     const files = { "SKILL.md": "---\nname: helper\ndescription: Helps\n---\nHelp." };

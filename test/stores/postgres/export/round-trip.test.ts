@@ -104,7 +104,8 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     const step = { seq: 1, agent: "helper", kind: "tool", name: "calculate", callId: "call_1", arguments: { text: said } } as const;
     await steps.begin(held, [{ ...step, ruling: { type: "permission", answer: "allow" } }]);
     await steps.end(held, { seq: 1, output: said, ok: true, tokens: 3 });
-    await steps.noteAgent(held, { name: "helper", interaction: "answered", state: said });
+    const run = { task: 0, path: ["helper"], ok: true, toolCalls: 1, tokens: 9, cost: { input_usd: 1e-7, output_usd: 0.1 }, ms: 12.5 };
+    await steps.noteAgent(held, { name: "helper", interaction: "answered", state: said, run });
     const asked = {
       ...permissionQuestion("helper", call, "digest", false),
       id: uuidv7(),
