@@ -28,7 +28,7 @@ export function chooseGenerator(
   const isStepping = state.execution === "stepping";
   if (state.callResults) return "generate_agent"; // only agents' prompts have a turn's steps
   if (state.continued) return "generate"; // neither an agent nor a handler can go on with an answer
-  if (agent && (hasTools(agent) || isStepping)) return "generate_agent";
+  if (agent && (hasTools(agent) || isStepping || state.agentPath.length > 1)) return "generate_agent";
   const isAnswerable = state.error === null && (state.retrievalResults.length > 0 || !looksOnly(state));
   // A handler answers freely: it knows no form, and calls no tools.
   const isAsked = (state.modelOptions?.response_format ?? null) === null && !callerTools?.mustCall;

@@ -27,6 +27,8 @@ import { type AgentCatalog, NO_AGENTS } from "../agents/catalog/agent-catalog.ts
 import type { ToolHooks } from "../agents/run-tool-call.ts";
 import { NO_SKILLS, type SkillCatalog } from "../agents/skills/skill-catalog.ts";
 import type { ToolSource } from "../agents/tool.ts";
+import { makeReadActiveAgent } from "../stores/postgres/agents/active-agent.ts";
+import { makeAgentRunStore } from "../stores/postgres/agents/agent-run-store.ts";
 import { makePermissionStore } from "../stores/postgres/agents/permission-store.ts";
 import { makeQuestionStore } from "../stores/postgres/agents/question-store.ts";
 import { makeStepStore } from "../stores/postgres/agents/step-store.ts";
@@ -162,7 +164,7 @@ export function makeReading(parts: ConversationGraphParts) {
       ...parts.routing,
       observer,
       knowledge: parts.knowledge ?? makeFixedKnowledgeCatalog([]),
-      ...(agents ? { agents: agents.catalog } : {}),
+      ...(agents ? { agents: agents.catalog, readActiveAgent: makeReadActiveAgent(database) } : {}),
     }),
     coreMemory: makeCoreMemory({
       coreMemory: coreMemory && makeCoreMemoryStore(database),

@@ -2,7 +2,8 @@ import { StateGraph, START, END } from "@langchain/langgraph";
 import { NO_AGENTS } from "../agents/catalog/agent-catalog.ts";
 import { NO_SKILLS } from "../agents/skills/skill-catalog.ts";
 import { AppError } from "../errors/app-error.ts";
-import { agentPromptOf, readForAgent } from "../agents/loop/agent-prompt.ts";
+import { agentPromptOf, equipAgent } from "../agents/loop/agent-prompt.ts";
+import { teamTools } from "../agents/team/team-tools.ts";
 import { leaveOutOldOutputs, toolTokens } from "../agents/loop/fit-loop.ts";
 import { usableCoreMemory } from "../prompt/turn-prompt.ts";
 import { makeKnowledgeHandlers } from "../nodes/generate-kb.ts";
@@ -123,18 +124,25 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
     catalog: agents?.catalog ?? NO_AGENTS,
     tools: agents?.tools ?? (() => []),
     skills: agents?.skills ?? NO_SKILLS,
-    steps: makeStepStore(database),
   };
+  const steps = makeStepStore(database);
 
   async function promptOfAgent(
     state: ConversationState,
     { budget, model }: { budget: number; model: string },
     signal: AbortSignal | undefined,
   ) {
-    if (!state.agent) throw new Error("only an agent has a loop");
-    const read = await readForAgent(agentParts, { state, agent: state.agent, signal });
-    const tools = read.toolsFor(() => Promise.reject(new Error("a preview asks no agent")));
-    const prompt = agentPromptOf(state, read, { tools, settings, tokenBudget: budget, model });
+    const { agent, recentMessages, tenantId, userId, conversationId, currentMessageId } = state;
+    if (!agent) throw new Error("only an agent has a loop");
+    const userMessageIds = [...recentMessages.filter(({ role }) => role === "user").map(({ id }) => id), currentMessageId];
+    const [has, earlier] = await Promise.all([
+      equipAgent(agentParts, { state, agent, signal }),
+      steps.ofMessages({ tenantId, userId, conversationId }, userMessageIds),
+    ]);
+    const runMember = () => Promise.reject(new Error("a preview asks no agent"));
+    const tools = [...has.tools, ...teamTools(agent, has, { path: [agent.name], isLead: true, before: [], runMember })];
+    const { aboutSkills } = has;
+    const prompt = agentPromptOf(state, { aboutSkills, userMessageIds, steps: earlier, tools, settings, tokenBudget: budget, model });
     const schemas = toolTokens(tools);
     const { tokens } = leaveOutOldOutputs(prompt.before, budget - schemas);
     return { prompt, toolTokens: schemas, stepTokens: Math.max(0, tokens - prompt.tokens) };

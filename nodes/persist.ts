@@ -118,7 +118,7 @@ export function makePersist({ turns, leaseMs, storeMs, layers }: PersistParts): 
     }
     const answer = toAnswer(state);
     const jobs = jobsAfterTurn(layers, state);
-    const toStore = turnOutcome(state, runtime.context?.progress?.());
+    const toStore = { ...turnOutcome(state, runtime.context?.progress?.()), activeAgent: state.activeAgent };
     const outcome = await inTime(async () => {
       const stored = await turns.finish(held, answer, jobs, toStore, waitAfterTurn(state));
       runtime.note?.({ outcome: stored, completed: answer?.completed ?? false, jobs: jobs.map(({ kind }) => kind) });

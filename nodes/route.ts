@@ -1,3 +1,5 @@
+import { narrowed } from "../agents/team/agent-run.ts";
+import type { ReadActiveAgent } from "../stores/postgres/agents/active-agent.ts";
 import { type AgentCatalog, findAgent, NO_AGENTS } from "../agents/catalog/agent-catalog.ts";
 import { toAppError } from "../errors/app-error.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
@@ -19,20 +21,28 @@ export interface RouteParts extends RouterParts {
   knowledge: KnowledgeCatalog;
   /** Default: none besides the assistant. */
   agents?: AgentCatalog;
+  /** Default: no conversation was handed to an agent. */
+  readActiveAgent?: ReadActiveAgent;
 }
 
 const toRouted = ({ tenantId, message }: ConversationState, { context }: TurnRuntime): RoutedMessage => {
   return { tenantId, message, signal: context?.signal, onError: context?.onError };
 };
 
-type ChosenAgent = Pick<AgentRoute, "agent" | "reason">;
+/** `path`: the lead and its member, where the lead's strategy chose it. `activeAgent`: see ConversationState. */
+interface ChosenAgent extends Pick<AgentRoute, "agent" | "reason"> {
+  path?: string[];
+  activeAgent?: string | null;
+}
 
 /** An agent is its own worker. */
-function toUpdate(decision: RouteDecision, { agent, reason }: ChosenAgent, bases: readonly KnowledgeBase[], began: number) {
+function toUpdate(decision: RouteDecision, { agent, reason, path = [], activeAgent }: ChosenAgent, bases: readonly KnowledgeBase[], began: number) {
   const agentType = RetrievalMode.parse(decision.worker_name.slice(decision.kb_prefix.length + 1));
   const routeDecision = agent ? { ...decision, worker_name: `agent:${agent.name}`, reason: `${reason}; ${decision.reason}` } : decision;
   return {
     agent,
+    agentPath: path,
+    ...(activeAgent === undefined ? {} : { activeAgent }),
     routeDecision,
     kbPrefix: decision.kb_prefix,
     workerName: routeDecision.worker_name,
@@ -66,17 +76,38 @@ function baseOf(
  * conversation, which persist releases.
  */
 export function makeRoute(parts: RouteParts): Node {
-  const { knowledge, agents = NO_AGENTS } = parts;
+  const { knowledge, agents = NO_AGENTS, readActiveAgent = async () => null } = parts;
   const routers = makeRouters(parts);
   const { byEmbedding, byModel } = routers;
 
-  /** The agent that the caller named, or that fits the message; null for the assistant. */
-  async function chooseAgent(state: ConversationState, agents: readonly Agent[], runtime: TurnRuntime): Promise<ChosenAgent> {
+  /** The agent that the caller named, to which the conversation was handed, or that fits the message; null for the assistant. */
+  async function findAgentOf(state: ConversationState, agents: readonly Agent[], runtime: TurnRuntime): Promise<ChosenAgent> {
     const { message, requestedAgent } = state;
-    if (requestedAgent !== null) return { agent: findAgent(agents, requestedAgent), reason: "the caller named it" };
+    if (requestedAgent !== null) return { agent: findAgent(agents, requestedAgent), reason: "the caller named it", activeAgent: null };
     // Whoever names a knowledge base or a kind of search asks the assistant.
     if (agents.length === 0 || state.requestedKbPrefix !== null) return { agent: null, reason: "" };
+    const active = agents.some(({ handoffs }) => handoffs.length > 0) ? await readActiveAgent(state) : null;
+    const agent = agents.find(({ name }) => name === active);
+    if (agent) return { agent, reason: "the conversation was handed to it" };
     return routeToAgent(message, agents, amongAgents(routers, toRouted(state, runtime)));
+  }
+
+  /** The agent of the turn: where a lead's strategy is to choose one, the member that fits best. */
+  async function chooseAgent(state: ConversationState, agents: readonly Agent[], runtime: TurnRuntime): Promise<ChosenAgent> {
+    const [leadName, memberName] = state.agentPath;
+    if (leadName !== undefined && memberName !== undefined) {
+      const lead = agents.find(({ name }) => name === leadName);
+      const member = findAgent(agents, memberName);
+      return { agent: member && lead ? narrowed(member, lead) : member, reason: "it goes on", path: state.agentPath };
+    }
+    const found = await findAgentOf(state, agents, runtime);
+    const { agent: lead, reason } = found;
+    if (lead?.team.strategy !== "single" || runtime.context?.resumed) return found;
+    const members = agents.filter(({ name }) => lead.subagents.includes(name) && name !== lead.name);
+    if (members.length === 0) return found;
+    const { agent: member, reason: why } = await routeToAgent(state.message, members, amongAgents(routers, toRouted(state, runtime)));
+    if (!member) return { ...found, reason: `${reason}; of its team ${why}` };
+    return { ...found, agent: narrowed(member, lead), path: [lead.name, member.name], reason: `${reason}; of its team "${member.name}": ${why}` };
   }
 
   /** Clear words decide, else a sure embedding, else the router model; if that fails the words, or on a tie of keywords the embedding. */
@@ -121,7 +152,7 @@ export function makeRoute(parts: RouteParts): Node {
       const earlier = runtime.context?.resumed?.state.routeDecision;
       const requested = baseOf(state, chosen.agent, { bases, goesOn: earlier !== undefined });
       const update = toUpdate(await decide(state, bases, requested, runtime), chosen, bases, began);
-      if (earlier) return { ...update, routeDecision: earlier, workerName: earlier.worker_name };
+      if (earlier) return { ...update, activeAgent: state.activeAgent, routeDecision: earlier, workerName: earlier.worker_name };
       emit(runtime, { status: "route_decision", content: update.routeDecision });
       const missing = missingBase(state, chosen.agent, bases);
       if (missing !== null) {

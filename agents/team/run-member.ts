@@ -77,7 +77,7 @@ export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
     const leftMs = Math.max(1, agent.limits.timeout_s * 1_000 - (before?.elapsedMs ?? 0));
     const [has, earlier] = await Promise.all([
       equipAgent(parts, { state, agent, leftMs, signal }),
-      retryWhileUnreachable(() => parts.runs.lastTasks(held, agent.name, held.turnId), signal),
+      retryWhileUnreachable(() => parts.runs.lastTasks(held, agent.name, held.turnId, seq), signal),
     ]);
     for (const content of has.notices) emit(runtime, { status: "notice", content });
 

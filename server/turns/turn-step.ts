@@ -22,6 +22,6 @@ export const TurnStep = z
 export const toTurnStep = ({ callId, startedAt, endedAt, path, ...step }: Step) => {
   const { seq, agent, kind, name, arguments: given, output, ok, tokens } = step;
   const ms = endedAt && endedAt.getTime() - startedAt.getTime();
-  const by = { seq, agent, path: path ?? [agent], kind, name, call_id: callId };
+  const by = { seq, agent, path, kind, name, call_id: callId };
   return { ...by, arguments: given ?? null, output, ok, ms, tokens, started_at: startedAt };
 };

@@ -11,10 +11,14 @@ import type { Database, StatementValue } from "../database/database.ts";
 import { MAX_UUID, ownedValues, pageValues } from "../database/sql-parts.ts";
 import { afterAnswer, TAKE_DEAD, TAKE_DUE, type TakenBy, type TakenTurn, takeSql, UNTIL_DUE } from "./taken-turns.ts";
 import { QUESTION_CHANNEL } from "../turns/question-rows.ts";
+import { placeOf } from "./step-store.ts";
 
 export interface AskedQuestion extends NewQuestion {
   id: string;
   agent: string;
+  /** See Step. */
+  path: readonly string[];
+  task: number;
   seq: number;
   resume: WaitingState;
 }
@@ -63,8 +67,8 @@ with held as (
   on conflict (id) do nothing
   returning expires_at
 ), step as (
-  insert into turn_steps (turn_id, seq, conversation_id, agent, kind, name, arguments, tokens, started_at, runner)
-  select $4, $6, $1, $8, 'question', $7, $13::jsonb, 0, clock_timestamp(), $14::uuid from asked
+  insert into turn_steps (turn_id, seq, conversation_id, agent, path, task, kind, name, arguments, tokens, started_at, runner)
+  select $4, $6, $1, $8, $16::text[], $17::int, 'question', $7, $13::jsonb, 0, clock_timestamp(), $14::uuid from asked
   on conflict do nothing
 ), waits as (
   update conversations set turn_lease_until = 'infinity' from asked where id = $1
@@ -133,15 +137,17 @@ export function makeQuestionStore(database: Database, { isTold = false }: { isTo
   }
 
   return {
-    async ask(turn, { id, type, agent, seq, resume, ifUnanswered, timeoutMs, ...asked }) {
-      const content = contentOf({ type, ifUnanswered, timeoutMs, ...asked });
+    async ask(turn, { id, type, agent, path: given, task: givenBy, seq, resume, ifUnanswered, timeoutMs, ...asked }) {
+      const { path, task } = placeOf(given, givenBy);
+      const content = { ...contentOf({ type, ifUnanswered, timeoutMs, ...asked }), ...(path ? { path } : {}) };
       const { question, tool, sign_in } = content;
       const about = storableJson({ question_id: id, question, ...(tool && { tool: shownTool(tool) }), ...(sign_in && { sign_in }) });
       const { tenantId, userId, turnId } = turn;
       // Only the caller gets calls of its own tools.
       const jobs = jobsValue(isTold && type !== "client_tool" ? [{ kind: "tell_question", tenantId, userId, turnId, questionId: id }] : []);
       const jsons = [storableJson(content), ifUnanswered === null ? null : storableJson(ifUnanswered), storableJson(resume)];
-      const values = [...ownedValues(turn), turn.turnId, id, seq, type, agent, ...jsons, timeoutMs, about, turn.runner ?? null, jobs];
+      const values: StatementValue[] = [...ownedValues(turn), turn.turnId, id, seq, type, agent, ...jsons, timeoutMs, about, turn.runner ?? null, jobs];
+      values.push(path ? [...path] : null, task ?? null);
       return (await database.query<{ expiresAt: Date }>({ name: "question-ask", text: ASK, values }))[0]?.expiresAt ?? null;
     },
 

@@ -19,10 +19,10 @@ export type StepKind = "model" | "tool" | "question" | "plan" | "compaction" | "
 export interface Step {
   seq: number;
   agent: string;
-  /** The agents from the lead to this one. Null: this one alone. */
-  path?: string[] | null;
-  /** The `seq` of the step that gave the task. Null: it belongs to the agent that answers the turn. */
-  task?: number | null;
+  /** The agents from the one that answers the turn to this one. */
+  path: string[];
+  /** The `seq` of the step that gave the task. 0: it belongs to the agent that answers the turn. */
+  task: number;
   kind: StepKind;
   name: string;
   callId: string | null;
@@ -42,6 +42,9 @@ export type Ruling =
 export interface NewStep {
   seq: number;
   agent: string;
+  /** See Step. Default: the agent alone, which answers the turn. */
+  path?: readonly string[];
+  task?: number;
   kind: StepKind;
   name: string;
   callId?: string | undefined;
@@ -118,7 +121,7 @@ export interface AgentOfConversation {
   stateDescription: string | null;
 }
 
-const COLUMNS = `seq, agent, path, task, kind, turn_steps.name, call_id as "callId", arguments, output, echo, ok, tokens, turn_steps.started_at as "startedAt",
+const COLUMNS = `seq, agent, coalesce(path, array[agent]) as path, coalesce(task, 0) as task, kind, turn_steps.name, call_id as "callId", arguments, output, echo, ok, tokens, turn_steps.started_at as "startedAt",
   turn_steps.ended_at as "endedAt"`;
 
 /** $1 to $3 are the conversation's, $4 is the turn. */
@@ -127,10 +130,10 @@ const held = (runner: string): string => `
 
 const BEGIN = `
 with held as (${held("$6")}), given as (
-  select * from json_to_recordset($5::json) as step(seq int, agent text, kind text, name text, call_id text, arguments jsonb, output text, echo json, tokens int, ms float8, ruling jsonb, ruling_id uuid)
+  select * from json_to_recordset($5::json) as step(seq int, agent text, path text[], task int, kind text, name text, call_id text, arguments jsonb, output text, echo json, tokens int, ms float8, ruling jsonb, ruling_id uuid)
 ), stored as (
-  insert into turn_steps (turn_id, seq, conversation_id, agent, kind, name, call_id, arguments, output, echo, ok, tokens, started_at, ended_at, runner)
-  select $4, seq, held.id, agent, kind, name, call_id, arguments, output, echo, case when ms is not null then true end, tokens,
+  insert into turn_steps (turn_id, seq, conversation_id, agent, path, task, kind, name, call_id, arguments, output, echo, ok, tokens, started_at, ended_at, runner)
+  select $4, seq, held.id, agent, path, task, kind, name, call_id, arguments, output, echo, case when ms is not null then true end, tokens,
     clock_timestamp() - coalesce(ms, 0) * interval '1 millisecond', case when ms is not null then clock_timestamp() end, $6::uuid
   from held cross join given
   on conflict (turn_id, seq) do update set runner = excluded.runner
@@ -207,12 +210,17 @@ select agent, interaction_count as "interactionCount", last_interaction_type as 
   state_description as "stateDescription"
 from conversation_agents where conversation_id = ${OWNED_ID} order by agent`;
 
+/** A step's place among agents, as a row has it: most belong to the one agent of a turn. */
+export function placeOf(path: readonly string[] = [], task = 0): { path?: readonly string[]; task?: number } {
+  return { ...(path.length > 1 ? { path } : {}), ...(task > 0 ? { task } : {}) };
+}
+
 /** What turns did on the way to their answers. */
 export function makeStepStore(database: Database): StepStore {
   return {
     async begin(turn, steps, goesOn) {
-      const given = steps.map(({ callId, tokens = 0, ...step }) => {
-        return { ...step, call_id: callId, tokens, ruling_id: step.ruling && uuidv7() };
+      const given = steps.map(({ callId, tokens = 0, path, task, ...step }) => {
+        return { ...step, ...placeOf(path, task), call_id: callId, tokens, ruling_id: step.ruling && uuidv7() };
       });
       const resume = goesOn ? [storableJson(goesOn.state), goesOn.leaseMs] : [null, null];
       const values = [...ownedValues(turn), turn.turnId, storableJson(given), turn.runner ?? null, ...resume];

@@ -66,6 +66,8 @@ export interface OutcomeToStore {
   outcome: object;
   /** Fields to replace when another turn has taken the conversation. */
   ifSuperseded: object;
+  /** Who answers the next turns of the conversation; null: they are routed. Undefined: as before. */
+  activeAgent?: string | null | undefined;
 }
 
 const LOCK_EARLIER = `

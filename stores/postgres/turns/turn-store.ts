@@ -83,6 +83,7 @@ with ${shareOwner(11)}, held as (
         message_count = message_count + case when is_asked then $5::int else 0 end,
         path_message_count = case when still_held then path_message_count + case when is_asked then $5::int else 0 end end,
         last_message_at = case when $5 = 1 and is_asked then greatest(clock_timestamp(), last_message_at + interval '1 millisecond') else last_message_at end,
+        active_agent = case when still_held and $18::boolean then $19 else active_agent end,
         updated_at = clock_timestamp()
   from held left join used on true where conversations.id = held.id and not is_taken and (still_held and is_asked or $15::boolean)
   returning conversations.id, last_message_at, still_held, is_asked, active_branch_id
@@ -126,7 +127,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
     held: HeldTurn,
     answer: AnswerToStore | null,
     jobs: readonly Job[] = [],
-    { outcome: stored, ifSuperseded }: OutcomeToStore = { outcome: {}, ifSuperseded: {} },
+    { outcome: stored, ifSuperseded, activeAgent }: OutcomeToStore = { outcome: {}, ifSuperseded: {} },
     startAfter?: (job: Job) => number,
   ): Promise<FinishOutcome> {
     const { messageId = null, content = "", completed = false, tokenCount = 0, metadata = {}, userMessageId = null } = answer ?? {};
@@ -139,7 +140,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
       const statement = {
         name: "turn-finish",
         text: FINISH,
-        values: [...values, !isHeld, held.runner ?? null, jobsValue(withJobs, startAfter)],
+        values: [...values, !isHeld, held.runner ?? null, jobsValue(withJobs, startAfter), activeAgent !== undefined, activeAgent ?? null],
       };
       return (await where.query<EndedRow>(statement))[0];
     };
