@@ -221,6 +221,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       settings,
       makeRoom,
       steps: makeStepStore(database),
+      runs: makeAgentRunStore(database),
       questions,
       permissions: makePermissionStore(database),
       catalog: agents?.catalog ?? NO_AGENTS,

@@ -29,20 +29,20 @@ const toRouted = ({ tenantId, message }: ConversationState, { context }: TurnRun
   return { tenantId, message, signal: context?.signal, onError: context?.onError };
 };
 
-/** `path`: the lead and its member, where the lead's strategy chose it. `activeAgent`: see ConversationState. */
+/** `path`: the lead and its member, where the lead's strategy chose it. `activeAgent`: the one to which the conversation was handed. */
 interface ChosenAgent extends Pick<AgentRoute, "agent" | "reason"> {
   path?: string[];
   activeAgent?: string | null;
 }
 
 /** An agent is its own worker. */
-function toUpdate(decision: RouteDecision, { agent, reason, path = [], activeAgent }: ChosenAgent, bases: readonly KnowledgeBase[], began: number) {
+function toUpdate(decision: RouteDecision, { agent, reason, path = [], activeAgent = null }: ChosenAgent, bases: readonly KnowledgeBase[], began: number) {
   const agentType = RetrievalMode.parse(decision.worker_name.slice(decision.kb_prefix.length + 1));
   const routeDecision = agent ? { ...decision, worker_name: `agent:${agent.name}`, reason: `${reason}; ${decision.reason}` } : decision;
   return {
     agent,
     agentPath: path,
-    ...(activeAgent === undefined ? {} : { activeAgent }),
+    activeAgent,
     routeDecision,
     kbPrefix: decision.kb_prefix,
     workerName: routeDecision.worker_name,
@@ -83,18 +83,20 @@ export function makeRoute(parts: RouteParts): Node {
   /** The agent that the caller named, to which the conversation was handed, or that fits the message; null for the assistant. */
   async function findAgentOf(state: ConversationState, agents: readonly Agent[], runtime: TurnRuntime): Promise<ChosenAgent> {
     const { message, requestedAgent } = state;
-    if (requestedAgent !== null) return { agent: findAgent(agents, requestedAgent), reason: "the caller named it", activeAgent: null };
-    // Whoever names a knowledge base or a kind of search asks the assistant.
-    if (agents.length === 0 || state.requestedKbPrefix !== null) return { agent: null, reason: "" };
+    if (requestedAgent !== null) return { agent: findAgent(agents, requestedAgent), reason: "the caller named it" };
     const active = agents.some(({ handoffs }) => handoffs.length > 0) ? await readActiveAgent(state) : null;
-    const agent = agents.find(({ name }) => name === active);
-    if (agent) return { agent, reason: "the conversation was handed to it" };
+    const agent = agents.find(({ name }) => name === active) ?? null;
+    const activeAgent = agent?.name ?? null;
+    // Whoever names a knowledge base or a kind of search asks the assistant.
+    if (agents.length === 0 || state.requestedKbPrefix !== null) return { agent: null, reason: "", activeAgent };
+    if (agent) return { agent, reason: "the conversation was handed to it", activeAgent };
     return routeToAgent(message, agents, amongAgents(routers, toRouted(state, runtime)));
   }
 
   /** The agent of the turn: where a lead's strategy is to choose one, the member that fits best. */
   async function chooseAgent(state: ConversationState, agents: readonly Agent[], runtime: TurnRuntime): Promise<ChosenAgent> {
-    const [leadName, memberName] = state.agentPath;
+    const { resumed } = runtime.context ?? {};
+    const [leadName, memberName] = resumed ? state.agentPath : [];
     if (leadName !== undefined && memberName !== undefined) {
       const lead = agents.find(({ name }) => name === leadName);
       const member = findAgent(agents, memberName);
@@ -102,7 +104,7 @@ export function makeRoute(parts: RouteParts): Node {
     }
     const found = await findAgentOf(state, agents, runtime);
     const { agent: lead, reason } = found;
-    if (lead?.team.strategy !== "single" || runtime.context?.resumed) return found;
+    if (lead?.team.strategy !== "single" || resumed) return found;
     const members = agents.filter(({ name }) => lead.subagents.includes(name) && name !== lead.name);
     if (members.length === 0) return found;
     const { agent: member, reason: why } = await routeToAgent(state.message, members, amongAgents(routers, toRouted(state, runtime)));

@@ -188,7 +188,7 @@ export const ConversationState = new StateSchema({
   workerName: z.string(), // route
   agent: Agent.nullable().default(null), // route: null for the assistant; generate_agent: the one that was handed the turn
   agentPath: z.array(z.string()).default(() => []), // route: its lead and itself, where a lead's strategy chose it
-  activeAgent: z.string().nullable().optional(), // route, generate_agent: who answers the next turns; undefined: as before
+  activeAgent: z.string().nullable().default(null), // route; generate_agent after a handoff: who answers the next turns; null: they are routed
   useRetrieval: z.boolean().default(false), // route
   kbInstructions: z.string().default(""), // route: the knowledge base's
   routingMs: z.number(), // route
