@@ -47,9 +47,10 @@ export function makeUiParts(turnId: string) {
         case "thought":
           return say("reasoning", event.content);
         case "tool_call": {
-          const { call_id: toolCallId, name: toolName, arguments: input } = event.content;
+          const { call_id: toolCallId, name: toolName, arguments: input, agent, path } = event.content;
           calls.set(toolCallId, toolName);
-          return beside({ type: "tool-input-available", toolCallId, toolName, input, dynamic: true });
+          const ofMember = path.length > 1 ? { toolMetadata: { agent, path } } : {};
+          return beside({ type: "tool-input-available", toolCallId, toolName, input, dynamic: true, ...ofMember });
         }
         case "tool_result": {
           const { call_id: toolCallId, ok, output } = event.content;
@@ -72,6 +73,8 @@ export function makeUiParts(turnId: string) {
           return data("doom-loop", event.content);
         case "plan":
           return data("plan", event.content, "plan");
+        case "handoff":
+          return data("handoff", event.content);
         case "context_compressed":
           return data("context-compressed", event.content);
         case "done": {

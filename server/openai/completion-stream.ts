@@ -79,6 +79,7 @@ export async function* toCompletionEvents(
       case "execution_log":
       case "notice":
       case "plan":
+      case "handoff":
       case "context_compressed":
       case "doom_loop_detected":
       case "permission_asked":

@@ -103,6 +103,7 @@ describe("a question in words", () => {
   const shown = (fields: Partial<Question>): Question => ({
     ...{
       id: "q",
+      path: ["helper"],
       type: "decision",
       agent: "asks",
       question: "Which town?",

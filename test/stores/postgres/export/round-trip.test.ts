@@ -110,6 +110,8 @@ async function fill(database: Database): Promise<{ running: string; pending: str
       ...permissionQuestion("helper", call, "digest", false),
       id: uuidv7(),
       agent: "helper",
+      path: ["helper"],
+      task: 0,
       seq: 2,
       resume: {} as WaitingState,
     };
