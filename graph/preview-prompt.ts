@@ -4,6 +4,7 @@ import { NO_SKILLS } from "../agents/skills/skill-catalog.ts";
 import { AppError } from "../errors/app-error.ts";
 import { agentPromptOf, equipAgent } from "../agents/loop/agent-prompt.ts";
 import { teamTools } from "../agents/team/team-tools.ts";
+import { withoutMembers } from "../agents/loop/window-with-steps.ts";
 import { leaveOutOldOutputs, toolTokens } from "../agents/loop/fit-loop.ts";
 import { usableCoreMemory } from "../prompt/turn-prompt.ts";
 import { makeKnowledgeHandlers } from "../nodes/generate-kb.ts";
@@ -142,7 +143,8 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
     const runMember = () => Promise.reject(new Error("a preview asks no agent"));
     const tools = [...has.tools, ...teamTools(agent, has, { path: [agent.name], isLead: true, before: [], runMember })];
     const { aboutSkills } = has;
-    const prompt = agentPromptOf(state, { aboutSkills, userMessageIds, steps: earlier, tools, settings, tokenBudget: budget, model });
+    const seen = withoutMembers(earlier);
+    const prompt = agentPromptOf(state, { aboutSkills, userMessageIds, steps: seen, tools, settings, tokenBudget: budget, model });
     const schemas = toolTokens(tools);
     const { tokens } = leaveOutOldOutputs(prompt.before, budget - schemas);
     return { prompt, toolTokens: schemas, stepTokens: Math.max(0, tokens - prompt.tokens) };

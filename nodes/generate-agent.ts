@@ -21,6 +21,7 @@ import { ASSISTANT_WITH_TOOLS, fitCallerTools, stepsOfResults } from "../agents/
 import { picturesOfResults } from "../agents/loop/fit-loop.ts";
 import { callAsForced } from "../agents/loop/forced-calls.ts";
 import { loopSoFar, ownSteps } from "../agents/loop/run-steps.ts";
+import { withoutMembers } from "../agents/loop/window-with-steps.ts";
 import { toldAgain } from "../agents/loop/told-again.ts";
 import { askQuestion, tellAnswer } from "../agents/questions/ask.ts";
 import { noteRun, startRun } from "../agents/team/agent-run.ts";
@@ -162,7 +163,7 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
         const now = ran || given.length > 0 ? await readSteps() : all;
         const pictures = [...(resumed?.pictures ?? callResults?.pictures ?? []), ...(ran?.pictures ?? [])];
         return {
-          prompt: makePrompt(answering, running, { aboutSkills: has.aboutSkills, userMessageIds, seen: now, pictures }),
+          prompt: makePrompt(answering, running, { aboutSkills: has.aboutSkills, userMessageIds, seen: withoutMembers(now), pictures }),
           mustSee: state.pictures.length > 0,
           soFar: loopSoFar(agent, ownSteps({ earlier: now, held }, agent, 0), from, ran),
           answerId: state.continued?.answerId ?? state.turnId,

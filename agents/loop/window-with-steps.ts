@@ -93,13 +93,12 @@ function toMessages({ steps }: TurnSteps): BaseMessage[] {
     ]);
 }
 
-/**
- * Steps by question, in the order of the questions, the current one last. A turn without steps counts unless it only begins. What members
- * did is not told: their answers are results of calls.
- */
+/** The steps that the agent which answers sees: what its members did is in the results of its calls. */
+export const withoutMembers = (steps: readonly StepOfMessage[]): StepOfMessage[] => steps.filter(({ task }) => task === 0);
+
+/** Steps by question, in the order of the questions, the current one last. A turn without steps counts unless it only begins. */
 export function groupByQuestion(steps: readonly StepOfMessage[], userMessageIds: readonly string[]): TurnSteps[] {
-  const told = steps.filter(({ task }) => task === 0);
-  const byQuestion = Map.groupBy(told, ({ userMessageId }) => userMessageId);
+  const byQuestion = Map.groupBy(steps, ({ userMessageId }) => userMessageId);
   return userMessageIds
     .map((userMessageId) => ({ userMessageId, steps: byQuestion.get(userMessageId) ?? [] }))
     .filter((turn, index) => turn.steps.length > 0 || index < userMessageIds.length - 1);
