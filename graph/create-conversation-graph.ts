@@ -171,6 +171,7 @@ export function makeReading(parts: ConversationGraphParts) {
       timeoutMs: coreMemory?.timeoutMs ?? TURN_DEFAULTS.memoryReadTimeoutMs,
     }),
     retrieve: makeRetrieve({
+      endedSince: makeTurnRecordStore(database).endedSince,
       recall: episodes?.recall ?? (async () => ({ episodes: [], order: [], degraded: false })),
       findPassages: parts.documents?.find ?? null,
       rewrite:

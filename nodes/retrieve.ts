@@ -11,11 +11,14 @@ import { millisecondsSince } from "../turn/events.ts";
 import type { TurnRuntime, Node } from "../turn/context.ts";
 import type { FindPassages } from "../memory/documents/find-passages.ts";
 import type { Recall, Recalled } from "../memory/recall/recall-episodes.ts";
+import type { TurnRecordStore } from "../stores/postgres/turns/turn-record-store.ts";
 import type { RewriteQuestion } from "../memory/recall/rewrite-question.ts";
 import { abortable, startDeadline } from "../turn/deadlines.ts";
 
 export interface RetrieveParts {
   recall: Recall;
+  /** Those of these turns that ended after this one began: the ids of answers are those of their turns. */
+  endedSince: TurnRecordStore["endedSince"];
   findPassages: FindPassages | null;
   /** Asks a model what a question points at, where rules do not find it. */
   rewrite?: RewriteQuestion | null;
@@ -52,7 +55,15 @@ export function toPassage({ id, documentId, title, heading, text, score }: Passa
  * Recalls exchanges outside the window, and finds passages of the turn's knowledge base. If that fails or is too slow, the turn goes on,
  * and `degraded` names the layer.
  */
-export function makeRetrieve({ recall, findPassages, rewrite, topK, episodeTokens, passages, timeoutMs, scope }: RetrieveParts): Node {
+export function makeRetrieve({ recall, endedSince, findPassages, rewrite, topK, episodeTokens, passages, timeoutMs, scope }: RetrieveParts): Node {
+  /** A turn that goes on does not read what was answered after it began: its model is to see what it saw. */
+  async function asItBegan(exchanges: RecalledExchange[], { context }: TurnRuntime): Promise<RecalledExchange[]> {
+    const resumed = context?.resumed;
+    if (!resumed || exchanges.length === 0) return exchanges;
+    const later = new Set(await endedSince(resumed, resumed.turnId, exchanges.flatMap(({ messageIds }) => messageIds)));
+    return exchanges.filter(({ messageIds }) => !messageIds.some((id) => later.has(id)));
+  }
+
   return async function retrieve(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     // A new user's first turns cost no embedding, and a picture without words asks for nothing.
     const usesEpisodes = state.hasEpisodes && state.agent?.memory.episodic !== false;
@@ -79,7 +90,7 @@ export function makeRetrieve({ recall, findPassages, rewrite, topK, episodeToken
       });
       const { episodes, degraded } = recalled;
       runtime.note?.({ episodes: episodes.length, episodes_ms: millisecondsSince(began), episodes_degraded: degraded });
-      return { episodicMemory: toExchanges(recalled), degraded: degraded ? ["episodic"] : [] };
+      return { episodicMemory: await asItBegan(toExchanges(recalled), runtime), degraded: degraded ? ["episodic"] : [] };
     };
     const searchDocuments = async (): Promise<ConversationUpdate> => {
       if (!state.useRetrieval) return {};

@@ -89,6 +89,8 @@ export interface TurnRecordStore {
   findRunning(session: Owner & { sessionId: string }): Promise<string | null>;
   /** The turn with one of these calls, first in the session's, then in recently used conversations. */
   findCalled(owner: Owner, callIds: readonly string[], sessionId: string | null): Promise<TurnWithCalls | null>;
+  /** Those of these turns that ended after this one began. */
+  endedSince(owner: Owner, turnId: string, turnIds: readonly string[]): Promise<string[]>;
   /** Asks the process that runs it to stop; false when none does. */
   requestCancel(owner: Owner, turnId: string): Promise<boolean>;
   /** Stops the turn that holds the session's conversation, unless it has this very key. */
@@ -112,6 +114,10 @@ select turns.id from (
   select id from messages where conversation_id = ${OWNED_ID} and role = 'user' order by created_at desc, id desc limit $4
 ) asked join turns on question_id = asked.id
 where turns.conversation_id = $1 order by turns.started_at desc, turns.id desc`;
+
+const ENDED_SINCE = `
+select id from turns where id = any($4::uuid[]) and tenant_id = $1 and user_id = $2
+  and ended_at >= (select started_at from turns where id = $3 and tenant_id = $1 and user_id = $2)`;
 
 const RUNNING = `
 select turn_id as id from conversations
@@ -168,6 +174,11 @@ export function makeTurnRecordStore(database: Database): TurnRecordStore {
     async find({ tenantId, userId }, turnId) {
       const text = `${RECORD} where turns.id = $1 and turns.tenant_id = $2 and ($3::text is null or turns.user_id = $3)`;
       return toRecord(await database.query<RecordRow>({ name: "turn-find", text, values: [turnId, tenantId, userId] }));
+    },
+
+    async endedSince({ tenantId, userId }, turnId, turnIds) {
+      const statement = { name: "turns-ended-since", text: ENDED_SINCE, values: [tenantId, userId, turnId, [...turnIds]] };
+      return (await database.query<{ id: string }>(statement)).map(({ id }) => id);
     },
 
     async findAll({ tenantId, userId }, turnIds) {
