@@ -83,7 +83,7 @@ with ${shareOwner(11)}, held as (
         message_count = message_count + case when is_asked then $5::int else 0 end,
         path_message_count = case when still_held then path_message_count + case when is_asked then $5::int else 0 end end,
         last_message_at = case when $5 = 1 and is_asked then greatest(clock_timestamp(), last_message_at + interval '1 millisecond') else last_message_at end,
-        active_agent = case when still_held and $18::boolean then $19 else active_agent end,
+        active_agent = case when still_held and $17::boolean then $18 else active_agent end,
         updated_at = clock_timestamp()
   from held left join used on true where conversations.id = held.id and not is_taken and (still_held and is_asked or $15::boolean)
   returning conversations.id, last_message_at, still_held, is_asked, active_branch_id
@@ -98,7 +98,7 @@ with ${shareOwner(11)}, held as (
         resume = null, outcome = $13::jsonb || case when still_held then '{}' else $14::jsonb end
   from released where turns.id = $4 and turns.ended_at is null and is_asked
   returning turns.id
-), ${addJobsSql("$17", "released")}
+), ${addJobsSql("$19", "released")}
 select coalesce(still_held, false) as still_held, is_asked, exists (select from ended) as has_ended_now, false as is_taken, (select count(*) from told) from released
 union all select true, true, false, true, 0 from held where is_taken and $15::boolean`;
 
@@ -140,7 +140,7 @@ export function makeTurnStore(database: Database, queue: JobQueue = makeJobQueue
       const statement = {
         name: "turn-finish",
         text: FINISH,
-        values: [...values, !isHeld, held.runner ?? null, jobsValue(withJobs, startAfter), activeAgent !== undefined, activeAgent ?? null],
+        values: [...values, !isHeld, held.runner ?? null, activeAgent !== undefined, activeAgent ?? null, jobsValue(withJobs, startAfter)],
       };
       return (await where.query<EndedRow>(statement))[0];
     };

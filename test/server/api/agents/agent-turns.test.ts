@@ -177,6 +177,7 @@ describe("a turn of an agent", () => {
       ["boss", "tool", "ask_agent"],
       ["worker", "model", "test-chat"],
       ["worker", "tool", "calculate"],
+      ["worker", "model", "test-chat"],
       ["boss", "model", "test-chat"],
     ]);
   });
@@ -219,7 +220,7 @@ describe("a turn of an agent", () => {
         agent: "calculator",
         interaction_count: 1,
         last_interaction_type: "answered",
-        state_description: "answered after 1 call: calculate",
+        state_description: "input: count | output: Done.",
       },
     ]);
     expect((await callApi(conversation, { method: "DELETE" })).status).toBe(200);

@@ -167,7 +167,7 @@ test("several calls of the caller's own tools are one question, which all of the
   expect(read).toEqual(["<tool_output>\n> first\n</tool_output>", "<tool_output>\n> second\n</tool_output>"]);
 });
 
-test("a subagent asks nobody, and does not run a call that needs permission", async () => {
+test("a member's call that needs permission is the turn's question, and is not run where nobody can be asked", async () => {
   await client.makeAgent("worker", { tools: ["order"], instructions: "You work." });
   await client.makeAgent("boss", { tools: [], subagents: ["worker"], permissions: [] });
   await client.makeAgent("boss", { tools: ["look_up"], subagents: ["worker"] });
@@ -177,6 +177,7 @@ test("a subagent asks nobody, and does not run a call that needs permission", as
     if (String(messages[0]?.content).includes("You work.")) return { toolCalls: [tea] };
     return { toolCalls: [callOf("ask_agent", { agent: "worker", task: "order tea" })] };
   });
-  expect(statuses(await client.ask("boss")).at(-1)).toBe("done");
+  expect(statuses(await client.ask("boss")).at(-1)).toBe("waiting");
+  expect(statuses(await client.ask("boss", { session_id: "alone", interactive: false })).at(-1)).toBe("done");
   expect(ordered).toEqual([]);
 });
