@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { task } from "@langchain/langgraph";
 import { type ChooseModels, firstChoice } from "../../models/model-choice.ts";
 import type { PromptSettings } from "../../prompt/turn-prompt.ts";
 import type { AgentRunStore } from "../../stores/postgres/agents/agent-run-store.ts";
@@ -13,7 +14,7 @@ import { startAgent } from "../loop/agent-loop.ts";
 import { agentPromptOf, type AgentPromptParts, equipAgent } from "../loop/agent-prompt.ts";
 import { answerFromSteps } from "../loop/answer-from-steps.ts";
 import { loopSoFar, ownSteps } from "../loop/run-steps.ts";
-import type { AgentTool } from "../tool.ts";
+import type { AgentTool, TaskCall } from "../tool.ts";
 import { type AgentRun, narrowed, noteRun, startRun } from "./agent-run.ts";
 import { type RunMember, type Task, teamTools } from "./team-tools.ts";
 
@@ -66,9 +67,17 @@ class MemberWaits extends Error {
   }
 }
 
+/** Runs work as a task of LangGraph, so that streams and Studio show it by the member's name. A failure stays out of the stream. */
+async function asTask(name: string, inNode: TaskCall["inNode"], work: () => Promise<string>): Promise<string> {
+  let failed: { thrown: unknown } | null = null;
+  const answer = await inNode(() => task({ name }, () => work().catch((thrown: unknown) => void (failed = { thrown })))());
+  if (failed) throw (failed as { thrown: unknown }).thrown;
+  return answer ?? "";
+}
+
 /** Runs the members of an agent, whose members run in the same way. */
 export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
-  return async function runMember(member, given, { seq, onWaiting, signal = lead.turn.signal }) {
+  async function runMember(...[member, given, { seq, onWaiting, signal = lead.turn.signal }]: Parameters<RunMember>): Promise<string> {
     const { state, held, resumed, progress, runtime } = lead.turn;
     const began = performance.now();
     const agent = narrowed(member, lead.agent);
@@ -120,5 +129,6 @@ export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
     } finally {
       if (!waits) progress.runs.delete(seq);
     }
-  };
+  }
+  return (member, given, call) => asTask(member.name, call.inNode, () => runMember(member, given, call));
 }
