@@ -13,7 +13,10 @@ import type { AgentTurn } from "../agent-turn.ts";
 import { startAgent } from "../loop/agent-loop.ts";
 import { agentPromptOf, type AgentPromptParts, equipAgent } from "../loop/agent-prompt.ts";
 import { answerFromSteps } from "../loop/answer-from-steps.ts";
+import { callKey } from "../loop/loop-guard.ts";
 import { loopSoFar, ownSteps } from "../loop/run-steps.ts";
+import type { StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
+import { ASK_AGENT } from "./strategy.ts";
 import type { AgentTool, TaskCall } from "../tool.ts";
 import { type AgentRun, narrowed, noteRun, startRun } from "./agent-run.ts";
 import { type RunMember, type Task, teamTools } from "./team-tools.ts";
@@ -59,6 +62,16 @@ function memberState(state: ConversationState, agent: Agent, message: string, sh
   };
   const nothing = { pictures: [], attachments: [], recentMessages: [], retrievalResults: [], continued: null, callerTools: null };
   return { ...state, ...nothing, ...shared, agent, message, instructions: "", kbInstructions: "", useRetrieval: false, windowIsWhole: true };
+}
+
+/** The steps of a member that was cut off with an earlier attempt at the same task of this message: what it did then is not done again. */
+function stepsBefore({ earlier, held }: AgentTurn, { name }: Agent, { task, context }: Task): StepOfMessage[] {
+  const key = callKey(ASK_AGENT, { agent: name, task, ...(context ? { context } : {}) });
+  const given = earlier.findLast((step) => {
+    const isTask = step.turnId !== held.turnId && step.kind === "tool" && step.name === ASK_AGENT && step.endedAt === null;
+    return isTask && callKey(ASK_AGENT, step.arguments) === key;
+  });
+  return given ? earlier.filter(({ turnId, task: of, agent }) => turnId === given.turnId && of === given.seq && agent === name) : [];
 }
 
 class MemberWaits extends Error {
@@ -107,10 +120,11 @@ export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
         isSent: false,
         async makeTask(ran, from) {
           const all = ran ? await retryWhileUnreachable(() => turn.steps.ofMessages(held, userMessageIds), signal) : turn.earlier;
-          const steps = ownSteps({ earlier: all, held }, agent, seq);
+          const own = ownSteps({ earlier: all, held }, agent, seq);
+          const steps = [...stepsBefore(turn, agent, given), ...own];
           const prompt = async (tokenBudget: number): Promise<BaseMessage[]> =>
             agentPromptOf(seen, { aboutSkills, userMessageIds, steps, tools, settings: parts.settings, tokenBudget, model }).before;
-          return { prompt, soFar: loopSoFar(agent, steps, from, ran), onToken: () => undefined };
+          return { prompt, soFar: loopSoFar(agent, own, from, ran), onToken: () => undefined };
         },
       });
 
