@@ -125,7 +125,10 @@ export function makeAgentRunStore(database: Database): AgentRunStore {
       const [total, ...days] = rows;
       if (!total) throw new Error("a statement without a total");
       const { day: _, ...totals } = total;
-      return { ...totals, byDay: days.map(({ day, invocations, successRate, tokens, cost }) => ({ day, invocations, successRate, tokens, cost })) };
+      return {
+        ...totals,
+        byDay: days.map(({ day, invocations, successRate, tokens, cost }) => ({ day, invocations, successRate, tokens, cost })),
+      };
     },
   };
 }
