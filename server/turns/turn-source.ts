@@ -74,7 +74,10 @@ async function replayRecord({ steps }: StoredTurns, record: TurnRecord): Promise
     ...outcome.notices.map((content) => ({ status: "notice" as const, content })),
     ...told,
     ...calls.map((call) => {
-      return { status: "tool_call" as const, content: { call_id: call.id, agent, path: [agent], name: call.name, arguments: shownArguments(call) } };
+      return {
+        status: "tool_call" as const,
+        content: { call_id: call.id, agent, path: [agent], name: call.name, arguments: shownArguments(call) },
+      };
     }),
     ...(answer && calls.length === 0 ? [{ status: "token" as const, content: answer }] : []),
   ];

@@ -146,7 +146,19 @@ export function makeQuestionStore(database: Database, { isTold = false }: { isTo
       // Only the caller gets calls of its own tools.
       const jobs = jobsValue(isTold && type !== "client_tool" ? [{ kind: "tell_question", tenantId, userId, turnId, questionId: id }] : []);
       const jsons = [storableJson(content), ifUnanswered === null ? null : storableJson(ifUnanswered), storableJson(resume)];
-      const values: StatementValue[] = [...ownedValues(turn), turn.turnId, id, seq, type, agent, ...jsons, timeoutMs, about, turn.runner ?? null, jobs];
+      const values: StatementValue[] = [
+        ...ownedValues(turn),
+        turn.turnId,
+        id,
+        seq,
+        type,
+        agent,
+        ...jsons,
+        timeoutMs,
+        about,
+        turn.runner ?? null,
+        jobs,
+      ];
       values.push(path ? [...path] : null, task ?? null);
       return (await database.query<{ expiresAt: Date }>({ name: "question-ask", text: ASK, values }))[0]?.expiresAt ?? null;
     },
