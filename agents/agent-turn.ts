@@ -26,7 +26,7 @@ export interface AgentTurn extends AskingTurn {
   held: HeldTurn;
   messageId: string;
   steps: StepStore;
-  questions: Pick<QuestionStore, "ask">;
+  questions: Pick<QuestionStore, "ask" | "letGo">;
   permissions: Pick<PermissionStore, "ofAgent">;
   hooks: ToolHooks;
   toolTimeoutMs: number;

@@ -1,4 +1,5 @@
 import { toAppError } from "../errors/app-error.ts";
+import { GOES_ON_ELSEWHERE } from "../turn/outcome.ts";
 import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
 import type { HeldTurn } from "../stores/postgres/turns/recover-turn.ts";
 import type { StepOfMessage } from "../stores/postgres/agents/step-store.ts";
@@ -219,6 +220,8 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
     });
     const { state, running } = answering;
     if (question) return { question, usage: progress.usage };
+    if (error?.code === "shutting_down" && (await shared.questions.letGo(held).catch(() => false)))
+      return { isLetGo: true, error: GOES_ON_ELSEWHERE, partialAnswer: true };
     if (error) runtime.context?.onError?.(error);
     tellNearLimit(runtime, progress.usage, state);
     if (running) await noteRun(running, { input: state.message, output: answer?.text ?? "", error });

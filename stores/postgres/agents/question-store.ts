@@ -9,7 +9,7 @@ import { ownerLock, shareOwner } from "../paths/locks.ts";
 import type { HeldTurn } from "../turns/recover-turn.ts";
 import type { Database, StatementValue } from "../database/database.ts";
 import { MAX_UUID, ownedValues, pageValues } from "../database/sql-parts.ts";
-import { afterAnswer, TAKE_DEAD, TAKE_DUE, type TakenBy, type TakenTurn, takeSql, UNTIL_DUE } from "./taken-turns.ts";
+import { afterAnswer, LET_GO, TAKE_DEAD, TAKE_DUE, type TakenBy, type TakenTurn, takeSql, UNTIL_DUE } from "./taken-turns.ts";
 import { QUESTION_CHANNEL } from "../turns/question-rows.ts";
 import { placeOf } from "./step-store.ts";
 
@@ -49,6 +49,8 @@ export interface QuestionStore {
   cancel(owner: Owner, turnId: string, leaseMs: number): Promise<ResumedTurn | null>;
   /** Takes turns whose question has expired, or whose process died: after an answer, or between an agent's steps. */
   takeDue(limit: number, leaseMs: number): Promise<ResumedTurn[]>;
+  /** Lets another process go on with a running turn; false: none can. */
+  letGo(turn: HeldTurn): Promise<boolean>;
   /** Milliseconds until `takeDue` may find something, or null. Deletes what ended turns no longer need. */
   untilDue(): Promise<number | null>;
 }
@@ -197,6 +199,11 @@ export function makeQuestionStore(database: Database, { isTold = false }: { isTo
       if (left === 0) return due;
       const afterDeath = (row: TakenTurn & { isCancelled: boolean }, by: TakenBy): ResumedTurn => ({ ...row, ...by, answered: null });
       return [...due, ...(await take("turns-take", TAKE_DEAD, [left, leaseMs], afterDeath))];
+    },
+
+    async letGo(turn) {
+      const values = [...ownedValues(turn), turn.turnId, turn.runner ?? null];
+      return (await database.query({ name: "turn-let-go", text: LET_GO, values })).length === 1;
     },
 
     async untilDue() {
