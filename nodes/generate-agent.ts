@@ -26,6 +26,7 @@ import { toldAgain } from "../agents/loop/told-again.ts";
 import { askQuestion, tellAnswer } from "../agents/questions/ask.ts";
 import { noteRun } from "../agents/loop/note-run.ts";
 import { startRun } from "../agents/team/agent-run.ts";
+import { handedTo } from "../agents/team/handoff.ts";
 import { makeRunMember } from "../agents/members/run-member.ts";
 import { teamTools } from "../agents/members/team-tools.ts";
 import { isBlind, promptNotices, type PromptSettings, type TurnPrompt } from "../prompt/turn-prompt.ts";
@@ -172,8 +173,7 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
       },
     });
     if (asks) return { ...NO_ANSWER, question: await askQuestion(turn, asks) };
-    const to = handoff && has.handoffs.find(({ name }) => name === handoff.to);
-    if (handoff && to) return { ...NO_ANSWER, handoff: { to, told: handoff } };
+    if (handoff) return { ...NO_ANSWER, handoff: { to: handedTo(has.handoffs, handoff), told: handoff } };
     return { ...NO_ANSWER, answer, calls: callerTools?.mustCall && answer?.error === null ? answer.toolCalls : [] };
   }
 
