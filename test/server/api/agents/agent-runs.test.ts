@@ -85,6 +85,6 @@ describe("agents that fit a message", () => {
     ["user_id", { message: "boat" }],
     ["agent", { user_id: "zoe", message: "boat", agent: "sailor" }],
   ])("are refused without %s as it should be", async (field, body) => {
-    expectRefusal(await match(body), { status: 400, code: "invalid_request", field });
+    expectRefusal(await postJson(url("agents/match"), body), { status: 400, code: "invalid_request", field });
   });
 });
