@@ -60,6 +60,8 @@ export interface TaskCall {
   seq: number;
   /** The member at work asks something: the call has no result yet. */
   onWaiting: (asks: ToAsk) => void;
+  /** Runs work in the context of the graph's node, which LangChain replaces by that of the tool. */
+  inNode: <Result>(work: () => Result) => Result;
 }
 
 export function taskOf({ configurable }: RunnableConfig): TaskCall {

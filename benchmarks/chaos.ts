@@ -13,7 +13,7 @@ async function measureTools(rounds: number, seed: number, progress: Progress) {
   progress.step(`killing in ${rounds} turns with a tool`);
   const postgres = await startPostgresServer();
   try {
-    return await killToolTurns(postgres.url, rounds, seed);
+    return await killToolTurns(postgres.url, { rounds, seed, agent: "clerk" });
   } finally {
     await killServiceProcesses();
     await postgres.stop();

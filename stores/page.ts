@@ -36,9 +36,7 @@ export function decodeCursor(text: string, field = "after"): Cursor {
   const [time = "", id = ""] = Buffer.from(text, "base64url").toString().split(" ");
   const cursor = { createdAt: new Date(time), id };
   if (Number.isNaN(cursor.createdAt.getTime()) || !/^\d{4}-/.test(time) || !isUuid(id) || encodeCursor(cursor) !== text) {
-    throw AppError.invalid([
-      { field, problem: `"${text.slice(0, 80)}" is not a cursor; pass the "next" of the page before, unchanged` },
-    ]);
+    throw AppError.invalid([{ field, problem: `"${text.slice(0, 80)}" is not a cursor; pass the "next" of the page before, unchanged` }]);
   }
   return cursor;
 }

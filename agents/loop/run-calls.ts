@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from "node:async_hooks";
 import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { AgentTurn } from "../agent-turn.ts";
@@ -93,7 +94,7 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
   async function runCall(call: PendingCall, verdict: Ready): Promise<RanCall> {
     const { elicit, unanswered } = answerForms(call.forms ?? []);
     let asks: ToAsk | null = null;
-    const task = { seq: call.seq, onWaiting: (asked: ToAsk) => void (asks = asked) };
+    const task = { seq: call.seq, onWaiting: (asked: ToAsk) => void (asks = asked), inNode: AsyncLocalStorage.snapshot() };
     const { timeoutMs: own = turn.toolTimeoutMs } = tools.find(({ name }) => name === call.name) ?? {};
     const timeoutMs = Math.max(1, Math.min(own, limits.timeout_s * 1_000 - elapsedMs()));
     const outcome = async (): Promise<ToolOutcome> => {

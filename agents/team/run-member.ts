@@ -1,4 +1,5 @@
 import type { BaseMessage } from "@langchain/core/messages";
+import { task } from "@langchain/langgraph";
 import { type ChooseModels, firstChoice } from "../../models/model-choice.ts";
 import type { PromptSettings } from "../../prompt/turn-prompt.ts";
 import type { AgentRunStore } from "../../stores/postgres/agents/agent-run-store.ts";
@@ -12,8 +13,11 @@ import type { AgentTurn } from "../agent-turn.ts";
 import { startAgent } from "../loop/agent-loop.ts";
 import { agentPromptOf, type AgentPromptParts, equipAgent } from "../loop/agent-prompt.ts";
 import { answerFromSteps } from "../loop/answer-from-steps.ts";
+import { callKey } from "../loop/loop-guard.ts";
 import { loopSoFar, ownSteps } from "../loop/run-steps.ts";
-import type { AgentTool } from "../tool.ts";
+import type { StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
+import { ASK_AGENT } from "./strategy.ts";
+import type { AgentTool, TaskCall } from "../tool.ts";
 import { type AgentRun, narrowed, noteRun, startRun } from "./agent-run.ts";
 import { type RunMember, type Task, teamTools } from "./team-tools.ts";
 
@@ -60,15 +64,33 @@ function memberState(state: ConversationState, agent: Agent, message: string, sh
   return { ...state, ...nothing, ...shared, agent, message, instructions: "", kbInstructions: "", useRetrieval: false, windowIsWhole: true };
 }
 
+/** The steps of a member that was cut off with an earlier attempt at the same task of this message: what it did then is not done again. */
+function stepsBefore({ earlier, held }: AgentTurn, { name }: Agent, { task, context }: Task): StepOfMessage[] {
+  const key = callKey(ASK_AGENT, { agent: name, task, ...(context ? { context } : {}) });
+  const given = earlier.findLast((step) => {
+    const isTask = step.turnId !== held.turnId && step.kind === "tool" && step.name === ASK_AGENT && step.endedAt === null;
+    return isTask && callKey(ASK_AGENT, step.arguments) === key;
+  });
+  return given ? earlier.filter(({ turnId, task: of, agent }) => turnId === given.turnId && of === given.seq && agent === name) : [];
+}
+
 class MemberWaits extends Error {
   constructor() {
     super("the member waits for an answer");
   }
 }
 
+/** Runs work as a task of LangGraph, so that streams and Studio show it by the member's name. A failure stays out of the stream. */
+async function asTask(name: string, inNode: TaskCall["inNode"], work: () => Promise<string>): Promise<string> {
+  let failed: { thrown: unknown } | null = null;
+  const answer = await inNode(() => task({ name }, () => work().catch((thrown: unknown) => void (failed = { thrown })))());
+  if (failed) throw (failed as { thrown: unknown }).thrown;
+  return answer ?? "";
+}
+
 /** Runs the members of an agent, whose members run in the same way. */
 export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
-  return async function runMember(member, given, { seq, onWaiting, signal = lead.turn.signal }) {
+  async function runMember(...[member, given, { seq, onWaiting, signal = lead.turn.signal }]: Parameters<RunMember>): Promise<string> {
     const { state, held, resumed, progress, runtime } = lead.turn;
     const began = performance.now();
     const agent = narrowed(member, lead.agent);
@@ -98,10 +120,11 @@ export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
         isSent: false,
         async makeTask(ran, from) {
           const all = ran ? await retryWhileUnreachable(() => turn.steps.ofMessages(held, userMessageIds), signal) : turn.earlier;
-          const steps = ownSteps({ earlier: all, held }, agent, seq);
+          const own = ownSteps({ earlier: all, held }, agent, seq);
+          const steps = [...stepsBefore(turn, agent, given), ...own];
           const prompt = async (tokenBudget: number): Promise<BaseMessage[]> =>
             agentPromptOf(seen, { aboutSkills, userMessageIds, steps, tools, settings: parts.settings, tokenBudget, model }).before;
-          return { prompt, soFar: loopSoFar(agent, steps, from, ran), onToken: () => undefined };
+          return { prompt, soFar: loopSoFar(agent, own, from, ran), onToken: () => undefined };
         },
       });
 
@@ -120,5 +143,6 @@ export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
     } finally {
       if (!waits) progress.runs.delete(seq);
     }
-  };
+  }
+  return (member, given, call) => asTask(member.name, call.inNode, () => runMember(member, given, call));
 }

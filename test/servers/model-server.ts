@@ -14,7 +14,7 @@ export interface ChatRequestBody {
     tool_calls?: { id: string; function: { name: string; arguments: string } }[];
     tool_call_id?: string;
   }[];
-  tools?: { function: { name: string } }[];
+  tools?: { function: { name: string; parameters?: { properties?: Record<string, { enum?: string[] }> } } }[];
   tool_choice?: unknown;
   response_format?: { type: string };
   max_tokens?: number;

@@ -3,7 +3,10 @@ import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import { fromLangChainTool, openService } from "conversation-graph";
 
-/** The main file of a process: the service, with agents whose tool tells COUNTER_URL of each run: one may call it, one asks. It may be killed in between. */
+/**
+ * The main file of a process: the service, with agents whose tool tells COUNTER_URL of each run: one may call it, one asks, and each has a
+ * lead. It may be killed in between.
+ */
 const { COUNTER_URL: counter, PORT: port } = process.env;
 const settings = Object.fromEntries(Object.entries(process.env).filter(([name]) => !["COUNTER_URL", "PORT", "PATH"].includes(name)));
 
@@ -21,6 +24,8 @@ const service = await openService(settings, {
   agents: {
     clerk: { description: "Orders", tools: ["order"], permissions: [{ tool: "order", action: "allow" }] },
     asks: { description: "Asks before it orders", tools: ["order"] },
+    boss: { description: "Has things ordered", subagents: ["clerk"] },
+    chief: { description: "Has things ordered, and asks", subagents: ["asks"] },
   },
 });
 createServer(service.app).listen(Number(port), "127.0.0.1", () => console.log(`listening on ${port}`));

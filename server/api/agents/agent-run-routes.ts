@@ -39,7 +39,10 @@ const DAY_MS = 86_400_000;
 const DEFAULT_DAYS = 30;
 const isDay = (text: string): boolean => text.length === "2026-11-25".length;
 
-const moment = z.union([z.iso.datetime({ offset: true }), z.iso.date()], "must be a time like 2026-11-25T08:15:00Z or a day like 2026-11-25");
+const moment = z.union(
+  [z.iso.datetime({ offset: true }), z.iso.date()],
+  "must be a time like 2026-11-25T08:15:00Z or a day like 2026-11-25",
+);
 const StatsQuery = z
   .object({
     from: moment
@@ -146,7 +149,16 @@ export function agentRunRoutes({
         const stats = await stores.agentRuns.stats(tenantOf(response), name, { from, to });
         const { invocations, asMember, successRate, avgMs, p95Ms, toolCalls, tokens, cost, byDay } = stats;
         response.json({
-          ...{ invocations, as_member: asMember, success_rate: successRate, avg_ms: avgMs, p95_ms: p95Ms, tool_calls: toolCalls, tokens, cost },
+          ...{
+            invocations,
+            as_member: asMember,
+            success_rate: successRate,
+            avg_ms: avgMs,
+            p95_ms: p95Ms,
+            tool_calls: toolCalls,
+            tokens,
+            cost,
+          },
           by_day: byDay.map(({ successRate: success_rate, ...day }) => ({ ...day, success_rate })),
         });
       },

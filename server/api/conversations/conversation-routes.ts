@@ -100,7 +100,20 @@ function titleOf({ title, firstAsked, firstMessage }: ListedConversation): strin
 }
 
 export function toConversation(listed: ListedConversation) {
-  const { id, sessionId, pinned, archived, metadata, activeAgent, forkedFrom, messageCount, firstMessage, lastMessage, createdAt, updatedAt } = listed;
+  const {
+    id,
+    sessionId,
+    pinned,
+    archived,
+    metadata,
+    activeAgent,
+    forkedFrom,
+    messageCount,
+    firstMessage,
+    lastMessage,
+    createdAt,
+    updatedAt,
+  } = listed;
   return {
     id,
     session_id: sessionId,

@@ -122,10 +122,12 @@ export function makeAgentRunStore(database: Database): AgentRunStore {
     },
     async stats(tenantId, agent, { from, to }) {
       const rows = await database.query<StatsRow>({ name: "runs-stats", text: STATS, values: [tenantId, agent, from, to] });
-      const [total, ...days] = rows;
-      if (!total) throw new Error("a statement without a total");
-      const { day: _, ...totals } = total;
-      return { ...totals, byDay: days.map(({ day, invocations, successRate, tokens, cost }) => ({ day, invocations, successRate, tokens, cost })) };
+      const [total, ...days] = rows.map(({ day, ...figures }) => ({ day, figures }));
+      if (!total) throw new Error("figures without a total");
+      const byDay = days.map(({ day, figures: { invocations, successRate, tokens, cost } }) => {
+        return { day, invocations, successRate, tokens, cost };
+      });
+      return { ...total.figures, byDay };
     },
   };
 }

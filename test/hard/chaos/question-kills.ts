@@ -4,8 +4,8 @@ import { askAndAnswer } from "./asked-person.ts";
 import { LEASE_MS, MAIN, orderCarelessly, RAN, startCounter, UNKNOWN } from "./tool-kills.ts";
 import { type KillsAt, openTwoPlaces } from "./two-places.ts";
 
-/** That a process sends around a question, or around an answer; those of its jobs come in between. */
-const STATEMENTS = 14;
+/** That a process sends around a question, or around an answer; those of its jobs come in between. `chief`: its member asks. */
+const STATEMENTS = { asks: 14, chief: 20 };
 
 export interface QuestionKills {
   rounds: number;
@@ -32,7 +32,10 @@ interface KeptQuestion {
  * Two processes with an agent that asks on the empty database of this URL. In each round somebody orders once and allows it, and a process is
  * killed at another statement around the question or around the answer. Resolves with figures and with everything that was wrong, in words.
  */
-export async function killAskingTurns(databaseUrl: string, rounds: number): Promise<{ figures: QuestionKills; wrongs: string[] }> {
+export async function killAskingTurns(
+  databaseUrl: string,
+  { rounds, agent }: { rounds: number; agent: keyof typeof STATEMENTS },
+): Promise<{ figures: QuestionKills; wrongs: string[] }> {
   await using opened = new AsyncDisposableStack();
   const counter = await startCounter();
   opened.defer(() => counter.close());
@@ -51,14 +54,14 @@ export async function killAskingTurns(databaseUrl: string, rounds: number): Prom
     const item = `item-${round}`;
     const isAtAnswer = round % 2 === 1; // else around the question
     const [place, other] = Math.floor(round / 2) % 2 === 0 ? places : [places[1], places[0]];
-    const blow = (Math.floor(round / 2) * 5) % (2 * STATEMENTS);
+    const blow = (Math.floor(round / 2) * 5) % (2 * STATEMENTS[agent]);
     const disarming = isAtAnswer ? [] : [armed(place, blow)];
     // The one that is to be killed is asked first. What it asked is answered at the other one, and what the other one asked here.
     const here = () => [place.service.url, other.service.url];
     const there = () => here().toReversed();
     const report = await askAndAnswer({
       key: `key-${round}`,
-      body: { user_id: "ada", session_id: item, message: `order ${item}`, agent: "asks" },
+      body: { user_id: "ada", session_id: item, message: `order ${item}`, agent },
       addresses: (work) => ((work === "ask") === isAtAnswer ? there() : here()),
       reply: (number) => (number === 0 ? "allow_once" : "deny"),
       beforeAnswer: () => void (isAtAnswer && disarming.push(armed(place, blow))),

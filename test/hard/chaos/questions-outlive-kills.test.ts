@@ -5,15 +5,22 @@ import { killServiceProcesses } from "../../servers/service-process.ts";
 import { useOpened } from "../../support/use-opened.ts";
 
 const ROUNDS = Number(process.env["QUESTION_KILLS"] ?? 16);
-jest.setTimeout(ROUNDS * 15_000 + 60_000);
+jest.setTimeout(ROUNDS * 20_000 + 60_000);
 
-const place = useOpened(async () => {
-  const { url, drop } = await createRealDatabase();
-  return { url, close: () => killServiceProcesses().then(drop) };
+const opened = useOpened(async () => {
+  const databases = [await createRealDatabase(), await createRealDatabase()];
+  const close = async (): Promise<void> => {
+    await killServiceProcesses();
+    for (const { drop } of databases) await drop();
+  };
+  return { urls: databases.map(({ url }) => url), close };
 });
 
-test(`a question is asked once and answered once, and its turn goes on, when a process is killed in ${ROUNDS} turns, each time at another statement`, async () => {
-  const { figures, wrongs } = await killAskingTurns(place.url, ROUNDS);
+test.each([
+  ["an agent", "asks"],
+  ["a member of a team", "chief"],
+] as const)(`a question of %s is asked once and answered once, and its turn goes on, when a process is killed in ${ROUNDS} turns, each time at another statement`, async (_, agent) => {
+  const { figures, wrongs } = await killAskingTurns(opened.urls.pop() ?? "", { rounds: ROUNDS, agent });
   process.stderr.write(`${JSON.stringify(figures)}\n`);
   expect(wrongs).toEqual([]);
   expect(figures.kills).toBeGreaterThan(ROUNDS / 3);

@@ -9,15 +9,26 @@ import { type KillsAt, openTwoPlaces } from "./two-places.ts";
 
 export const MAIN = fileURLToPath(new URL("../../servers/tool-service.ts", import.meta.url));
 export const LEASE_MS = 1_000;
-/** A turn with one call has about ten; in a round that asks for one more nobody is killed. */
-const STATEMENTS = 11;
+/** Of a turn with one call, by the agent that makes it or by a member of a team. In a round that asks for more nobody is killed. */
+const STATEMENTS = { clerk: 11, boss: 20 };
 
 export const RAN = "It is ordered.";
 export const UNKNOWN = "It is not known whether it was ordered.";
 
-/** Orders once. When it is not known whether that ran, it tries to order again, as a careless model does. */
-export function orderCarelessly({ messages }: ChatRequestBody): ModelScript {
+/**
+ * Orders once. When it is not known whether that ran, it tries to order again, as a careless model does. A lead has its member do so, and
+ * says what that says.
+ */
+export function orderCarelessly({ messages, tools = [] }: ChatRequestBody): ModelScript {
   const [last, question] = [messages.at(-1), messages.findLast(({ role }) => role === "user")];
+  const ask = tools.find((tool) => tool.function.name === "ask_agent");
+  if (ask) {
+    const [agent] = ask.function.parameters?.properties?.["agent"]?.enum ?? [];
+    const task = { agent, task: question?.content ?? "" };
+    const isAsked = last?.role === "tool" && !last.content.includes('"interrupted"');
+    if (!isAsked) return { toolCalls: [{ name: "ask_agent", arguments: task, id: `call-${messages.length}` }] };
+    return { tokens: [[RAN, UNKNOWN].find((words) => last.content.includes(words)) ?? last.content] };
+  }
   const item = /order (\S+)/.exec(question?.content ?? "")?.[1] ?? "";
   const order = { toolCalls: [{ name: "order", arguments: { item }, id: `call-${messages.length}` }] };
   if (last?.role !== "tool" || last.content.includes('"interrupted"')) return order;
@@ -47,13 +58,16 @@ export interface ToolKills {
 const STEPS = `
 select messages.content as question, ok, turn_steps.ended_at is null as "isOpen"
 from turn_steps join turns on turns.id = turn_id join messages on messages.id = question_id
-where kind = 'tool'`;
+where kind = 'tool' and turn_steps.name = 'order'`;
 
 /**
  * Two processes with an agent on the empty database of this URL. In each round somebody orders once, and the process at work is killed at
  * another statement of the turn. Resolves with figures and with everything that was wrong, in words.
  */
-export async function killToolTurns(databaseUrl: string, rounds: number, seed: number): Promise<{ figures: ToolKills; wrongs: string[] }> {
+export async function killToolTurns(
+  databaseUrl: string,
+  { rounds, seed, agent }: { rounds: number; seed: number; agent: keyof typeof STATEMENTS },
+): Promise<{ figures: ToolKills; wrongs: string[] }> {
   const random = makeSeededRandom(seed);
   await using opened = new AsyncDisposableStack();
   const counter = await startCounter();
@@ -74,7 +88,7 @@ export async function killToolTurns(databaseUrl: string, rounds: number, seed: n
   for (let round = 0; round < rounds; round++) {
     const item = `item-${round}`;
     const [place, other] = Math.floor(round / 2) % 2 === 0 ? places : [places[1], places[0]];
-    const blow = (round * 7) % (2 * STATEMENTS); // each statement, before and after, in an order that a few rounds spread out
+    const blow = (round * 7) % (2 * STATEMENTS[agent]); // each statement, before and after, in an order that a few rounds spread out
     const disarm = armed(place, blow);
     let isFirst = true;
     const network = {
@@ -86,7 +100,7 @@ export async function killToolTurns(databaseUrl: string, rounds: number, seed: n
       },
       isKilled,
     };
-    const body = { user_id: "ada", session_id: item, message: `order ${item}`, agent: "clerk", interactive: false };
+    const body = { user_id: "ada", session_id: item, message: `order ${item}`, agent, interactive: false };
     const report = await sendAndStay(network, { key: `key-${seed}-${round}`, body }, random);
     await disarm();
 

@@ -5,15 +5,22 @@ import { killServiceProcesses } from "../../servers/service-process.ts";
 import { useOpened } from "../../support/use-opened.ts";
 
 const ROUNDS = Number(process.env["TOOL_KILLS"] ?? 24);
-jest.setTimeout(ROUNDS * 15_000 + 60_000);
+jest.setTimeout(ROUNDS * 20_000 + 60_000);
 
-const place = useOpened(async () => {
-  const { url, drop } = await createRealDatabase();
-  return { url, close: () => killServiceProcesses().then(drop) };
+const opened = useOpened(async () => {
+  const databases = [await createRealDatabase(), await createRealDatabase()];
+  const close = async (): Promise<void> => {
+    await killServiceProcesses();
+    for (const { drop } of databases) await drop();
+  };
+  return { urls: databases.map(({ url }) => url), close };
 });
 
-test(`a tool runs at most once, and no run is lost, when its process is killed in ${ROUNDS} turns, each time at another statement`, async () => {
-  const { figures, wrongs } = await killToolTurns(place.url, ROUNDS, 1);
+test.each([
+  ["an agent", "clerk"],
+  ["a member of a team", "boss"],
+] as const)(`a tool of %s runs at most once, and no run is lost, when its process is killed in ${ROUNDS} turns, each time at another statement`, async (_, agent) => {
+  const { figures, wrongs } = await killToolTurns(opened.urls.pop() ?? "", { rounds: ROUNDS, seed: 1, agent });
   process.stderr.write(`${JSON.stringify(figures)}\n`);
   expect(wrongs).toEqual([]);
   expect(figures.kills).toBeGreaterThan(ROUNDS / 3);

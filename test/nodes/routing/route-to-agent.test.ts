@@ -57,8 +57,8 @@ test("the agent that is chosen stands before the others that fit by words or by 
   ];
   expect(await match("Which recipe is on the menu?", near)).toEqual([
     ["cook", "rule", 90],
+    ["waiter", "embedding", 80],
     ["driver", "embedding", 60],
-    ["waiter", "rule", 45],
   ]);
   expect(await match("Who brings it?", near)).toEqual([
     ["waiter", "embedding", 80],

@@ -93,7 +93,6 @@ describe("the description of the API", () => {
     await ask("listConversationAgents", { params: { id: String(values[0]?.["conversation_id"]) } });
     await ask("getAgentHistory", { params: { id: String(values[0]?.["conversation_id"]), name: "helper" } });
     await ask("getAgentStats", helper);
-    await ask("getAgentStats", { ...helper, query: { from: "last week" } }, 400);
     await ask("matchAgents", { body: { user_id: "ada", message: "Who are you?" } });
     await ask("listMessages", { params: { id: String(values[0]?.["conversation_id"]) }, query: { include: "steps" } });
     await ask("deleteAgent", helper);

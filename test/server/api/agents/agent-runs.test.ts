@@ -23,7 +23,8 @@ describe("what an agent did", () => {
       conversation = done?.conversation_id ?? "";
       turns.push(turnId);
     }
-    const history = async (query: string) => (await callApi<History>(url(`conversations/${conversation}/agents/counter/history${query}`))).json;
+    const history = async (query: string) =>
+      (await callApi<History>(url(`conversations/${conversation}/agents/counter/history${query}`))).json;
     const first = await history("?limit=2");
     expect(first.items.map(({ turn_id, input, output }) => [turn_id, input, output])).toEqual([
       [turns[2], "three", "It is three."],
@@ -59,7 +60,8 @@ describe("what an agent did", () => {
 });
 
 describe("agents that fit a message", () => {
-  const match = (body: object) => postJson<{ matches: { agent: string; score: number; method: string; reason: string }[] }>(url("agents/match"), body);
+  const match = (body: object) =>
+    postJson<{ matches: { agent: string; score: number; method: string; reason: string }[] }>(url("agents/match"), body);
 
   test("are told, first the one that routing chooses, without a model and without a trace", async () => {
     await makeAgent("sailor", { description: "Boats", keywords: ["harbour", "boat"], tools: ["calculate"] });

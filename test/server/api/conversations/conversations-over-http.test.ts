@@ -48,7 +48,15 @@ describe("the lists of conversations and messages", () => {
     const time = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/) as unknown;
     const oldest = conversations.at(-1);
     const counted = { id: conversationIds[0], session_id: "session 0", message_count: 8, first_message: "hello" };
-    const shown = { title: "hello", last_message: "answer", pinned: false, archived: false, metadata: {}, forked_from: null };
+    const shown = {
+      title: "hello",
+      last_message: "answer",
+      pinned: false,
+      archived: false,
+      metadata: {},
+      active_agent: null,
+      forked_from: null,
+    };
     expect(oldest).toEqual({ ...counted, ...shown, created_at: time, updated_at: time });
     expect(Date.parse(oldest?.updated_at ?? "")).toBeGreaterThan(Date.parse(oldest?.created_at ?? ""));
   });

@@ -24,7 +24,14 @@ describeStores("what agents did", (stores) => {
       const seq = index * 2 + 1;
       const given = { seq, agent: "lead", kind: "tool", name: "ask_agent", arguments: { agent: "member", task } } as const;
       await steps.begin(held, [given]);
-      const run = { ...DID, task: seq, path: ["lead", "member"], ok: !task.startsWith("bad"), ms: 30, cost: { input_usd: 0.5, output_usd: 0.25 } };
+      const run = {
+        ...DID,
+        task: seq,
+        path: ["lead", "member"],
+        ok: !task.startsWith("bad"),
+        ms: 30,
+        cost: { input_usd: 0.5, output_usd: 0.25 },
+      };
       await steps.noteAgent(held, { name: "member", interaction: "task", state: `input: ${task} | output: did ${task}`, run });
       await steps.end(held, { seq, output: `did ${task}`, ok: true, tokens: 3 });
     }
@@ -125,14 +132,25 @@ describeStores("what agents did", (stores) => {
       byDay: [{ day, invocations: 2, successRate: 0.5, tokens: 20, cost }],
     });
     expect(await runs.stats(tenantId, "lead", EVER)).toMatchObject({ invocations: 1, asMember: 0, cost: null });
-    const nothing = { invocations: 0, asMember: 0, successRate: null, avgMs: null, p95Ms: null, toolCalls: 0, tokens: 0, cost: null, byDay: [] };
+    const nothing = {
+      invocations: 0,
+      asMember: 0,
+      successRate: null,
+      avgMs: null,
+      p95Ms: null,
+      toolCalls: 0,
+      tokens: 0,
+      cost: null,
+      byDay: [],
+    };
     expect(await runs.stats(tenantId, "member", { from: new Date(0), to: new Date(1) })).toEqual(nothing);
     expect(await runs.stats(newOwner().tenantId, "member", EVER)).toEqual(nothing);
   });
 
   test("a run that is noted again after a lost reply is one run", async () => {
     const held = await begin(start());
-    for (const tokens of [10, 12]) await steps.noteAgent(held, { name: "lead", interaction: "answered", state: null, run: { ...DID, tokens } });
+    for (const tokens of [10, 12])
+      await steps.noteAgent(held, { name: "lead", interaction: "answered", state: null, run: { ...DID, tokens } });
     expect(await runs.stats(held.tenantId, "lead", EVER)).toMatchObject({ invocations: 1, tokens: 12 });
   });
 

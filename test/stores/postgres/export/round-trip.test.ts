@@ -231,7 +231,7 @@ describe.each([
 
   const tables = EXPORTED_TABLES.map(({ name }) => name);
   test.each([
-    ["one user", BOB, tables.filter((name) => !/^knowledge_|^token_|^agent|^skills$/.test(name)), /figs|索拉里斯/, 5],
+    ["one user", BOB, tables.filter((name) => !/^knowledge_|^token_|^agents$|^agent_versions$|^skills$/.test(name)), /figs|索拉里斯/, 5],
     ["one tenant", { tenantId: "acme" }, tables, /figs/, 10],
     ["nobody", { tenantId: "acme", userId: uuidv7() }, [], /./, 0],
   ])("of %s holds what belongs to it in every table, and nothing else", async (_whose, scope, expected, foreign, conversations) => {
