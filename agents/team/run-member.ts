@@ -105,7 +105,7 @@ export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
 
     const path = [...lead.run.path, agent.name];
     const ofTurn = turn.earlier.filter(({ turnId }) => turnId === held.turnId);
-    const run = startRun(agent, { task: seq, path, lead: lead.run, steps: ofTurn, before });
+    const run = startRun(agent, { task: seq, path, lead: lead.run, steps: ofTurn, resumed });
     const team = teamTools(agent, has, { path, isLead: false, before: [], runMember: makeRunMember(parts, { turn, agent, run }) });
     const tools: AgentTool[] = [...has.tools.filter(({ name }) => !WRITE_MEMORY.has(name)), ...team];
     const choices = parts.chooseModels({ model: null, agent }); // the caller's choice is for the agent that answers
