@@ -1,6 +1,7 @@
 import { shareOf } from "../models/facts/prompt-budget.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
 import { costOf } from "../models/facts/prompt-budget.ts";
+import type { ModelAnswer } from "../models/stream-answer.ts";
 import type { AskedModel, AskingTurn } from "../prompt/ask-model.ts";
 import type { FittingPrompt } from "../prompt/ask-model.ts";
 import type { PermissionStore } from "../stores/postgres/agents/permission-store.ts";
@@ -11,8 +12,13 @@ import { estimateTokens } from "../text/tokens.ts";
 import { NOTHING_SPENT, type ResumedTurn, type RunState, type Spent, type TurnSoFar, type WaitingState } from "../turn/resumed-turn.ts";
 import type { ConversationState, StepKind } from "../turn/state.ts";
 import { NO_CONTEXT } from "../turn/usage.ts";
-import type { AgentRun } from "./team/agent-run.ts";
 import type { ToolHooks } from "./run-tool-call.ts";
+
+/** A model's answer in a run. `ms`: from the question to its end. */
+export interface RunAnswer extends ModelAnswer {
+  answeredBy: string;
+  ms: number;
+}
 
 /** What all runs of a turn share: that of the agent that answers, and those of its members. */
 export interface AgentTurn extends AskingTurn {
@@ -20,7 +26,7 @@ export interface AgentTurn extends AskingTurn {
   held: HeldTurn;
   messageId: string;
   steps: StepStore;
-  questions: Pick<QuestionStore, "ask">;
+  questions: Pick<QuestionStore, "ask" | "letGo">;
   permissions: Pick<PermissionStore, "ofAgent">;
   hooks: ToolHooks;
   toolTimeoutMs: number;
@@ -90,7 +96,7 @@ function spend({ tokens, cost }: Spent, more: Spent): Spent {
 /** Counts an answer, for the turn and for the run. `usage_ratio` is that of the last prompt of the agent that answers. */
 export function noteAnswer(
   { progress, prices }: Pick<AgentTurn, "progress" | "prices">,
-  run: AgentRun,
+  run: { task: number; spent: Spent },
   { answer, prompt: asked, limit, answeredBy }: AskedModel<FittingPrompt>,
 ): void {
   progress.models.delete(answeredBy);

@@ -4,9 +4,8 @@ import { toJsonSchema } from "@langchain/core/utils/json_schema";
 import type { Owner } from "../turn/owner.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { CallerTool } from "../turn/caller-tools.ts";
-import type { PlanItem } from "../turn/events.ts";
+import type { NodeEvent, PlanItem } from "../turn/events.ts";
 import type { NewQuestion } from "../turn/question.ts";
-import type { ToAsk } from "./questions/ask.ts";
 
 const MCP = "mcp__";
 
@@ -52,6 +51,17 @@ export interface ToolTurn extends Owner {
   agent: string;
   /** Shows the plan to whoever follows the turn. */
   showPlan(items: PlanItem[]): void;
+}
+
+/** What a turn is to ask for an agent at work. The turn first tells `before`. */
+export interface ToAsk {
+  question: NewQuestion;
+  before?: NodeEvent;
+  agent: string;
+  /** The agents from the one that answers to this one. */
+  path: readonly string[];
+  /** The step that gave it its task; 0: it answers the turn. */
+  task: number;
 }
 
 /** A call that gives a task: `config.configurable.task` of its function. */

@@ -36,8 +36,8 @@ export function chooseGenerator(
   return callerTools || isStepping ? "generate_agent" : "generate";
 }
 
-/** A waiting turn has stored its question, and nothing of its end. */
-const isWaiting = ({ question }: ConversationState): "persist" | typeof END => (question ? END : "persist");
+/** A turn that waits, or that another process goes on with, has stored what it needs for that, and nothing of its end. */
+const hasEnded = ({ question, isLetGo }: ConversationState): "persist" | typeof END => (question || isLetGo ? END : "persist");
 
 function noteInto(notes: Record<string, unknown>, { context, writer, callbacks }: TurnRuntime): TurnRuntime {
   return { context, writer, callbacks, note: (facts) => void Object.assign(notes, facts) };
@@ -85,7 +85,7 @@ export function buildGraph(nodes: Nodes, observer: Observer = NOOP_OBSERVER) {
       (state, { context }: TurnRuntime) => (context?.resumed ? "generate_agent" : chooseGenerator(state, hasHandler)),
       ["generate_agent", "generate_kb", "generate"],
     )
-    .addConditionalEdges("generate_agent", isWaiting, ["persist", END])
+    .addConditionalEdges("generate_agent", hasEnded, ["persist", END])
     .addEdge("generate_kb", "persist")
     .addEdge("generate", "persist")
     .addEdge("persist", END)

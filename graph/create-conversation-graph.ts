@@ -27,7 +27,6 @@ import { type AgentCatalog, NO_AGENTS } from "../agents/catalog/agent-catalog.ts
 import type { ToolHooks } from "../agents/run-tool-call.ts";
 import { NO_SKILLS, type SkillCatalog } from "../agents/skills/skill-catalog.ts";
 import type { ToolSource } from "../agents/tool.ts";
-import { makeReadActiveAgent } from "../stores/postgres/agents/active-agent.ts";
 import { makeAgentRunStore } from "../stores/postgres/agents/agent-run-store.ts";
 import { makePermissionStore } from "../stores/postgres/agents/permission-store.ts";
 import { makeQuestionStore } from "../stores/postgres/agents/question-store.ts";
@@ -164,14 +163,14 @@ export function makeReading(parts: ConversationGraphParts) {
       ...parts.routing,
       observer,
       knowledge: parts.knowledge ?? makeFixedKnowledgeCatalog([]),
-      ...(agents ? { agents: agents.catalog, readActiveAgent: makeReadActiveAgent(database) } : {}),
+      ...(agents ? { agents: agents.catalog, runs: makeAgentRunStore(database) } : {}),
     }),
     coreMemory: makeCoreMemory({
       coreMemory: coreMemory && makeCoreMemoryStore(database),
       timeoutMs: coreMemory?.timeoutMs ?? TURN_DEFAULTS.memoryReadTimeoutMs,
     }),
     retrieve: makeRetrieve({
-      endedSince: makeTurnRecordStore(database).endedSince,
+      turns: makeTurnRecordStore(database),
       recall: episodes?.recall ?? (async () => ({ episodes: [], order: [], degraded: false })),
       findPassages: parts.documents?.find ?? null,
       rewrite:
@@ -192,8 +191,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   const { historyWindow = DEFAULT_SUMMARY.historyWindow, summary = DEFAULT_SUMMARY } = parts;
   const findPassages = parts.documents?.find ?? null;
   const passages = parts.documents?.topK ?? TURN_DEFAULTS.passages;
-  const turns = makeTurnStore(database);
-  const questions = makeQuestionStore(database, { isTold: parts.tellsQuestions === true });
+  const [turns, questions] = [makeTurnStore(database), makeQuestionStore(database, { isTold: parts.tellsQuestions === true })];
   const { limits, chooseModels, loading, ...reading } = makeReading(parts);
   const makeRoom =
     parts.compact && summary ? makeMakeRoom({ compact: parts.compact, historyWindow, deadlineMs: TURN_DEFAULTS.compactionMs }) : null;

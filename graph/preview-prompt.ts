@@ -3,7 +3,7 @@ import { NO_AGENTS } from "../agents/catalog/agent-catalog.ts";
 import { NO_SKILLS } from "../agents/skills/skill-catalog.ts";
 import { AppError } from "../errors/app-error.ts";
 import { agentPromptOf, equipAgent } from "../agents/loop/agent-prompt.ts";
-import { teamTools } from "../agents/team/team-tools.ts";
+import { teamTools } from "../agents/members/team-tools.ts";
 import { withoutMembers } from "../agents/loop/window-with-steps.ts";
 import { leaveOutOldOutputs, toolTokens } from "../agents/loop/fit-loop.ts";
 import { usableCoreMemory } from "../prompt/turn-prompt.ts";

@@ -1,4 +1,5 @@
 import { toAppError } from "../errors/app-error.ts";
+import { GOES_ON_ELSEWHERE } from "../turn/outcome.ts";
 import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
 import type { HeldTurn } from "../stores/postgres/turns/recover-turn.ts";
 import type { StepOfMessage } from "../stores/postgres/agents/step-store.ts";
@@ -12,21 +13,21 @@ import { givenOf, type ResumedTurn } from "../turn/resumed-turn.ts";
 import type { Picture } from "../turn/picture.ts";
 import type { Question } from "../turn/question.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
-import { type AgentTask, type RunAnswer, type RunningAgent, startAgent } from "../agents/loop/agent-loop.ts";
+import { type AgentTask, type RunningAgent, startAgent } from "../agents/loop/agent-loop.ts";
 import { answerFromSteps, storeSteps } from "../agents/loop/answer-from-steps.ts";
-import { type AgentProgress, type AgentTurn, startProgress } from "../agents/agent-turn.ts";
-import type { AgentTool } from "../agents/tool.ts";
-import { agentPromptOf, type AgentPromptParts, equipAgent, type Equipment } from "../agents/loop/agent-prompt.ts";
-import { ASSISTANT_WITH_TOOLS, fitCallerTools, stepsOfResults } from "../agents/loop/fit-caller-tools.ts";
+import { type AgentProgress, type AgentTurn, type RunAnswer, startProgress } from "../agents/agent-turn.ts";
+import { agentPromptOf, type AgentPromptParts, equipAgent } from "../agents/loop/agent-prompt.ts";
+import { ASSISTANT_WITH_TOOLS, stepsOfResults, withCallerTools } from "../agents/loop/fit-caller-tools.ts";
 import { picturesOfResults } from "../agents/loop/fit-loop.ts";
 import { callAsForced } from "../agents/loop/forced-calls.ts";
 import { loopSoFar, ownSteps } from "../agents/loop/run-steps.ts";
 import { withoutMembers } from "../agents/loop/window-with-steps.ts";
 import { toldAgain } from "../agents/loop/told-again.ts";
 import { askQuestion, tellAnswer } from "../agents/questions/ask.ts";
-import { noteRun, startRun } from "../agents/team/agent-run.ts";
-import { makeRunMember } from "../agents/team/run-member.ts";
-import { teamTools } from "../agents/team/team-tools.ts";
+import { noteRun } from "../agents/loop/note-run.ts";
+import { startRun } from "../agents/team/agent-run.ts";
+import { makeRunMember } from "../agents/members/run-member.ts";
+import { teamTools } from "../agents/members/team-tools.ts";
 import { isBlind, promptNotices, type PromptSettings, type TurnPrompt } from "../prompt/turn-prompt.ts";
 import { answerUpdate, tellNearLimit } from "./answer-update.ts";
 import { type MakeRoom, withRoom } from "../prompt/make-room.ts";
@@ -102,19 +103,16 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
     return { ...shared, ...ofTurn, leaseMs, sight };
   }
 
-  /** The tools of the agent, of its team and of the caller. Notices tell which are missing. */
-  function offerTools({ state: { callerTools }, runtime }: Answering, own: readonly AgentTool[], has: Equipment, model: string): AgentTool[] {
-    const ofCaller = callerTools && fitCallerTools(callerTools, own, limits.of(model));
-    if (ofCaller?.notice) emit(runtime, { status: "notice", content: ofCaller.notice });
-    for (const content of has.notices) emit(runtime, { status: "notice", content });
-    return callerTools?.mustCall ? (ofCaller?.tools ?? []) : [...own, ...(ofCaller?.tools ?? [])];
-  }
-
   /** Makes what stands before the loop, with the pictures of results that the caller sent. */
   function makePrompt(
     answering: Answering,
     { turn: { runtime, signal }, tools, choices }: RunningAgent,
-    { aboutSkills, userMessageIds, seen, pictures }: { aboutSkills: string; userMessageIds: string[]; seen: StepOfMessage[]; pictures: readonly Picture[] },
+    {
+      aboutSkills,
+      userMessageIds,
+      seen,
+      pictures,
+    }: { aboutSkills: string; userMessageIds: string[]; seen: StepOfMessage[]; pictures: readonly Picture[] },
   ): AgentTask["prompt"] {
     const { state } = answering;
     const { name: model } = firstChoice(choices);
@@ -148,7 +146,8 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
     const run = startRun(agent, { task: 0, path, lead: null, steps: ofTurn, resumed });
     const runMember = makeRunMember({ ...agentParts, chooseModels, settings, runs }, { turn, agent, run });
     const own = [...has.tools, ...teamTools(agent, has, { path, isLead: true, before: progress.handed, runMember })];
-    const tools = offerTools(answering, own, has, firstChoice(choices).name);
+    const { tools, notice } = withCallerTools(own, callerTools, limits.of(firstChoice(choices).name));
+    for (const content of [...(notice ? [notice] : []), ...has.notices]) emit(runtime, { status: "notice", content });
     const running = startAgent(turn, { agent, run, tools, choices }, began - progress.elapsedMs);
     answering.running = running;
     if (resumed?.answered) tellAnswer(runtime, resumed.answered);
@@ -185,7 +184,8 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
       if (!handoff) return answered;
       const { to, told } = handoff;
       emit(answering.runtime, { status: "handoff", content: told });
-      if (answering.running) await noteRun(answering.running, { input: answering.state.message, output: told.reason, error: null, isHanded: true });
+      if (answering.running)
+        await noteRun(answering.running, { input: answering.state.message, output: told.reason, error: null, isHanded: true });
       answering.progress.handed.push(answering.agent.name);
       const state = { ...answering.state, agent: to, agentPath: [], activeAgent: to.name };
       Object.assign(answering, { state, agent: to, path: [to.name], resumed: undefined, running: null });
@@ -219,6 +219,8 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
     });
     const { state, running } = answering;
     if (question) return { question, usage: progress.usage };
+    if (error?.code === "shutting_down" && (await shared.questions.letGo(held).catch(() => false)))
+      return { isLetGo: true, error: GOES_ON_ELSEWHERE, partialAnswer: true };
     if (error) runtime.context?.onError?.(error);
     tellNearLimit(runtime, progress.usage, state);
     if (running) await noteRun(running, { input: state.message, output: answer?.text ?? "", error });

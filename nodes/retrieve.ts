@@ -17,8 +17,8 @@ import { abortable, startDeadline } from "../turn/deadlines.ts";
 
 export interface RetrieveParts {
   recall: Recall;
-  /** Those of these turns that ended after this one began: the ids of answers are those of their turns. */
-  endedSince: TurnRecordStore["endedSince"];
+  /** Of a turn that goes on. The ids of answers are those of their turns. */
+  turns: Pick<TurnRecordStore, "endedSince">;
   findPassages: FindPassages | null;
   /** Asks a model what a question points at, where rules do not find it. */
   rewrite?: RewriteQuestion | null;
@@ -55,12 +55,28 @@ export function toPassage({ id, documentId, title, heading, text, score }: Passa
  * Recalls exchanges outside the window, and finds passages of the turn's knowledge base. If that fails or is too slow, the turn goes on,
  * and `degraded` names the layer.
  */
-export function makeRetrieve({ recall, endedSince, findPassages, rewrite, topK, episodeTokens, passages, timeoutMs, scope }: RetrieveParts): Node {
+export function makeRetrieve({
+  recall,
+  turns,
+  findPassages,
+  rewrite,
+  topK,
+  episodeTokens,
+  passages,
+  timeoutMs,
+  scope,
+}: RetrieveParts): Node {
   /** A turn that goes on does not read what was answered after it began: its model is to see what it saw. */
   async function asItBegan(exchanges: RecalledExchange[], { context }: TurnRuntime): Promise<RecalledExchange[]> {
     const resumed = context?.resumed;
     if (!resumed || exchanges.length === 0) return exchanges;
-    const later = new Set(await endedSince(resumed, resumed.turnId, exchanges.flatMap(({ messageIds }) => messageIds)));
+    const later = new Set(
+      await turns.endedSince(
+        resumed,
+        resumed.turnId,
+        exchanges.flatMap(({ messageIds }) => messageIds),
+      ),
+    );
     return exchanges.filter(({ messageIds }) => !messageIds.some((id) => later.has(id)));
   }
 

@@ -1,5 +1,5 @@
 import { narrowed } from "../agents/team/agent-run.ts";
-import type { ReadActiveAgent } from "../stores/postgres/agents/active-agent.ts";
+import type { AgentRunStore } from "../stores/postgres/agents/agent-run-store.ts";
 import { type AgentCatalog, findAgent, NO_AGENTS } from "../agents/catalog/agent-catalog.ts";
 import { toAppError } from "../errors/app-error.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
@@ -22,7 +22,7 @@ export interface RouteParts extends RouterParts {
   /** Default: none besides the assistant. */
   agents?: AgentCatalog;
   /** Default: no conversation was handed to an agent. */
-  readActiveAgent?: ReadActiveAgent;
+  runs?: Pick<AgentRunStore, "activeIn">;
 }
 
 const toRouted = ({ tenantId, message }: ConversationState, { context }: TurnRuntime): RoutedMessage => {
@@ -36,7 +36,12 @@ interface ChosenAgent extends Pick<AgentRoute, "agent" | "reason"> {
 }
 
 /** An agent is its own worker. */
-function toUpdate(decision: RouteDecision, { agent, reason, path = [], activeAgent = null }: ChosenAgent, bases: readonly KnowledgeBase[], began: number) {
+function toUpdate(
+  decision: RouteDecision,
+  { agent, reason, path = [], activeAgent = null }: ChosenAgent,
+  bases: readonly KnowledgeBase[],
+  began: number,
+) {
   const agentType = RetrievalMode.parse(decision.worker_name.slice(decision.kb_prefix.length + 1));
   const routeDecision = agent ? { ...decision, worker_name: `agent:${agent.name}`, reason: `${reason}; ${decision.reason}` } : decision;
   return {
@@ -76,7 +81,7 @@ function baseOf(
  * conversation, which persist releases.
  */
 export function makeRoute(parts: RouteParts): Node {
-  const { knowledge, agents = NO_AGENTS, readActiveAgent = async () => null } = parts;
+  const { knowledge, agents = NO_AGENTS, runs } = parts;
   const routers = makeRouters(parts);
   const { byEmbedding, byModel } = routers;
 
@@ -84,7 +89,7 @@ export function makeRoute(parts: RouteParts): Node {
   async function findAgentOf(state: ConversationState, agents: readonly Agent[], runtime: TurnRuntime): Promise<ChosenAgent> {
     const { message, requestedAgent } = state;
     if (requestedAgent !== null) return { agent: findAgent(agents, requestedAgent), reason: "the caller named it" };
-    const active = agents.some(({ handoffs }) => handoffs.length > 0) ? await readActiveAgent(state) : null;
+    const active = agents.some(({ handoffs }) => handoffs.length > 0) ? await runs?.activeIn(state) : null;
     const agent = agents.find(({ name }) => name === active) ?? null;
     const activeAgent = agent?.name ?? null;
     // Whoever names a knowledge base or a kind of search asks the assistant.
@@ -109,7 +114,12 @@ export function makeRoute(parts: RouteParts): Node {
     if (members.length === 0) return found;
     const { agent: member, reason: why } = await routeToAgent(state.message, members, amongAgents(routers, toRouted(state, runtime)));
     if (!member) return { ...found, reason: `${reason}; of its team ${why}` };
-    return { ...found, agent: narrowed(member, lead), path: [lead.name, member.name], reason: `${reason}; of its team "${member.name}": ${why}` };
+    return {
+      ...found,
+      agent: narrowed(member, lead),
+      path: [lead.name, member.name],
+      reason: `${reason}; of its team "${member.name}": ${why}`,
+    };
   }
 
   /** Clear words decide, else a sure embedding, else the router model; if that fails the words, or on a tie of keywords the embedding. */

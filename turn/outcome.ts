@@ -48,6 +48,12 @@ export const SUPERSEDED = new AppError(
   "Another turn took over the conversation before this answer was stored. The part that exists is kept as incomplete.",
 ).toContent();
 
+/** The end of a stream whose turn goes on. */
+export const GOES_ON_ELSEWHERE = new AppError(
+  "shutting_down",
+  "This process is stopping, and another one goes on with the turn. Request its stream again, with the last id as Last-Event-ID. Do not send the message again without its Idempotency-Key.",
+).toContent();
+
 export const turnCancelled = (): AppError =>
   new AppError("turn_cancelled", "The turn was cancelled. The part of the answer that exists is kept as incomplete.");
 

@@ -102,7 +102,14 @@ export function runStateOf({ members, soFar, ...lead }: WaitingState, task: numb
   if (task > 0) return members?.[task];
   const { elapsedMs, loopsFrom } = soFar;
   const { pending, about, end = null, spent } = lead;
-  return { pending, end, elapsedMs, ...(about ? { about } : {}), ...(loopsFrom === undefined ? {} : { loopsFrom }), ...(spent ? { spent } : {}) };
+  return {
+    pending,
+    end,
+    elapsedMs,
+    ...(about ? { about } : {}),
+    ...(loopsFrom === undefined ? {} : { loopsFrom }),
+    ...(spent ? { spent } : {}),
+  };
 }
 
 /** The agent and the base of the turn stay, however it was routed. */

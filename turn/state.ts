@@ -198,6 +198,7 @@ export const ConversationState = new StateSchema({
   calls: z.array(CallerCall).default(() => []), // generate_agent: calls of the caller's tools that end the turn
   steps: z.number().default(0), // generate_agent: stored steps
   question: Question.nullable().default(null), // generate_agent: what the turn waits for; its end is not stored yet
+  isLetGo: z.boolean().default(false), // generate_agent: the process stops, and another one goes on with the turn
   usage: TurnUsage.nullable().default(null), // generate: null when the model was not asked
   cost: Cost.default(null), // generate
   receipt: Receipt.nullable().default(null), // generate: null when the model was not asked

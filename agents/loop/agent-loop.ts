@@ -2,7 +2,6 @@ import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { END, ReducedValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import { firstChoice, type ModelChoice } from "../../models/model-choice.ts";
-import type { ModelAnswer } from "../../models/stream-answer.ts";
 import { assistantMessage } from "../../models/wire/assistant-message.ts";
 import { askModel, type ModelCall } from "../../prompt/ask-model.ts";
 import type { FittingPrompt } from "../../prompt/ask-model.ts";
@@ -14,12 +13,12 @@ import { emit } from "../../turn/context.ts";
 import { type Handoff, millisecondsSince } from "../../turn/events.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
 import type { Picture } from "../../turn/picture.ts";
-import { type AgentTurn, isStoppedBefore, noteAnswer } from "../agent-turn.ts";
-import { type ToAsk, toAskAbout } from "../questions/ask.ts";
+import { isStoppedBefore, noteAnswer, type AgentTurn, type RunAnswer } from "../agent-turn.ts";
+import { toAskAbout } from "../questions/ask.ts";
 import { stepQuestion } from "../questions/questions.ts";
 import type { AgentRun } from "../team/agent-run.ts";
 import { type DoneTask, nextTasks } from "../team/strategy.ts";
-import { type AgentTool, offeredTool } from "../tool.ts";
+import { type AgentTool, offeredTool, type ToAsk } from "../tool.ts";
 import { fitLoop, makeShowPictures, toolTokens } from "./fit-loop.ts";
 import { makeRunCalls, type RunCalls } from "./run-calls.ts";
 
@@ -118,12 +117,6 @@ function tellLimit({ turn, agent }: Loop, reached: string): void {
 
 const answerNow = (why: string): BaseMessage =>
   new HumanMessage(`${why}: no more tools can be called. Answer now from what there is, and say what is missing.`);
-
-/** A model's answer in a run. `ms`: from the question to its end. */
-export interface RunAnswer extends ModelAnswer {
-  answeredBy: string;
-  ms: number;
-}
 
 /** An answer's step; `output`: the model's words before its calls. */
 export function modelStep({ turn, agent, run }: RunningAgent, answer: RunAnswer, output?: string): NewStep {

@@ -55,6 +55,17 @@ export function fitCallerTools(
   return { tools: fitting, notice: { code: "context_trimmed", message } };
 }
 
+/** The tools of the agent, and those of the caller that fit beside them; these alone where one of them must be called. */
+export function withCallerTools(
+  own: readonly AgentTool[],
+  callerTools: CallerTools | null,
+  tokenBudget: number,
+): { tools: AgentTool[]; notice: Notice | null } {
+  if (!callerTools) return { tools: [...own], notice: null };
+  const { tools, notice } = fitCallerTools(callerTools, own, tokenBudget);
+  return { tools: callerTools.mustCall ? tools : [...own, ...tools], notice };
+}
+
 export function resultStep(agent: string, seq: number, { id, name, arguments: given }: CallerCall, output: string): NewStep {
   const about = { seq, agent, kind: "tool" as const, name, callId: id, arguments: shownArguments({ arguments: given }) };
   return { ...about, output, tokens: estimateTokens(output), ms: 0 };

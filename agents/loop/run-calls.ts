@@ -3,13 +3,13 @@ import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { AgentTurn } from "../agent-turn.ts";
 import { permissionFor, makeJudge } from "../questions/permissions.ts";
-import { answerByRule, askingOf, inOrder, type ToAsk, toAskAbout, type WaitingCall } from "../questions/ask.ts";
+import { answerByRule, askingOf, inOrder, toAskAbout, type WaitingCall } from "../questions/ask.ts";
 import { answerForms, callAgain } from "../questions/elicitation.ts";
 import { type Ready, refused, rulingOf, STOPPED } from "../questions/questions.ts";
 import { type AnswerSays, type ResumedRun, resumeCalls } from "../questions/resume.ts";
 import { runToolCall, type ToolOutcome } from "../run-tool-call.ts";
 import type { AgentRun } from "../team/agent-run.ts";
-import type { AgentTool, ToolTurn } from "../tool.ts";
+import type { AgentTool, ToAsk, ToolTurn } from "../tool.ts";
 import { AppError } from "../../errors/app-error.ts";
 import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
@@ -103,7 +103,17 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
       const permission = (tool: AgentTool) => (permissionFor(agent.permissions, tool) === "deny" ? "deny" : verdict.run);
       const elicits = turn.interactive ? elicit : undefined;
       const onBroken = (error: AppError): void => turn.observer.tell({ happened: "tool_broke", tool: call.name, error });
-      const parts = { tools, permissionOf: permission, turn: toolTurn, hooks: turn.hooks, timeoutMs, signal, elicit: elicits, task, onBroken };
+      const parts = {
+        tools,
+        permissionOf: permission,
+        turn: toolTurn,
+        hooks: turn.hooks,
+        timeoutMs,
+        signal,
+        elicit: elicits,
+        task,
+        onBroken,
+      };
       return runToolCall(call, parts);
     };
     const { ok, output, isCut, ms, pictures = [] } = await outcome();

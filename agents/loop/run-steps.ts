@@ -30,7 +30,10 @@ export function beginSteps(turn: AgentTurn, steps: readonly NewStep[], unsent = 
     return retryWhileUnreachable(() => turn.steps.begin(held, steps, goesOn), signal);
   };
   const stored = (begun.get(progress) ?? Promise.resolve()).then(store, store);
-  begun.set(progress, stored.catch(() => undefined));
+  begun.set(
+    progress,
+    stored.catch(() => undefined),
+  );
   return stored;
 }
 

@@ -76,7 +76,8 @@ export function toolMessage(callId: string, name: string, output: string): ToolM
 function toMessages({ steps }: TurnSteps): BaseMessage[] {
   const rounds: { text: string; echo: Echo | null; calls: TurnSteps["steps"][number][] }[] = [];
   for (const step of steps) {
-    if (step.kind === "model" || step.kind === "agent") rounds.push({ text: withoutThoughts(step.output ?? ""), echo: step.echo, calls: [] });
+    if (step.kind === "model" || step.kind === "agent")
+      rounds.push({ text: withoutThoughts(step.output ?? ""), echo: step.echo, calls: [] });
     else if (step.callId !== null) rounds.at(-1)?.calls.push(step);
   }
   return rounds

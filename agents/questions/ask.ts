@@ -8,18 +8,12 @@ import type { Answered, PendingCall } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
 import { type AgentTurn, resumeFrom } from "../agent-turn.ts";
 import type { AgentRun } from "../team/agent-run.ts";
+import type { ToAsk } from "../tool.ts";
 import { type Asking, callerQuestion, type Ready, said, STOPPED } from "./questions.ts";
 import { answerForModel, ofLoop } from "./resume.ts";
 
-const ASKED = { permission: "permission_asked", clarification: "clarification_asked", decision: "decision_asked" } as const;
-const ANSWERED = { permission: "permission_replied", clarification: "clarification_answered", decision: "decision_answered" } as const;
-
-/** What a turn is to ask, for the agent at the end of `path`. `task`: see AgentRun. */
-export interface ToAsk extends Pick<Asking, "question" | "before"> {
-  agent: string;
-  path: readonly string[];
-  task: number;
-}
+export const ASKED = { permission: "permission_asked", clarification: "clarification_asked", decision: "decision_asked" } as const;
+export const ANSWERED = { permission: "permission_replied", clarification: "clarification_answered", decision: "decision_answered" } as const;
 
 export const toAskAbout = ({ name }: Agent, { path, task }: AgentRun, { question, before }: Asking): ToAsk => ({
   ...{ question, agent: name, path, task },
@@ -52,7 +46,12 @@ export const inOrder = (calls: readonly WaitingCall[]): WaitingCall[] =>
 
 /** What to ask about the first of these calls. */
 export const askingOf = ({ name }: Agent, calls: readonly WaitingCall[]): Asking =>
-  calls[0]?.ask ?? { question: callerQuestion(name, calls.map(({ call }) => call)) };
+  calls[0]?.ask ?? {
+    question: callerQuestion(
+      name,
+      calls.map(({ call }) => call),
+    ),
+  };
 
 /** Tells of a question that a rule has answered, as nobody can be asked. */
 function tellUnasked(runtime: TurnRuntime, agent: Agent, asked: NewQuestion): Question {

@@ -1,5 +1,5 @@
 import { AppError } from "../../errors/app-error.ts";
-import type { RunAnswer } from "../loop/agent-loop.ts";
+import type { RunAnswer } from "../agent-turn.ts";
 import type { Step } from "../../stores/postgres/agents/step-store.ts";
 import { turnCancelled } from "../../turn/outcome.ts";
 import type { Question } from "../../turn/question.ts";

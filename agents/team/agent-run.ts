@@ -1,8 +1,6 @@
 import { bulkhead } from "cockatiel";
 import type { Step } from "../../stores/postgres/agents/step-store.ts";
 import type { Agent, AgentLimits } from "../../turn/agent.ts";
-import { type AppError, toAppError } from "../../errors/app-error.ts";
-import type { RunningAgent } from "../loop/agent-loop.ts";
 import { NOTHING_SPENT, type ResumedTurn, runStateOf, type Spent } from "../../turn/resumed-turn.ts";
 
 /** The calls that a run may still make: its members' count too. */
@@ -98,29 +96,4 @@ export function narrowed(member: Agent, lead: Pick<Agent, "limits">): Agent {
   const [timeout_s, parallel_tools] = [narrower("timeout_s"), narrower("parallel_tools")];
   const max_depth = Math.min(member.limits.max_depth, lead.limits.max_depth - 1);
   return { ...member, limits: { max_steps, max_tool_calls, timeout_s, parallel_tools, max_depth } };
-}
-
-const MOST_CHARACTERS = 1_000;
-const cut = (text: string): string => text.slice(0, MOST_CHARACTERS).toWellFormed();
-
-/** What came of a run. `isHanded`: another agent answers. */
-export interface EndedRun {
-  input: string;
-  output: string;
-  error: AppError | null;
-  isHanded?: boolean;
-}
-
-/** Keeps that an agent worked in the conversation, for people and statistics. A failure to do so is only told. */
-export async function noteRun({ turn, agent, run, elapsedMs }: RunningAgent, { input, output, error, isHanded }: EndedRun): Promise<void> {
-  const { steps, held, runtime, state } = turn;
-  const ended = error === null ? "answered" : error.code === "turn_cancelled" ? "cancelled" : "failed";
-  const { task, path, toolCalls, spent } = run;
-  const note = {
-    name: agent.name,
-    interaction: isHanded ? "handed on" : ended,
-    state: state.store ? `input: ${cut(input)} | output: ${cut(output)}` : null,
-    run: { task, path: [...path], ok: error === null, toolCalls, ...spent, ms: Math.round(elapsedMs()) },
-  };
-  await steps.noteAgent(held, note).catch((lost: unknown) => runtime.context?.onError?.(toAppError(lost)));
 }

@@ -30,5 +30,7 @@ export function nextTasks(agent: Agent, tools: readonly AgentTool[], message: st
 /** The tasks of the strategy among the steps of a run. */
 export function doneTasks(agent: Agent, steps: readonly Step[]): DoneTask[] {
   if (!givesTasks(agent)) return [];
-  return steps.flatMap(({ kind, name, output, endedAt }) => (kind === "tool" && name === ASK_AGENT && endedAt !== null ? [output ?? ""] : []));
+  return steps.flatMap(({ kind, name, output, endedAt }) =>
+    kind === "tool" && name === ASK_AGENT && endedAt !== null ? [output ?? ""] : [],
+  );
 }

@@ -5,7 +5,7 @@ import type { LastEvent, RunningTurn, SentBefore } from "../../graph/start-turn.
 import { shownArguments } from "../../text/tool-arguments.ts";
 import { ASSISTANT } from "../../turn/agent.ts";
 import type { TurnEvent } from "../../turn/events.ts";
-import { toTurnResult, turnDeleted, type TurnOutcome } from "../../turn/outcome.ts";
+import { GOES_ON_ELSEWHERE, toTurnResult, turnDeleted, type TurnOutcome } from "../../turn/outcome.ts";
 import type { StepStore } from "../../stores/postgres/agents/step-store.ts";
 import type { TurnRecord, TurnRecordStore } from "../../stores/postgres/turns/turn-record-store.ts";
 
@@ -31,11 +31,6 @@ const LONGEST_PAUSE_MS = 1_000;
 export const INTERRUPTED = new AppError(
   "turn_interrupted",
   "The process that answered this message died. Send the same message again, with the same Idempotency-Key if it had one.",
-).toContent();
-
-const GOES_ON = new AppError(
-  "shutting_down",
-  "This process is stopping, and another one goes on with the turn. Request its stream again, with the last id as Last-Event-ID. Do not send the message again without its Idempotency-Key.",
 ).toContent();
 
 export function storedOutcome({ outcome }: TurnRecord): TurnOutcome | null {
@@ -74,7 +69,10 @@ async function replayRecord({ steps }: StoredTurns, record: TurnRecord): Promise
     ...outcome.notices.map((content) => ({ status: "notice" as const, content })),
     ...told,
     ...calls.map((call) => {
-      return { status: "tool_call" as const, content: { call_id: call.id, agent, path: [agent], name: call.name, arguments: shownArguments(call) } };
+      return {
+        status: "tool_call" as const,
+        content: { call_id: call.id, agent, path: [agent], name: call.name, arguments: shownArguments(call) },
+      };
     }),
     ...(answer && calls.length === 0 ? [{ status: "token" as const, content: answer }] : []),
   ];
@@ -131,7 +129,7 @@ export function remoteSource(stored: StoredTurns, found: TurnRecord, stopping: A
     const over = AbortSignal.any([signal, stopping]);
     try {
       for (let pause = FIRST_PAUSE_MS; ; pause = Math.min(pause * 1.5, LONGEST_PAUSE_MS)) {
-        if (stopping.aborted) return { events: [], last: { status: "error", content: GOES_ON } };
+        if (stopping.aborted) return { events: [], last: { status: "error", content: GOES_ON_ELSEWHERE } };
         signal.throwIfAborted();
         const record = await stored.turns.find({ tenantId, userId }, turnId);
         if (!record) throw turnDeleted();

@@ -42,7 +42,7 @@ async function retrieve(
     ...state,
   };
   const defaults = { findPassages: null, passages: 5, topK: 3, episodeTokens: 1_000, timeoutMs: 5_000, scope: "user" } as const;
-  const node = makeRetrieve({ recall: noting, endedSince: async () => [], ...defaults, ...parts });
+  const node = makeRetrieve({ recall: noting, turns: { endedSince: async () => [] }, ...defaults, ...parts });
   return { update: await node(whole as unknown as ConversationState, { context }), asked };
 }
 

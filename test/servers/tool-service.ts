@@ -28,4 +28,5 @@ const service = await openService(settings, {
     chief: { description: "Has things ordered, and asks", subagents: ["asks"] },
   },
 });
+process.once("SIGTERM", () => void service.close().finally(() => process.exit()));
 createServer(service.app).listen(Number(port), "127.0.0.1", () => console.log(`listening on ${port}`));

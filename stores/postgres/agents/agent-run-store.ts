@@ -1,10 +1,10 @@
-import type { OwnedConversation } from "../../../turn/owner.ts";
+import type { OwnedConversation, Owner } from "../../../turn/owner.ts";
 import type { Cost } from "../../../turn/usage.ts";
 import type { Cursor } from "../../page.ts";
 import type { Database } from "../database/database.ts";
-import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
+import { fittingSql, OWNED_ID, ownedValues } from "../database/sql-parts.ts";
 import { onPathSql, pathOf, sourcesSql } from "../paths/branch-path.ts";
-import { fittingSql, isTurnOnPathSql } from "./step-store.ts";
+import { isTurnOnPathSql } from "./step-store.ts";
 
 /** A task that somebody gave to an agent, and what came of it; each at most 1,000 characters. */
 export interface EndedTask {
@@ -59,6 +59,8 @@ export interface AgentRunStore {
    * the step `task` began; without it none.
    */
   lastTasks(conversation: OwnedConversation, agent: string, turnId: string, task?: number): Promise<EndedTask[]>;
+  /** The agent to which the conversation of a session was handed; null: its turns are routed. */
+  activeIn(session: Owner & { sessionId: string }): Promise<string | null>;
   /** The runs of an agent on the conversation's path, newest first, as many as fit into a page. */
   history(conversation: OwnedConversation, agent: string, page: { limit: number; before: RunCursor | null }): Promise<RunOfHistory[]>;
   /** From `from` to before `to`. */
@@ -106,6 +108,8 @@ from (
 ) runs
 group by grouping sets ((), (day)) order by day nulls first`;
 
+const ACTIVE_IN = "select active_agent as agent from conversations where tenant_id = $1 and user_id = $2 and session_id = $3";
+
 type StatsRow = Omit<AgentStats, "byDay"> & { day: string };
 
 /** What agents did, alone and for others. */
@@ -114,6 +118,10 @@ export function makeAgentRunStore(database: Database): AgentRunStore {
     async lastTasks(conversation, agent, turnId, task) {
       const values = [...ownedValues(conversation), agent, turnId, task ?? null];
       return (await database.query<EndedTask>({ name: "runs-last-tasks", text: LAST_TASKS, values })).reverse();
+    },
+    async activeIn({ tenantId, userId, sessionId }) {
+      const statement = { name: "runs-active", text: ACTIVE_IN, values: [tenantId, userId, sessionId] };
+      return (await database.query<{ agent: string | null }>(statement))[0]?.agent ?? null;
     },
     history(conversation, agent, { limit, before }) {
       const place = before ? [before.createdAt, before.id, before.task] : [null, null, null];

@@ -9,7 +9,7 @@ import { ownerLock, shareOwner } from "../paths/locks.ts";
 import type { HeldTurn } from "../turns/recover-turn.ts";
 import type { Database, StatementValue } from "../database/database.ts";
 import { MAX_UUID, ownedValues, pageValues } from "../database/sql-parts.ts";
-import { afterAnswer, TAKE_DEAD, TAKE_DUE, type TakenBy, type TakenTurn, takeSql, UNTIL_DUE } from "./taken-turns.ts";
+import { afterAnswer, LET_GO, TAKE_DEAD, TAKE_DUE, type TakenBy, type TakenTurn, takeSql, UNTIL_DUE } from "./taken-turns.ts";
 import { QUESTION_CHANNEL } from "../turns/question-rows.ts";
 import { placeOf } from "./step-store.ts";
 
@@ -49,6 +49,8 @@ export interface QuestionStore {
   cancel(owner: Owner, turnId: string, leaseMs: number): Promise<ResumedTurn | null>;
   /** Takes turns whose question has expired, or whose process died: after an answer, or between an agent's steps. */
   takeDue(limit: number, leaseMs: number): Promise<ResumedTurn[]>;
+  /** Lets another process go on with a running turn; false: none can. */
+  letGo(turn: HeldTurn): Promise<boolean>;
   /** Milliseconds until `takeDue` may find something, or null. Deletes what ended turns no longer need. */
   untilDue(): Promise<number | null>;
 }
@@ -140,13 +142,26 @@ export function makeQuestionStore(database: Database, { isTold = false }: { isTo
     async ask(turn, { id, type, agent, path: given, task: givenBy, seq, resume, ifUnanswered, timeoutMs, ...asked }) {
       const { path, task } = placeOf(given, givenBy);
       const content = { ...contentOf({ type, ifUnanswered, timeoutMs, ...asked }), ...(path ? { path } : {}) };
-      const { question, tool, sign_in } = content;
-      const about = storableJson({ question_id: id, question, ...(tool && { tool: shownTool(tool) }), ...(sign_in && { sign_in }) });
+      const { question, tool, sign_in, options, allow_multiple, required } = content;
+      const how = { options, allow_multiple, required, timeout_ms: timeoutMs };
+      const about = storableJson({ question_id: id, question, ...(tool && { tool: shownTool(tool) }), ...(sign_in && { sign_in }), ...how });
       const { tenantId, userId, turnId } = turn;
       // Only the caller gets calls of its own tools.
       const jobs = jobsValue(isTold && type !== "client_tool" ? [{ kind: "tell_question", tenantId, userId, turnId, questionId: id }] : []);
       const jsons = [storableJson(content), ifUnanswered === null ? null : storableJson(ifUnanswered), storableJson(resume)];
-      const values: StatementValue[] = [...ownedValues(turn), turn.turnId, id, seq, type, agent, ...jsons, timeoutMs, about, turn.runner ?? null, jobs];
+      const values: StatementValue[] = [
+        ...ownedValues(turn),
+        turn.turnId,
+        id,
+        seq,
+        type,
+        agent,
+        ...jsons,
+        timeoutMs,
+        about,
+        turn.runner ?? null,
+        jobs,
+      ];
       values.push(path ? [...path] : null, task ?? null);
       return (await database.query<{ expiresAt: Date }>({ name: "question-ask", text: ASK, values }))[0]?.expiresAt ?? null;
     },
@@ -185,6 +200,11 @@ export function makeQuestionStore(database: Database, { isTold = false }: { isTo
       if (left === 0) return due;
       const afterDeath = (row: TakenTurn & { isCancelled: boolean }, by: TakenBy): ResumedTurn => ({ ...row, ...by, answered: null });
       return [...due, ...(await take("turns-take", TAKE_DEAD, [left, leaseMs], afterDeath))];
+    },
+
+    async letGo(turn) {
+      const values = [...ownedValues(turn), turn.turnId, turn.runner ?? null];
+      return (await database.query({ name: "turn-let-go", text: LET_GO, values })).length === 1;
     },
 
     async untilDue() {

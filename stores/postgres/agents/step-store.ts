@@ -1,8 +1,7 @@
 import { v7 as uuidv7 } from "uuid";
 import type { OwnedConversation, OwnerScope } from "../../../turn/owner.ts";
-import { MOST_PAGE_BYTES } from "../../page.ts";
 import type { Database } from "../database/database.ts";
-import { OWNED_ID, ownedValues } from "../database/sql-parts.ts";
+import { fittingSql, OWNED_ID, ownedValues } from "../database/sql-parts.ts";
 import type { AnswerValue, QuestionType } from "../../../turn/question.ts";
 import { KEEP_RULINGS } from "./decision-store.ts";
 import { onPathSql, pathOf, sourcesSql } from "../paths/branch-path.ts";
@@ -170,14 +169,6 @@ select id, $5, 1, $6, clock_timestamp(), $7 from held
 on conflict (conversation_id, agent) do update
 set interaction_count = noted.interaction_count + 1, last_interaction_type = excluded.last_interaction_type,
   last_interaction_at = excluded.last_interaction_at, state_description = coalesce(excluded.state_description, noted.state_description)`;
-
-/** SQL: the first rows of `select … order by`, at least one, that fit into a page together. */
-export const fittingSql = (rows: string, order: string): string => `
-select * from (
-  select listed.*, row_number() over (order by ${order}) < count(*) over () as "isMore",
-    sum(bytes) over (order by ${order}) <= ${MOST_PAGE_BYTES} or row_number() over (order by ${order}) = 1 as "isFitting"
-  from (${rows}) listed
-) page where "isFitting" order by ${order}`;
 
 const SHOWN = `${COLUMNS}, coalesce(octet_length(output), 0) + coalesce(octet_length(arguments::text), 0)
   + coalesce(octet_length(echo::text), 0) as bytes`;

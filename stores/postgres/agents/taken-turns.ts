@@ -61,6 +61,16 @@ select dead.id as "turnId", dead.tenant_id as "tenantId", dead.user_id as "userI
   cancel_requested as "isCancelled", session_id as "sessionId", messages.id as "messageId", messages.content as message, (select count(*) from told)
 from dead join conversations on conversations.id = dead.conversation_id join messages on messages.id = question_id`;
 
+/** Ends the lease of a turn that another process can go on with, and tells the others. */
+export const LET_GO = `
+with freed as (
+  update conversations set turn_lease_until = clock_timestamp() - interval '1 millisecond' from turns
+  where conversations.id = $1 and conversations.tenant_id = $2 and conversations.user_id = $3 and turn_id = $4 and turn_runner is not distinct from $5::uuid
+    and turns.id = $4 and turns.resume is not null and turns.ended_at is null and turns.attempts < ${MOST_ATTEMPTS}
+  returning conversations.id
+)
+select pg_notify('${QUESTION_CHANNEL}', '0') from freed`;
+
 export const UNTIL_DUE = `
 with waiting as (
   select questions.id, case when answered_at is null then expires_at else turn_lease_until end as due_at,

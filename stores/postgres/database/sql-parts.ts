@@ -1,5 +1,5 @@
 import type { OwnedConversation } from "../../../turn/owner.ts";
-import type { PageRequest } from "../../page.ts";
+import { MOST_PAGE_BYTES, type PageRequest } from "../../page.ts";
 import type { StatementValue } from "./database.ts";
 
 export const MIN_UUID = "'00000000-0000-0000-0000-000000000000'";
@@ -26,3 +26,11 @@ export function pageValues({ limit, after }: PageRequest): StatementValue[] {
 export function placeOrStart(createdAt: string, id: string): string {
   return `(coalesce(${createdAt}, '-infinity'), coalesce(${id}, ${MIN_UUID}))`;
 }
+
+/** SQL: the first rows of `select … order by`, at least one, that fit into a page together. */
+export const fittingSql = (rows: string, order: string): string => `
+select * from (
+  select listed.*, row_number() over (order by ${order}) < count(*) over () as "isMore",
+    sum(bytes) over (order by ${order}) <= ${MOST_PAGE_BYTES} or row_number() over (order by ${order}) = 1 as "isFitting"
+  from (${rows}) listed
+) page where "isFitting" order by ${order}`;

@@ -5,7 +5,18 @@ import type { Step } from "../../../stores/postgres/agents/step-store.ts";
 
 const now = new Date();
 const step = (tokens: number, name = "web_fetch", kind: Step["kind"] = "tool"): Step => {
-  const rest = { seq: 1, path: ["helper"], task: 0, agent: "helper", callId: "call", arguments: {}, echo: null, ok: true, startedAt: now, endedAt: now };
+  const rest = {
+    seq: 1,
+    path: ["helper"],
+    task: 0,
+    agent: "helper",
+    callId: "call",
+    arguments: {},
+    echo: null,
+    ok: true,
+    startedAt: now,
+    endedAt: now,
+  };
   return { ...rest, kind, name, output: `${tokens} tokens of output`, tokens };
 };
 const turns = (...tokens: number[][]): TurnSteps[] =>

@@ -5,7 +5,17 @@ import type { StepOfMessage } from "../../../stores/postgres/agents/step-store.t
 
 const at = new Date();
 const step = (userMessageId: string, kind: "model" | "tool", seq: number, tokens = 0): StepOfMessage => ({
-  ...{ userMessageId, turnId: userMessageId, seq, kind, agent: "helper", path: ["helper"], task: 0, name: kind === "tool" ? "web_fetch" : "chat", arguments: {} },
+  ...{
+    userMessageId,
+    turnId: userMessageId,
+    seq,
+    kind,
+    agent: "helper",
+    path: ["helper"],
+    task: 0,
+    name: kind === "tool" ? "web_fetch" : "chat",
+    arguments: {},
+  },
   ...{
     callId: kind === "tool" ? `call ${userMessageId}` : null,
     output: "a long page",

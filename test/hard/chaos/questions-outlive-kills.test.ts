@@ -19,9 +19,12 @@ const opened = useOpened(async () => {
 test.each([
   ["an agent", "asks"],
   ["a member of a team", "chief"],
-] as const)(`a question of %s is asked once and answered once, and its turn goes on, when a process is killed in ${ROUNDS} turns, each time at another statement`, async (_, agent) => {
-  const { figures, wrongs } = await killAskingTurns(opened.urls.pop() ?? "", { rounds: ROUNDS, agent });
-  process.stderr.write(`${JSON.stringify(figures)}\n`);
-  expect(wrongs).toEqual([]);
-  expect(figures.kills).toBeGreaterThan(ROUNDS / 3);
-});
+] as const)(
+  `a question of %s is asked once and answered once, and its turn goes on, when a process is killed in ${ROUNDS} turns, each time at another statement`,
+  async (_, agent) => {
+    const { figures, wrongs } = await killAskingTurns(opened.urls.pop() ?? "", { rounds: ROUNDS, agent });
+    process.stderr.write(`${JSON.stringify(figures)}\n`);
+    expect(wrongs).toEqual([]);
+    expect(figures.kills).toBeGreaterThan(ROUNDS / 3);
+  },
+);

@@ -19,9 +19,12 @@ const opened = useOpened(async () => {
 test.each([
   ["an agent", "clerk"],
   ["a member of a team", "boss"],
-] as const)(`a tool of %s runs at most once, and no run is lost, when its process is killed in ${ROUNDS} turns, each time at another statement`, async (_, agent) => {
-  const { figures, wrongs } = await killToolTurns(opened.urls.pop() ?? "", { rounds: ROUNDS, seed: 1, agent });
-  process.stderr.write(`${JSON.stringify(figures)}\n`);
-  expect(wrongs).toEqual([]);
-  expect(figures.kills).toBeGreaterThan(ROUNDS / 3);
-});
+] as const)(
+  `a tool of %s runs at most once, and no run is lost, when its process is killed in ${ROUNDS} turns, each time at another statement`,
+  async (_, agent) => {
+    const { figures, wrongs } = await killToolTurns(opened.urls.pop() ?? "", { rounds: ROUNDS, seed: 1, agent });
+    process.stderr.write(`${JSON.stringify(figures)}\n`);
+    expect(wrongs).toEqual([]);
+    expect(figures.kills).toBeGreaterThan(ROUNDS / 3);
+  },
+);

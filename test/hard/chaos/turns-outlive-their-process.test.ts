@@ -37,7 +37,7 @@ const opened = useOpened(async () => {
   opening.defer(() => model.close());
   const environment = {
     ...{ DATABASE_URL: databaseUrl, OPENAI_BASE_URL: model.url, COUNTER_URL: counter.origin },
-    ...{ ENABLE_SUMMARY: "false", TURN_LEASE_MS: String(LEASE_MS) },
+    ...{ ENABLE_SUMMARY: "false", TURN_LEASE_MS: String(LEASE_MS), SHUTDOWN_GRACE_MS: "100" },
   };
   const closing = opening.move();
   return {
@@ -119,6 +119,22 @@ test("a call that was cut off is asked about, and a turn is begun at most three 
   });
   hold(false);
   place.kill("SIGKILL");
+});
+
+test("a process that stops hands its agents' turns to another one, and its readers are told so", async () => {
+  const { model, orderedAt, start } = opened;
+  [orderedAt.length, model.seen.length] = [0, 0];
+  model.answer(orders({ left: 1 }));
+  const [one, other] = [await start(), await start()];
+  const { turnId, ended } = await beginTurn(one.url, order());
+  await waitUntil("the second question to the model", () => model.seen.length >= 2);
+  one.kill("SIGTERM");
+  const { events } = await ended;
+  expect(events.at(-1)?.data).toMatchObject({ status: "error", content: { code: "shutting_down" } });
+  expect((await streamTurn(other.url, turnId)).events.at(-1)?.data).toMatchObject({ status: "done", content: { answer: ORDERED } });
+  expect(orderedAt).toHaveLength(1);
+  expect(await said(other.url)).toEqual(["order tea", ORDERED]);
+  other.kill("SIGKILL");
 });
 
 test("a process that hung and comes back writes nothing, and its reader gets the end that the other process made", async () => {

@@ -30,7 +30,7 @@ describe("a call that needs permission", () => {
     expect(ordered).toEqual([]);
     expect(await client.turn(waiting)).toMatchObject({ state: "waiting", question: waiting.question });
     expect(await client.open()).toMatchObject([{ ...waiting.question, turn_id: waiting.turn_id }]);
-    expect(statuses(await client.rest(waiting))).toEqual(["waiting"]);
+    expect(statuses(await client.rest(waiting))).toEqual(["permission_asked", "waiting"]);
 
     const refused = await postTurn(opened.url, { user_id: "ada", session_id: "story", message: "And?" });
     expect([refused.status, refused.json?.error.code]).toEqual([409, "conversation_waiting"]);

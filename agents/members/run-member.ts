@@ -16,9 +16,10 @@ import { answerFromSteps } from "../loop/answer-from-steps.ts";
 import { callKey } from "../loop/loop-guard.ts";
 import { loopSoFar, ownSteps } from "../loop/run-steps.ts";
 import type { StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
-import { ASK_AGENT } from "./strategy.ts";
+import { ASK_AGENT } from "../team/strategy.ts";
 import type { AgentTool, TaskCall } from "../tool.ts";
-import { type AgentRun, narrowed, noteRun, startRun } from "./agent-run.ts";
+import { type AgentRun, narrowed, startRun } from "../team/agent-run.ts";
+import { noteRun } from "../loop/note-run.ts";
 import { type RunMember, type Task, teamTools } from "./team-tools.ts";
 
 export interface MemberParts extends AgentPromptParts {
@@ -61,7 +62,17 @@ function memberState(state: ConversationState, agent: Agent, message: string, sh
     episodicMemory: share === "memory" ? episodicMemory : [],
   };
   const nothing = { pictures: [], attachments: [], recentMessages: [], retrievalResults: [], continued: null, callerTools: null };
-  return { ...state, ...nothing, ...shared, agent, message, instructions: "", kbInstructions: "", useRetrieval: false, windowIsWhole: true };
+  return {
+    ...state,
+    ...nothing,
+    ...shared,
+    agent,
+    message,
+    instructions: "",
+    kbInstructions: "",
+    useRetrieval: false,
+    windowIsWhole: true,
+  };
 }
 
 /** The steps of a member that was cut off with an earlier attempt at the same task of this message: what it did then is not done again. */

@@ -5,8 +5,8 @@ import type { Agent } from "../../turn/agent.ts";
 import type { Equipment } from "../loop/agent-prompt.ts";
 import { ToolError } from "../run-tool-call.ts";
 import { type AgentTool, type TaskCall, taskOf } from "../tool.ts";
-import { makeHandoff } from "./handoff.ts";
-import { ASK_AGENT, givesTasks } from "./strategy.ts";
+import { makeHandoff } from "../team/handoff.ts";
+import { ASK_AGENT, givesTasks } from "../team/strategy.ts";
 
 /** What a member is given. */
 export interface Task {
