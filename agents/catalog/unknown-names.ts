@@ -1,8 +1,6 @@
 import type { Problem } from "../../errors/app-error.ts";
 import { type AgentSpec, ASSISTANT } from "../../turn/agent.ts";
 import { mayName } from "../mcp/mcp-server.ts";
-import { HANDOFF } from "../team/handoff.ts";
-import { ASK_AGENT } from "../team/strategy.ts";
 
 /** Known names of tools, without those of MCP servers. */
 export interface KnownTools {
@@ -17,7 +15,7 @@ export interface KnownNames {
 }
 
 /** The loop's own tools, which no agent names. */
-const OF_THE_LOOP = ["load_skill", ASK_AGENT, HANDOFF];
+const OF_THE_LOOP = ["load_skill", "ask_agent", "handoff_to"];
 
 const listed = (names: readonly string[]): string => names.toSorted().join(", ") || "none";
 

@@ -57,7 +57,7 @@ const NEVER = new Set(["todo_write", "load_skill", "core_memory_update", "ask_ag
 /** A task for an agent, or the whole conversation, in so many words and by its name. */
 const TO_AGENTS: readonly [name: string, words: RegExp][] = [
   ["ask_agent", /\b(?:ask|have|let) (?:the )?(?<agent>[a-z\d-]+),? (?:to )?(?<task>.+)/iu],
-  ["ask_agent", /[请让叫问](?:一下)? ?(?<agent>[a-z\d-]+) ?(?<task>.+)/iu],
+  ["ask_agent", /[请让叫问](?:一下)? ?(?<agent>[a-z\d-]+)(?<task>[^a-z\d-].*)/iu],
   ["handoff_to", /\b(?:hand|pass|put|transfer|connect) (?:me|us|this) (?:on |over |through )?(?:to|with) (?:the )?(?<agent>[a-z\d-]+)/iu],
   ["handoff_to", /(?:转|转接|交)[给到] ?(?<agent>[a-z\d-]+)/iu],
 ];
@@ -71,7 +71,7 @@ function callToAgent(step: string, tools: readonly OfferedTool[]): OfflineCall |
       properties?: { agent?: { enum?: readonly unknown[] } };
     };
     if (!properties?.agent?.enum?.includes(agent)) return [];
-    return [{ name, arguments: task === undefined ? { agent, reason: step } : { agent, task } }];
+    return [{ name, arguments: task === undefined ? { agent, reason: step } : { agent, task: task.trim() } }];
   });
   return calls[0];
 }
