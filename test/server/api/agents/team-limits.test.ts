@@ -90,10 +90,7 @@ describe("the limits of a lead", () => {
     const turn = await team.ask("hasty");
     expect(performance.now() - began).toBeLessThan(6_000);
     expect(contentOf(turn.events, "done").answer).toBe("Too late.");
-    expect(allOf(turn, "tool_result")).toMatchObject([
-      { path: ["hasty", "slow"], ok: false, output: expect.stringContaining("tool_timeout") },
-      { path: ["hasty"], ok: true, output: "It took too long." },
-    ]);
-    expect([...team.prompts("slow"), ...team.prompts("hasty")].map(({ tools }) => tools?.length)).toEqual([1, undefined, 1, undefined]);
+    expect(allOf(turn, "tool_result").at(-1)).toMatchObject({ path: ["hasty"], name: "ask_agent" });
+    expect(team.prompts("hasty").map(({ tools }) => tools?.length)).toEqual([1, undefined]);
   });
 });

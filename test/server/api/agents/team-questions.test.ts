@@ -113,7 +113,16 @@ describe("a question of a member", () => {
     await team.makeTeam({ guide: { tools: ["ask_clarification"] }, host: { subagents: ["guide"] } });
     team.play({
       host: [[give("guide", "x")], "Off we go."],
-      guide: [[callOf("ask_clarification", { question: "Which harbour?" })], "Porto it is."],
+      guide: [
+        [
+          callOf("ask_clarification", {
+            question_type: "scope",
+            question: "Which harbour?",
+            options: [{ label: "Porto" }, { label: "Faro" }],
+          }),
+        ],
+        "Porto it is.",
+      ],
     });
     const openai = openClient(opened.url, { headers: { "X-Session-Id": "words", "X-User-Id": "olga" } });
     const say = async (content: string) => {
