@@ -9,7 +9,7 @@ import type { Agent } from "../turn/agent.ts";
 import type { CallerCall } from "../turn/caller-tools.ts";
 import { emit, type TurnRuntime, type Node } from "../turn/context.ts";
 import { type Handoff, millisecondsSince } from "../turn/events.ts";
-import { givenOf, type ResumedTurn, runStateOf } from "../turn/resumed-turn.ts";
+import { givenOf, type ResumedTurn } from "../turn/resumed-turn.ts";
 import type { Picture } from "../turn/picture.ts";
 import type { Question } from "../turn/question.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
@@ -144,8 +144,7 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
     await storeSteps(turn, given, { isLast: true });
 
     const choices = chooseModels({ model: state.requestedModel, agent });
-    const before = resumed && runStateOf(resumed.state, 0);
-    const run = startRun(agent, { task: 0, path, lead: null, steps: ofTurn, before });
+    const run = startRun(agent, { task: 0, path, lead: null, steps: ofTurn, resumed });
     const runMember = makeRunMember({ ...agentParts, chooseModels, settings, runs }, { turn, agent, run });
     const own = [...has.tools, ...teamTools(agent, has, { path, isLead: true, before: progress.handed, runMember })];
     const { tools, notice } = withCallerTools(own, callerTools, limits.of(firstChoice(choices).name));

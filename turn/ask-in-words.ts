@@ -9,6 +9,7 @@ const WORDS = {
   en: {
     permission: (agent: string, tool: string) => `May the agent "${agent}" call "${tool}" with these arguments?`,
     options: ["allow this call", "allow this tool from now on", "do not allow it"],
+    asks: (agent: string, question: string) => `The agent "${agent}" asks: ${question}`,
     answerPermission: 'Answer with a number, or with "yes", "always" or "no". Any other answer counts as no.',
     answerOne: "Answer with a number, or in your own words.",
     answerSeveral: "Answer with one or more numbers, or in your own words.",
@@ -19,6 +20,7 @@ const WORDS = {
   zh: {
     permission: (agent: string, tool: string) => `智能体“${agent}”想用下面的参数调用“${tool}”，允许吗？`,
     options: ["允许这一次", "以后都允许这个工具", "不允许"],
+    asks: (agent: string, question: string) => `智能体“${agent}”问：${question}`,
     answerPermission: "请回复数字，或回复“允许”“总是允许”“拒绝”。其他回复都算拒绝。",
     answerOne: "请回复数字，或用自己的话回答。",
     answerSeveral: "请回复一个或几个数字，或用自己的话回答。",
@@ -28,9 +30,12 @@ const WORDS = {
   },
 } as const;
 
-/** A question as plain text: numbered options, arguments in full. */
-export function askInWords({ type, question, options, allow_multiple: severally, agent, tool }: Question, language: TalkLanguage): string {
+/** A question as plain text: who asks, where that is a member, numbered options, arguments in full. */
+export function askInWords(asked: Question, language: TalkLanguage): string {
+  const { type, options, allow_multiple: severally, agent, path, tool } = asked;
   const words = WORDS[language];
+  const isTold = path.length < 2 || asked.question.includes(`"${agent}"`);
+  const question = isTold ? asked.question : words.asks(agent, asked.question);
   const numbered = (lines: readonly string[]): string => lines.map((line, index) => `${index + 1}. ${line}`).join("\n");
   if (type === "permission" && tool) {
     // No line of a JSON string begins with the end of the fence.

@@ -2,6 +2,7 @@ import { readdir, readFile } from "node:fs/promises";
 import path from "node:path";
 import { AppError, type Problem } from "../../errors/app-error.ts";
 import { type Agent, AGENT_NAME, AgentSpec, ASSISTANT } from "../../turn/agent.ts";
+import { teamProblems } from "./unknown-names.ts";
 
 const refuse = (where: string, problem: string): AppError => new AppError("invalid_configuration", `${where}: ${problem}`);
 
@@ -22,7 +23,7 @@ export function parseAgent(where: string, name: string, spec: unknown, { models,
   if (!parsed.success)
     throw refuse(where, parsed.error.issues.map((issue) => `${issue.path.join(".") || "the agent"}: ${issue.message}`).join("; "));
   const { model } = parsed.data;
-  const problems = problemsOf(parsed.data);
+  const problems = [...problemsOf(parsed.data), ...teamProblems(name, parsed.data)];
   if (model !== undefined && !models.includes(model)) problems.unshift({ field: "model", problem: unknownModel(model, models) });
   if (problems.length > 0) throw refuse(where, problems.map(({ field, problem }) => `${field}: ${problem}`).join("; "));
   return { ...parsed.data, name, tier: "system" };

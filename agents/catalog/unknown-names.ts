@@ -1,5 +1,5 @@
 import type { Problem } from "../../errors/app-error.ts";
-import type { AgentSpec } from "../../turn/agent.ts";
+import { type AgentSpec, ASSISTANT } from "../../turn/agent.ts";
 import { mayName } from "../mcp/mcp-server.ts";
 
 /** Known names of tools, without those of MCP servers. */
@@ -15,7 +15,7 @@ export interface KnownNames {
 }
 
 /** The loop's own tools, which no agent names. */
-const OF_THE_LOOP = ["load_skill", "ask_agent"];
+const OF_THE_LOOP = ["load_skill", "ask_agent", "handoff_to"];
 
 const listed = (names: readonly string[]): string => names.toSorted().join(", ") || "none";
 
@@ -46,6 +46,33 @@ export function unmetNames(spec: Pick<AgentSpec, "tools" | "permissions" | "skil
   );
   return [...ofServers, ...ofSkills];
 }
+
+type OfTeam = Pick<AgentSpec, "subagents" | "handoffs" | "team">;
+
+/** What the others that an agent names cannot be, whoever else there is: itself, the assistant, or nobody where its strategy needs members. */
+export function teamProblems(own: string, spec: OfTeam): Problem[] {
+  const { subagents, team } = spec;
+  const ofNames = OTHERS.flatMap(({ field, refusal }) => [
+    ...(spec[field].includes(own) ? [{ field, problem: "holds the agent itself; remove it" }] : []),
+    ...(spec[field].includes(ASSISTANT) ? [{ field, problem: `"${ASSISTANT}" ${refusal}; name another agent` }] : []),
+  ]);
+  const needsMembers = team.strategy !== "hierarchical" && subagents.length === 0;
+  const problem = `"${team.strategy}" needs members; name them in subagents`;
+  return [...ofNames, ...(needsMembers ? [{ field: "team.strategy", problem }] : [])];
+}
+
+/** The other agents that an agent names and that are not among these. */
+export const unknownAgents = (own: string, spec: OfTeam, known: readonly string[]): Problem[] =>
+  OTHERS.flatMap(({ field }) =>
+    spec[field]
+      .filter((name) => name !== own && name !== ASSISTANT && !known.includes(name))
+      .map((name) => ({ field, problem: `there is no agent "${name}"` })),
+  );
+
+const OTHERS = [
+  { field: "subagents", refusal: "takes no tasks" },
+  { field: "handoffs", refusal: "answers wherever no agent is asked" },
+] as const;
 
 function toolNames({ tools, permissions }: Pick<AgentSpec, "tools" | "permissions">): { field: string; name: string }[] {
   return [

@@ -1,5 +1,6 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import { task } from "@langchain/langgraph";
+import { toAppError } from "../../errors/app-error.ts";
 import { type ChooseModels, firstChoice } from "../../models/model-choice.ts";
 import type { PromptSettings } from "../../prompt/turn-prompt.ts";
 import type { AgentRunStore } from "../../stores/postgres/agents/agent-run-store.ts";
@@ -123,7 +124,7 @@ export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
 
     const path = [...lead.run.path, agent.name];
     const ofTurn = turn.earlier.filter(({ turnId }) => turnId === held.turnId);
-    const run = startRun(agent, { task: seq, path, lead: lead.run, steps: ofTurn, before });
+    const run = startRun(agent, { task: seq, path, lead: lead.run, steps: ofTurn, resumed });
     const team = teamTools(agent, has, { path, isLead: false, before: [], runMember: makeRunMember(parts, { turn, agent, run }) });
     const tools: AgentTool[] = [...has.tools.filter(({ name }) => !WRITE_MEMORY.has(name)), ...team];
     const choices = parts.chooseModels({ model: null, agent }); // the caller's choice is for the agent that answers
@@ -146,21 +147,21 @@ export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
         },
       });
 
-    let waits = false;
-    try {
-      const { answer: said, asks } = await answer();
-      if (asks) {
-        waits = true;
-        onWaiting(asks);
-        throw new MemberWaits();
-      }
-      const [text, error] = [said?.text ?? "", said?.error ?? null];
-      await noteRun(running, { input: given.task, output: text, error });
-      if (error) throw error;
-      return text;
-    } finally {
-      if (!waits) progress.runs.delete(seq);
+    const {
+      answer: said,
+      asks,
+      error,
+    } = await answer()
+      .then((outcome) => ({ ...outcome, error: outcome.answer?.error ?? null }))
+      .catch((thrown: unknown) => ({ answer: null, asks: null, error: toAppError(signal.aborted ? signal.reason : thrown) }));
+    if (asks) {
+      onWaiting(asks);
+      throw new MemberWaits();
     }
+    progress.runs.delete(seq);
+    await noteRun(running, { input: given.task, output: said?.text ?? "", error });
+    if (error) throw error;
+    return said?.text ?? "";
   }
   return (member, given, call) => asTask(member.name, call.inNode, () => runMember(member, given, call));
 }

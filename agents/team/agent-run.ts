@@ -1,7 +1,7 @@
 import { bulkhead } from "cockatiel";
 import type { Step } from "../../stores/postgres/agents/step-store.ts";
 import type { Agent, AgentLimits } from "../../turn/agent.ts";
-import { NOTHING_SPENT, type RunState, type Spent } from "../../turn/resumed-turn.ts";
+import { NOTHING_SPENT, type ResumedTurn, runStateOf, type Spent } from "../../turn/resumed-turn.ts";
 
 /** The calls that a run may still make: its members' count too. */
 export interface CallBudget {
@@ -45,31 +45,47 @@ function makeAtOnce(most: number, above: AtOnce | null): AtOnce {
   return (work) => own.execute(() => (above ? above(work) : work()));
 }
 
-/** The steps below a run: its own, and those of its members. */
-function stepsBelow(steps: readonly Step[], task: number): Step[] {
-  const taskOf = new Map(steps.map((step) => [step.seq, step.task]));
-  const isBelow = (at: number): boolean => at === task || (at > 0 && isBelow(taskOf.get(at) ?? 0));
-  return steps.filter((step) => isBelow(step.task));
+interface CallMade {
+  seq: number;
+  task: number;
+  agent?: string;
 }
 
-/** A run with what its steps have used of its limits. `lead`: the run that gave the task. */
-export function startRun(
-  { limits }: Pick<Agent, "limits">,
-  {
-    task,
-    path,
-    lead,
-    steps,
-    before,
-  }: { task: number; path: readonly string[]; lead: AgentRun | null; steps: readonly Step[]; before: RunState | undefined },
-): AgentRun {
-  const calls = stepsBelow(steps, task).filter(({ kind }) => kind === "tool");
+/** The calls that runs of the turn have asked for: those that began, and those that wait. */
+function callsMade(steps: readonly Step[], resumed: ResumedTurn | undefined): CallMade[] {
+  const begun: CallMade[] = steps.filter(({ kind }) => kind === "tool");
+  const runs = resumed ? [0, ...Object.keys(resumed.state.members ?? {}).map(Number)] : [];
+  const waiting = runs.flatMap((task) => (resumed && runStateOf(resumed.state, task)?.pending)?.map(({ seq }) => ({ seq, task })) ?? []);
+  return [...begun, ...waiting.filter(({ seq }) => !begun.some((step) => step.seq === seq))];
+}
+
+/** The calls below a run: its own, and those of its members. */
+function callsBelow(calls: readonly CallMade[], task: number): CallMade[] {
+  const taskOf = new Map(calls.map((call) => [call.seq, call.task]));
+  const isBelow = (at: number): boolean => at === task || (at > 0 && isBelow(taskOf.get(at) ?? 0));
+  return calls.filter((call) => isBelow(call.task));
+}
+
+interface StartedRun {
+  task: number;
+  path: readonly string[];
+  /** The run that gave the task. */
+  lead: AgentRun | null;
+  /** Those of the turn. */
+  steps: readonly Step[];
+  resumed: ResumedTurn | undefined;
+}
+
+/** A run with what it has used of its limits. */
+export function startRun({ limits }: Pick<Agent, "limits">, { task, path, lead, steps, resumed }: StartedRun): AgentRun {
+  const calls = callsBelow(callsMade(steps, resumed), task);
+  const name = path.at(-1);
   return {
     ...{ task, path },
     budget: makeBudget(limits.max_tool_calls, calls.length, lead?.budget ?? null),
     atOnce: makeAtOnce(limits.parallel_tools, lead?.atOnce ?? null),
-    spent: before?.spent ?? NOTHING_SPENT,
-    toolCalls: calls.filter((step) => step.task === task && step.agent === path.at(-1)).length,
+    spent: (resumed && runStateOf(resumed.state, task)?.spent) ?? NOTHING_SPENT,
+    toolCalls: calls.filter(({ task: of, agent = name }) => of === task && agent === name).length,
   };
 }
 

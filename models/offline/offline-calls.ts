@@ -31,6 +31,8 @@ const CHINESE: readonly [words: RegExp, english: string][] = [
   [/文件/u, "file"],
   [/订单/u, "order"],
   [/工单/u, "ticket"],
+  [/知识|手册/u, "knowledge"],
+  [/几点|时间/u, "current time"],
 ];
 const SEARCHES = "look find check see search";
 
@@ -50,7 +52,29 @@ function skillCall(system: string, message: string): OfflineCall[] {
 }
 
 /** They need more than a step's words. */
-const NEVER = new Set(["todo_write", "load_skill", "core_memory_update", "ask_agent", "ask_clarification", "ask_decision"]);
+const NEVER = new Set(["todo_write", "load_skill", "core_memory_update", "ask_agent", "handoff_to", "ask_clarification", "ask_decision"]);
+
+/** A task for an agent, or the whole conversation, in so many words and by its name. */
+const TO_AGENTS: readonly [name: string, words: RegExp][] = [
+  ["ask_agent", /\b(?:ask|have|let) (?:the )?(?<agent>[a-z\d-]+),? (?:to )?(?<task>.+)/iu],
+  ["ask_agent", /[请让叫问](?:一下)? ?(?<agent>[a-z\d-]+)(?<task>[^a-z\d-].*)/iu],
+  ["handoff_to", /\b(?:hand|pass|put|transfer|connect) (?:me|us|this) (?:on |over |through )?(?:to|with) (?:the )?(?<agent>[a-z\d-]+)/iu],
+  ["handoff_to", /(?:转|转接|交)[给到] ?(?<agent>[a-z\d-]+)/iu],
+];
+
+/** The call with which a step turns to an agent that the tool knows. */
+function callToAgent(step: string, tools: readonly OfferedTool[]): OfflineCall | undefined {
+  const calls = TO_AGENTS.flatMap(([name, words]): OfflineCall[] => {
+    const { agent: named = "", task } = words.exec(step)?.groups ?? {};
+    const agent = named.toLowerCase();
+    const { properties } = (tools.find((tool) => tool.function.name === name)?.function.parameters ?? {}) as {
+      properties?: { agent?: { enum?: readonly unknown[] } };
+    };
+    if (!properties?.agent?.enum?.includes(agent)) return [];
+    return [{ name, arguments: task === undefined ? { agent, reason: step } : { agent, task: task.trim() } }];
+  });
+  return calls[0];
+}
 
 const wordsOf = (text: string): Set<string> => new Set(lexicalWords(text));
 const nameWords = (name: string): string => name.replaceAll(/([a-z])([A-Z])/g, "$1 $2").replaceAll(/^mcp__|[_-]+/g, " ");
@@ -68,8 +92,12 @@ function fill(name: string, type: unknown, { step, message }: Said): string | un
 
 /** The required arguments of a tool; null when the message lacks one. */
 function argumentsFor({ function: { parameters } }: OfferedTool, said: Said): Record<string, unknown> | null {
-  const { properties = {}, required = [] } = (parameters ?? {}) as { properties?: Record<string, { type?: unknown }>; required?: string[] };
-  const given = required.map((name) => [name, fill(name, properties[name]?.type, said)] as const);
+  const { properties = {}, required = [] } = (parameters ?? {}) as {
+    properties?: Record<string, { type?: unknown; default?: unknown }>;
+    required?: string[];
+  };
+  const needed = required.filter((name) => properties[name]?.default === undefined);
+  const given = needed.map((name) => [name, fill(name, properties[name]?.type, said)] as const);
   return given.some(([, value]) => value === undefined) ? null : Object.fromEntries(given);
 }
 
@@ -86,6 +114,11 @@ function knownTool(offered: OfferedTool): KnownTool {
 
 /** The tool whose name, then whose description, has most of a step's words. */
 function callFor(said: Said, tools: readonly KnownTool[]): { step: string; call: OfflineCall } | null {
+  const toAgent = callToAgent(
+    said.step,
+    tools.map(({ offered }) => offered),
+  );
+  if (toAgent) return { step: said.step, call: toAgent };
   const english = CHINESE.filter(([words]) => words.test(said.step)).map(([, words]) => words);
   const stepWords = wordsOf([said.step, ...english].join(" "));
   if ([...wordsOf(SEARCHES)].some((word) => stepWords.has(word))) stepWords.add("search");
@@ -123,7 +156,7 @@ function stepsOf(message: string): string[] {
 
 /**
  * All calls that a message asks for, in order, by rules: each step calls the tool whose name has its words, if it says the required
- * arguments; the fitting skill comes first. With several calls, `todo_write` shows the steps before and after.
+ * arguments, or turns to the agent that it names; the fitting skill comes first. With several calls, `todo_write` shows the steps before and after.
  */
 export function offlineCalls(prompt: readonly BaseMessage[], message: string, tools: readonly OfferedTool[]): OfflineCall[] {
   const has = (wanted: string): boolean => tools.some(({ function: { name } }) => name === wanted);

@@ -1,6 +1,6 @@
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import { BaseChatModel, type BaseChatModelCallOptions, type BindToolsInput } from "@langchain/core/language_models/chat_models";
-import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, AIMessageChunk, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import { convertToOpenAITool } from "@langchain/core/utils/function_calling";
 import { readFences } from "../../text/fence.ts";
@@ -117,30 +117,44 @@ function findAnswer(prompt: readonly BaseMessage[]): Saying {
 const LONGEST_QUOTE = 300;
 
 /** Their results say nothing for people. */
-const SILENT = new Set(["todo_write", "load_skill"]);
+const SILENT = new Set(["todo_write", "load_skill", "handoff_to"]);
 
-/** A tool's result in one line. */
-function quoteResult({ name, text }: BaseMessage, isChinese: boolean): string[] {
+/** The agent that a result is of, else the tool. */
+function speakerOf(result: BaseMessage, prompt: readonly BaseMessage[]): string {
+  const call = prompt.flatMap((message) => (AIMessage.isInstance(message) ? (message.tool_calls ?? []) : [])).find(isOf(result));
+  return call?.name === "ask_agent" ? String(call.args["agent"]) : (result.name ?? "");
+}
+
+const isOf =
+  (result: BaseMessage) =>
+  ({ id }: { id?: string | undefined }): boolean =>
+    ToolMessage.isInstance(result) && id === result.tool_call_id;
+
+/** A result in one line. */
+function quoteResult(result: BaseMessage, prompt: readonly BaseMessage[], isChinese: boolean): string[] {
+  const { name, text } = result;
   if (SILENT.has(name ?? "")) return [];
   const { fences, rest } = readFences(text);
   const said = fences.flatMap(({ pieces }) => pieces.map((piece) => piece.text)).join(" ") || rest;
   const line = said.replaceAll(/\s+/gu, " ").slice(0, LONGEST_QUOTE).toWellFormed();
-  return [isChinese ? `${name} 返回：“${line}”` : `${name} says: "${line}"`];
+  const speaker = speakerOf(result, prompt);
+  return [isChinese ? `${speaker} 返回：“${line}”` : `${speaker} says: "${line}"`];
 }
 
 /** The tools' results, and one sentence from core memory, a document or the user's own words about the question, in its language. */
 export function offlineAnswer(prompt: readonly BaseMessage[]): string {
   const isChinese = /\p{Script=Han}/u.test(readFences(askedIn(prompt)).rest);
-  const results = resultsIn(prompt).flatMap((result) => quoteResult(result, isChinese));
+  const results = resultsIn(prompt).flatMap((result) => quoteResult(result, prompt, isChinese));
   const saying = findAnswer(prompt);
   return [...results, ...(results.length > 0 && (saying === NOTHING || saying === TOLD) ? [] : [saying[isChinese ? 1 : 0]])].join("\n");
 }
 
-/** The first call without a result. */
+/** The first call without a result. Another agent, which handed the turn on, may have made other calls before. */
 function nextCall(prompt: readonly BaseMessage[], tools: readonly OfferedTool[] | undefined): OfflineCall | undefined {
   if (!tools || prompt.at(-1)?.type === "ai") return undefined;
   const { rest: message } = readFences(askedIn(prompt));
-  return offlineCalls(prompt, message, tools)[resultsIn(prompt).length];
+  const calls = offlineCalls(prompt, message, tools);
+  return calls[resultsIn(prompt).filter(({ name }) => calls.some((call) => call.name === name)).length];
 }
 
 /** A word with the space after it, or one Chinese character. */

@@ -1,4 +1,6 @@
-import type { TurnEvent } from "../../turn/events.ts";
+import { isDeepStrictEqual } from "node:util";
+import type { ToolCallEvent, TurnEvent } from "../../turn/events.ts";
+import type { Question } from "../../turn/question.ts";
 
 /** A part of a UI message stream of the AI SDK: https://ai-sdk.dev/docs/ai-sdk-ui/stream-protocol */
 export type UiPart = { type: string } & Record<string, unknown>;
@@ -11,7 +13,7 @@ export function makeUiParts(turnId: string) {
   /** The open piece of text or reasoning, which must end before anything else begins. */
   let open: { kind: "text" | "reasoning"; id: string } | null = null;
   let pieces = 0;
-  const calls = new Map<string, string>();
+  const calls = new Map<string, ToolCallEvent>();
 
   function close(): UiPart[] {
     const ended = open ? [{ type: `${open.kind}-end`, id: open.id }] : [];
@@ -33,9 +35,10 @@ export function makeUiParts(turnId: string) {
   const data = (name: string, content: unknown, id?: string): UiPart[] =>
     beside({ type: `data-${name}`, ...(id === undefined ? {} : { id }), data: content });
 
-  /** The call that a permission is about: the newest one of that tool without a result. */
-  function callOf(tool: string | undefined): string | undefined {
-    return [...calls].findLast(([, name]) => name === tool)?.[0];
+  /** The call that a permission is about: the newest one without a result of that agent and tool, first with the same arguments. */
+  function callOf({ path, tool }: Question): string | undefined {
+    const ofTool = [...calls.values()].filter((call) => call.name === tool?.name && isDeepStrictEqual(call.path, path));
+    return (ofTool.findLast((call) => isDeepStrictEqual(call.arguments, tool?.arguments)) ?? ofTool.at(-1))?.call_id;
   }
 
   return {
@@ -48,7 +51,7 @@ export function makeUiParts(turnId: string) {
           return say("reasoning", event.content);
         case "tool_call": {
           const { call_id: toolCallId, name: toolName, arguments: input, agent, path } = event.content;
-          calls.set(toolCallId, toolName);
+          calls.set(toolCallId, event.content);
           const ofMember = path.length > 1 ? { toolMetadata: { agent, path } } : {};
           return beside({ type: "tool-input-available", toolCallId, toolName, input, dynamic: true, ...ofMember });
         }
@@ -59,8 +62,8 @@ export function makeUiParts(turnId: string) {
           return beside({ type: "tool-output-error", toolCallId, errorText: output, dynamic: true });
         }
         case "permission_asked": {
-          const { id: approvalId, tool } = event.content;
-          const toolCallId = callOf(tool?.name);
+          const { id: approvalId } = event.content;
+          const toolCallId = callOf(event.content);
           if (toolCallId === undefined) return data("question", event.content, approvalId);
           return beside({ type: "tool-approval-request", approvalId, toolCallId });
         }

@@ -14,9 +14,20 @@ export const toCall = (id: string, name: string, given: unknown) => {
   return { type: "tool_call" as const, id, name, args };
 };
 
-/** An answer of the model with its calls; `round`: its place in the turn. */
-export const callsMessage = (turnId: string, round: number, content: string, calls: ReturnType<typeof toCall>[]): MessageDict =>
-  toMessageDict(new AIMessage({ id: `${turnId}-calls-${round}`, content, tool_calls: calls }));
+interface Round {
+  /** Its place among those of the agents that answered the turn. */
+  place: number;
+  agent: string;
+  path: readonly string[];
+  text: string;
+}
+
+/** An answer of a model with its calls. A member's is named after it. */
+export function callsMessage(turnId: string, { place, agent, path, text }: Round, calls: ReturnType<typeof toCall>[]): MessageDict {
+  const isMembers = path.length > 1;
+  const id = `${turnId}-calls-${isMembers ? calls[0]?.id : place}`;
+  return toMessageDict(new AIMessage({ id, content: text, tool_calls: calls, ...(isMembers ? { name: agent } : {}) }));
+}
 
 export function outputMessage(
   turnId: string,
@@ -33,10 +44,14 @@ export function outputMessage(
 export function makeActs(before: readonly MessageDict[] = [], asked?: Question["tool"]) {
   const done = [...before];
 
-  function addCall(turnId: string, call: ReturnType<typeof toCall>): void {
+  function addCall(turnId: string, { agent, path }: Pick<Round, "agent" | "path">, call: ReturnType<typeof toCall>): void {
     const last = done.at(-1);
-    if (last?.type === "ai") last["tool_calls"] = [...(last["tool_calls"] as unknown[]), call];
-    else done.push(callsMessage(turnId, done.filter(({ type }) => type === "ai").length, "", [call]));
+    const name = path.length > 1 ? agent : undefined;
+    if (last?.type === "ai" && last["name"] === name) last["tool_calls"] = [...(last["tool_calls"] as unknown[]), call];
+    else {
+      const place = done.filter((message) => message.type === "ai" && message["name"] === undefined).length;
+      done.push(callsMessage(turnId, { place, agent, path, text: "" }, [call]));
+    }
   }
 
   return {
@@ -44,16 +59,17 @@ export function makeActs(before: readonly MessageDict[] = [], asked?: Question["
     /** The event in the mode `tools`, or null. */
     take({ status, content }: TurnEvent, turnId: string): object | null {
       if (status === "tool_call") {
-        const { call_id: toolCallId, name, arguments: input } = content;
-        addCall(turnId, toCall(toolCallId, name, input));
-        return { event: "on_tool_start", toolCallId, name, input };
+        const { call_id: toolCallId, agent, path, name, arguments: input } = content;
+        addCall(turnId, content, toCall(toolCallId, name, input));
+        return { event: "on_tool_start", toolCallId, name, input, agent, path };
       }
       if (status !== "tool_result") return null;
-      const { call_id: toolCallId, name, ok, output } = content;
+      const { call_id: toolCallId, agent, path, name, ok, output } = content;
       const isKnown = done.some(({ tool_calls: calls }) => (calls as { id: string }[] | undefined)?.some(({ id }) => id === toolCallId));
-      if (!isKnown && asked?.name === name) addCall(turnId, toCall(toolCallId, name, asked.arguments));
+      if (!isKnown && asked?.name === name) addCall(turnId, content, toCall(toolCallId, name, asked.arguments));
       if (isKnown || asked?.name === name) done.push(outputMessage(turnId, { id: toolCallId, name, output, ok }));
-      return ok ? { event: "on_tool_end", toolCallId, name, output } : { event: "on_tool_error", toolCallId, name, error: output };
+      const of = { toolCallId, name, agent, path };
+      return ok ? { event: "on_tool_end", ...of, output } : { event: "on_tool_error", ...of, error: output };
     },
   };
 }
@@ -62,24 +78,31 @@ export function turnOf({ metadata: { turn_id: id } }: StoredMessage): string | n
   return typeof id === "string" ? id : null;
 }
 
-/** An agent's acts in LangChain's form: the model's answers with calls, and the tools' outputs. */
-export function stepMessages(
-  turnId: string,
-  steps: readonly Pick<StepOfMessage, "kind" | "name" | "callId" | "arguments" | "output" | "ok">[],
-) {
-  const rounds: { text: string; calls: (typeof steps)[number][] }[] = [];
+type Act = Pick<StepOfMessage, "seq" | "task" | "agent" | "path" | "kind" | "name" | "callId" | "arguments" | "output" | "ok">;
+
+/** The acts of agents in LangChain's form: models' answers with calls, and the tools' outputs. What a member did precedes its task's output. */
+export function stepMessages(turnId: string, steps: readonly Act[]): MessageDict[] {
+  const rounds: (Omit<Round, "place"> & { task: number; calls: Act[] })[] = [];
   for (const step of steps) {
-    if (step.kind === "model") rounds.push({ text: withoutThoughts(step.output ?? ""), calls: [] });
-    else if (step.callId !== null) rounds.at(-1)?.calls.push(step);
+    const { task, agent, path, kind, output, callId } = step;
+    if (kind === "model" || kind === "agent") rounds.push({ task, agent, path, text: withoutThoughts(output ?? ""), calls: [] });
+    else if (callId !== null) rounds.findLast((round) => round.task === task && round.agent === agent)?.calls.push(step);
   }
-  return rounds.flatMap(({ text, calls }, round) => {
-    if (calls.length === 0) return [];
-    const outputs = calls.flatMap(({ callId, name, output, ok }) => {
-      return output === null ? [] : [outputMessage(turnId, { id: callId ?? "", name, output, ok: ok !== false })];
+  const ofTasks = Map.groupBy(
+    rounds.filter(({ calls }) => calls.length > 0),
+    ({ task }) => task,
+  );
+  function ofTask(task: number): MessageDict[] {
+    return (ofTasks.get(task) ?? []).flatMap((round, place) => {
+      const outputs = round.calls.flatMap(({ seq, callId, name, output, ok }) => {
+        const ended = output === null ? [] : [outputMessage(turnId, { id: callId ?? "", name, output, ok: ok !== false })];
+        return [...ofTask(seq), ...ended];
+      });
+      const asked = round.calls.map(({ callId, name, arguments: given }) => toCall(callId ?? "", name, given));
+      return [callsMessage(turnId, { ...round, place }, asked), ...outputs];
     });
-    const asked = calls.map(({ callId, name, arguments: given }) => toCall(callId ?? "", name, given));
-    return [callsMessage(turnId, round, text, asked), ...outputs];
-  });
+  }
+  return ofTask(0);
 }
 
 /** Stored messages in LangChain's form, each after its turn's acts, or after a waiting question. */

@@ -1,5 +1,5 @@
 import { type AgentCatalog, makeAgentCatalog } from "../../agents/catalog/agent-catalog.ts";
-import { type KnownNames, type KnownTools, unknownTools, unmetNames } from "../../agents/catalog/unknown-names.ts";
+import { type KnownNames, type KnownTools, unknownAgents, unknownTools, unmetNames } from "../../agents/catalog/unknown-names.ts";
 import { loadAgentFiles, parseAgent } from "../../agents/catalog/load-agent-files.ts";
 import type { ToolHooks } from "../../agents/run-tool-call.ts";
 import { loadSkillFolders, type SystemSkill } from "../../agents/skills/load-skill-folders.ts";
@@ -85,10 +85,10 @@ export async function openAgents(config: Config, { stores, models, memory, mcp, 
   const known = { ...knownTools, mcpServers: mcp.systemNames, skills: systemSkills.map(({ name }) => name) };
   const ofProgram = Object.entries(extras.agents ?? {}).map(([name, spec]) => parseAgent(`the agent "${name}"`, name, spec, names));
   const system = [...files, ...ofProgram];
+  const agentNames = system.map(({ name }) => name);
   for (const agent of system) {
-    for (const { field, problem } of unmetNames(agent, known)) onUnmet(agent.name, `${field}: ${problem}`);
-    for (const name of agent.subagents)
-      if (!system.some((other) => other.name === name)) onUnmet(agent.name, `subagents: there is no agent "${name}"`);
+    const unmet = [...unmetNames(agent, known), ...unknownAgents(agent.name, agent, agentNames)];
+    for (const { field, problem } of unmet) onUnmet(agent.name, `${field}: ${problem}`);
   }
   return {
     catalog: makeAgentCatalog({ system, tenants: stores.agents }),

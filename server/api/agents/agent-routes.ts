@@ -1,7 +1,7 @@
 import type { Request, Router } from "express";
 import { z } from "zod";
 import { unknownModel } from "../../../agents/catalog/load-agent-files.ts";
-import { unknownTools, unmetNames } from "../../../agents/catalog/unknown-names.ts";
+import { teamProblems, unknownAgents, unknownTools, unmetNames } from "../../../agents/catalog/unknown-names.ts";
 import { AppError, type Problem } from "../../../errors/app-error.ts";
 import { cutPage, pageByName } from "../../../stores/page.ts";
 import { Agent, AGENT_NAME, AgentSpec, ASSISTANT } from "../../../turn/agent.ts";
@@ -119,19 +119,18 @@ export function agentRoutes({
 
   /** Checks what the schema cannot know. Throws AppError `invalid_request`. */
   async function assertReferences(tenantId: string, own: string, spec: AgentSpec): Promise<void> {
-    const { model, knowledge, subagents } = spec;
-    const [base, known] = await Promise.all([
+    const { model, knowledge, subagents, handoffs } = spec;
+    const [base, listed] = await Promise.all([
       typeof knowledge === "string" ? stores.knowledgeBases.find(tenantId, knowledge) : null,
-      subagents.length > 0 ? listAll(tenantId) : [],
+      subagents.length + handoffs.length > 0 ? listAll(tenantId) : [],
     ]);
-    const missing = subagents.filter((name) => name !== own && !known.some((agent) => agent.name === name && !agent.disabled));
+    const enabled = listed.filter(({ disabled }) => !disabled).map(({ name }) => name);
     const problems = [
       ...(model !== undefined && !models.names.includes(model) ? [{ field: "model", problem: unknownModel(model, models.names) }] : []),
       ...unknownTools(spec, agents.known),
       ...(typeof knowledge === "string" && !base ? [{ field: "knowledge", problem: `there is no knowledge base "${knowledge}"` }] : []),
-      ...missing.map((name) => ({ field: "subagents", problem: `there is no agent "${name}"` })),
-      ...(subagents.includes(own) ? [{ field: "subagents", problem: "holds the agent itself; remove it" }] : []),
-      ...(subagents.includes(ASSISTANT) ? [{ field: "subagents", problem: `"${ASSISTANT}" takes no tasks; name another agent` }] : []),
+      ...unknownAgents(own, spec, enabled),
+      ...teamProblems(own, spec),
     ];
     if (problems.length > 0) throw AppError.invalid(problems);
   }

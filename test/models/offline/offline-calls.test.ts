@@ -72,6 +72,27 @@ describe("the offline model's calls", () => {
     expect(others.slice(2)).toMatchObject([["todo_write", { items: [{ status: "completed" }, { status: "completed" }] }]]);
   });
 
+  const MEMBERS = { agent: { type: "string", enum: ["researcher", "clock"] }, task: text };
+  const OTHERS = { agent: { type: "string", enum: ["clerk"] }, reason: text };
+  const TEAM = [offered("ask_agent", "Gives a task", MEMBERS), offered("handoff_to", "Hands on", OTHERS), ...TOOLS];
+  test.each<[string, [string, object][]]>([
+    ["Ask the researcher to look up the rules", [["ask_agent", { agent: "researcher", task: "look up the rules" }]]],
+    ["请 researcher 查一下退货规则", [["ask_agent", { agent: "researcher", task: "查一下退货规则" }]]],
+    [
+      "Ask the Researcher to find the rules and then ask the clock to read the time",
+      [
+        ["ask_agent", { agent: "researcher", task: "find the rules" }],
+        ["ask_agent", { agent: "clock", task: "read the time" }],
+      ],
+    ],
+    ["Please hand me over to the clerk", [["handoff_to", { agent: "clerk", reason: "Please hand me over to the clerk" }]]],
+    ["把我转给 clerk", [["handoff_to", { agent: "clerk", reason: "把我转给 clerk" }]]],
+    ["Ask the porter to come", []],
+    ["Hand me over to the researcher", []],
+  ])("for %j turn to the agent that it names, if that is one of the team", (message, calls) => {
+    expect(callsOf(message, TEAM)).toEqual(calls);
+  });
+
   test("begin with the skill that has most of the message's words, in either language", () => {
     const about = describeSkills([
       { name: "plan-a-trip", description: "Plans a trip. 旅行计划", tier: "system" },
@@ -109,6 +130,14 @@ describe("the offline model with tools", () => {
     const both = [...found, ...called("mcp__tickets__write_file", "Written", 2)];
     const quotes = 'mcp__orders__search_nodes says: "Desk lamp"\nmcp__tickets__write_file says: "Written"';
     expect(await ask(both)).toMatchObject({ text: quotes, toolCalls: [], error: null });
+  });
+
+  test("quotes an agent by its name, and makes its own calls after a handoff", async () => {
+    const told = [question, new AIMessage({ content: "", tool_calls: [{ id: "1", name: "ask_agent", args: { agent: "clock" } }] })];
+    const done = new ToolMessage({ tool_call_id: "1", name: "ask_agent", content: "It is noon." });
+    expect(await ask([...told, done], [])).toMatchObject({ text: 'clock says: "It is noon."' });
+    const handed = [question, ...called("handoff_to", "clerk answers from now on", 1)];
+    expect((await ask(handed)).toolCalls).toMatchObject([{ name: "mcp__orders__search_nodes" }]);
   });
 
   test("answers from what there is when it may call no more", async () => {

@@ -44,7 +44,7 @@ describe("the start of a service", () => {
   });
   test("warns of missing things that its agents name and a tenant can still add", async () => {
     const { folder, remove } = await createDataFolder();
-    const spec = { description: "Helps", tools: ["mcp__docs__*"], skills: ["trips"], subagents: ["clerk", "porter"] };
+    const spec = { description: "Helps", tools: ["mcp__docs__*"], skills: ["trips"], subagents: ["clerk", "porter"], handoffs: ["cook"] };
     await writeFile(path.join(folder, "boss.json"), JSON.stringify(spec));
     await writeFile(path.join(folder, "clerk.json"), JSON.stringify({ description: "Writes" }));
     const database = await createRealDatabase();
@@ -54,6 +54,7 @@ describe("the start of a service", () => {
       ["boss", 'tools.0: "mcp__docs__*" names no MCP server that there is'],
       ["boss", 'skills.0: there is no skill "trips"'],
       ["boss", 'subagents: there is no agent "porter"'],
+      ["boss", 'handoffs: there is no agent "cook"'],
     ]);
     await killServiceProcesses();
     await Promise.all([remove(), database.drop()]);

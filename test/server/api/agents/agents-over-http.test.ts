@@ -68,6 +68,14 @@ describe("over HTTP,", () => {
     ["subagents", { description: "x", subagents: ["wrong"] }],
     ["subagents", { description: "x", subagents: ["assistant"] }],
     ["subagents.0", { description: "x", subagents: ["No Name"] }],
+    ["handoffs", { description: "x", handoffs: ["nobody"] }],
+    ["handoffs", { description: "x", handoffs: ["wrong"] }],
+    ["handoffs", { description: "x", handoffs: ["assistant"] }],
+    ["team.strategy", { description: "x", team: { strategy: "single" } }],
+    ["team.strategy", { description: "x", team: { strategy: "parallel" }, subagents: [] }],
+    ["team.strategy", { description: "x", team: { strategy: "random" } }],
+    ["team.share", { description: "x", team: { share: "all" } }],
+    ["limits.max_depth", { description: "x", limits: { max_depth: 11 } }],
   ])("a wrong field %s of an agent is refused by its name", async (field, body) => {
     const { status, json } = await put("wrong", body);
     expect(status).toBe(400);
@@ -77,6 +85,13 @@ describe("over HTTP,", () => {
         details: expect.arrayContaining([{ field, problem: expect.not.stringMatching(/^Invalid input|^Too /) as unknown }]),
       },
     });
+  });
+
+  test("agents that are each other's members may be stored, and rules may name the tools of teams", async () => {
+    const rules = ["ask_agent", "handoff_to"].map((tool) => ({ tool, action: "ask" }));
+    expect((await put("circle-a", { description: "x", permissions: rules })).status).toBe(201);
+    expect((await put("circle-b", { description: "x", subagents: ["circle-a"], handoffs: ["circle-a"] })).status).toBe(201);
+    expect((await put("circle-a", { description: "x", subagents: ["circle-b"], handoffs: ["circle-b"] })).status).toBe(200);
   });
 
   test("a tool that is switched off is refused with the name of the setting that switches it on", async () => {
