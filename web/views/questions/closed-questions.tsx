@@ -1,4 +1,5 @@
 import type { ClosedQuestion } from "../../state/turns/asked.ts";
+import { pathInWords } from "../../state/turns/team.ts";
 import { texts } from "../../texts/texts.ts";
 import { answerAsWords, asWords } from "./words.ts";
 
@@ -18,6 +19,7 @@ export function ClosedQuestions({ of }: { of: readonly ClosedQuestion[] }) {
       {closed.map((one) => (
         <li key={one.question.id} class="small" data-closed={one.by}>
           <span class="quiet" dir="auto">
+            {one.question.path.length > 1 && `${pathInWords(one.question.path)}: `}
             {asWords(one.question)}
           </span>{" "}
           <strong dir="auto">{outcomeOf(one)}</strong>
