@@ -103,7 +103,7 @@ describePage("on the page with a team,", startModelService, (on) => {
   test("a handoff is a line, the agent that got it answers on until somebody ends that, and that is seen after a reload", async () => {
     play({
       lead: [{ toolCalls: [callOf("handoff_to", { agent: "clerk", reason: "It is about money." })] }],
-      clerk: [{ tokens: ["The clerk speaks."] }],
+      clerk: [{ tokens: ["The clerk goes on."] }, { tokens: ["The clerk speaks."] }], // it sees the call that handed over
       assistant: [{ tokens: ["The assistant speaks."] }],
     });
     const tested = await on.open();
@@ -119,7 +119,7 @@ describePage("on the page with a team,", startModelService, (on) => {
     expect(await findingsOn(page)).toEqual([]);
     await tested.say("Please plan on");
     await tested.settled();
-    await answer.getByText("The clerk speaks.").waitFor();
+    await answer.getByText("The clerk goes on.").waitFor();
 
     await page.reload();
     await tested.follow(/Please plan/);

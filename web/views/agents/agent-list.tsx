@@ -32,11 +32,11 @@ function groupsOf(bases: readonly string[]): FieldGroup[] {
     {
       title: t.team,
       fields: [
-        { name: "subagents", lines: 2, kind: "code" },
-        { name: "handoffs", lines: 2, kind: "code" },
         { name: "team.strategy", kind: "choice", options: Object.entries(t.strategies) },
         { name: "team.share", kind: "choice", options: Object.entries(t.shares) },
         { name: "limits.max_depth" },
+        { name: "subagents", lines: 2, kind: "code" },
+        { name: "handoffs", lines: 2, kind: "code" },
       ],
     },
     { title: texts.value.chat.model, fields: plain(["model", "temperature", "max_output_tokens"]) },
