@@ -57,6 +57,8 @@ describePage("on the page with a team,", startModelService, (on) => {
     held.resolve();
     const card = answer.locator(".question-card");
     await card.getByText(texts.questions.by("lead › scout")).waitFor();
+    const asked = texts.questions.asks(`lead › scout: ${texts.questions.permission("scout", "calculate")}`);
+    await page.getByTestId("announcer").filter({ hasText: asked }).waitFor({ state: "attached" });
     expect(await stateOf(answer, "scribe").innerText()).toContain(t.done);
     expect(await stateOf(answer, "scout").innerText()).toBe(t.waits);
     expect(await member(answer, "scout").locator(".acts details").innerText()).toContain(t.held);
@@ -137,9 +139,9 @@ describePage("on the page with a team,", startModelService, (on) => {
 
   test("a Chinese phone shows members three deep with nothing cut off, and the form of a team", async () => {
     play({
-      lead: [{ toolCalls: [ask("scribe", "写下来。")] }, { tokens: ["好了。"] }],
+      lead: [{ toolCalls: [ask("scribe", "写下来。")] }, { toolCalls: [callOf("handoff_to", { agent: "clerk", reason: "谈钱。" })] }],
       scribe: [{ toolCalls: [ask("clerk", "算一算。")] }, { tokens: ["写好了。"] }],
-      clerk: [{ toolCalls: [count("12345678901234567890*98765432109876543210")] }, { tokens: ["算好了。"] }],
+      clerk: [{ toolCalls: [count("12345678901234567890*98765432109876543210")] }, { tokens: ["算好了。"] }, { tokens: ["好了。"] }],
     });
     const tested = await on.open(PHONE);
     const { page, answer } = tested;
@@ -148,6 +150,8 @@ describePage("on the page with a team,", startModelService, (on) => {
     await answer.getByText("好了。", { exact: true }).waitFor();
     await tested.settled();
     const deepest = member(member(answer, "scribe"), "clerk").locator(".acts details");
+    await answer.getByText(zh.acts.handedOver("lead", "clerk", "谈钱。")).waitFor();
+    await active(tested).getByText(zh.chat.answersNow("clerk")).waitFor();
     await deepest.locator("summary").tap();
     await deepest.getByText(zh.acts.by("lead › scribe › clerk")).waitFor();
     expect(await isCut()).toBe(false);

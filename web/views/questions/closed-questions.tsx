@@ -1,7 +1,6 @@
 import type { ClosedQuestion } from "../../state/turns/asked.ts";
-import { pathInWords } from "../../state/turns/team.ts";
 import { texts } from "../../texts/texts.ts";
-import { answerAsWords, asWords } from "./words.ts";
+import { answerAsWords, askedInWords } from "./words.ts";
 
 function outcomeOf({ question, answer, by }: ClosedQuestion): string {
   const t = texts.value.questions;
@@ -19,8 +18,7 @@ export function ClosedQuestions({ of }: { of: readonly ClosedQuestion[] }) {
       {closed.map((one) => (
         <li key={one.question.id} class="small" data-closed={one.by}>
           <span class="quiet" dir="auto">
-            {one.question.path.length > 1 && `${pathInWords(one.question.path)}: `}
-            {asWords(one.question)}
+            {askedInWords(one.question)}
           </span>{" "}
           <strong dir="auto">{outcomeOf(one)}</strong>
         </li>
