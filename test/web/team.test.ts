@@ -137,6 +137,21 @@ describePage("on the page with a team,", startModelService, (on) => {
     expect(await listConversations(on.url, on.user)).toMatchObject([{ active_agent: null }]);
   });
 
+  test("a member that answers in its lead's place stands beside its calls", async () => {
+    await askingClient(on).makeAgent("head", { subagents: ["clerk"], keywords: ["money"], team: { strategy: "single" } });
+    await askingClient(on).makeAgent("clerk", { keywords: ["money"], instructions: "You are the clerk." });
+    play({ clerk: [{ toolCalls: [count("6*7")] }, { tokens: ["It costs 42."] }] });
+    const tested = await on.open();
+    await tested.page.locator(".composer-options summary").click();
+    await tested.page.getByRole("combobox", { name: texts.chat.whoAnswers }).selectOption("head");
+    await tested.say("Count the money");
+    await tested.answer.getByText("It costs 42.").waitFor();
+    await tested.settled();
+    expect(await tested.answer.locator("details[data-tool=calculate] summary").innerText()).toContain("head › clerk");
+    await tested.page.locator(".composer-options summary").click();
+    expect(await findingsOn(tested.page)).toEqual([]);
+  });
+
   test("a Chinese phone shows members three deep with nothing cut off, and the form of a team", async () => {
     play({
       lead: [{ toolCalls: [ask("scribe", "写下来。")] }, { toolCalls: [callOf("handoff_to", { agent: "clerk", reason: "谈钱。" })] }],

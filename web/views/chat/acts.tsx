@@ -40,11 +40,12 @@ function Given({ act }: { act: Act }) {
 
 interface OneActProps extends TeamAct {
   of: ActsOf;
+  isTop: boolean;
   handed: ReadonlyMap<Act, HandedOver>;
 }
 
 /** A call; of a task the member with its own calls below, of a handoff a line. */
-function OneAct({ act, below, of, handed }: OneActProps) {
+function OneAct({ act, below, of, isTop, handed }: OneActProps) {
   const t = texts.value.acts;
   const state = act.ok === null ? (of === "over" ? "failed" : "running") : act.ok ? "done" : "failed";
   const member = taskOf(act)?.member;
@@ -61,6 +62,7 @@ function OneAct({ act, below, of, handed }: OneActProps) {
       <details class="act" data-tool={act.name}>
         <summary>
           {member === undefined ? <code>{act.name}</code> : <strong dir="auto">{member}</strong>}{" "}
+          {isTop && act.path.length > 1 && <span class="quiet small">{pathInWords(act.path)}</span>}{" "}
           <span class={`badge state-${state}`}>{stateOf(act, of)}</span>
         </summary>
         <p class="quiet small" dir="auto">
@@ -69,12 +71,12 @@ function OneAct({ act, below, of, handed }: OneActProps) {
         <Given act={act} />
         {act.output !== null && <Part label={member !== undefined ? t.answer : act.isCut ? t.resultCut : t.result} text={act.output} />}
       </details>
-      {below.length > 0 && <ActList acts={below} label={t.callsOf(member ?? "")} of={of} handed={handed} />}
+      {below.length > 0 && <ActList acts={below} label={t.callsOf(member ?? "")} of={of} isTop={false} handed={handed} />}
     </li>
   );
 }
 
-function ActList({ acts, label, ...rest }: { acts: readonly TeamAct[]; label: string } & Pick<OneActProps, "of" | "handed">) {
+function ActList({ acts, label, ...rest }: { acts: readonly TeamAct[]; label: string } & Pick<OneActProps, "of" | "isTop" | "handed">) {
   return (
     <ol class="acts" aria-label={label}>
       {acts.map(({ act, below }) => (
@@ -86,7 +88,7 @@ function ActList({ acts, label, ...rest }: { acts: readonly TeamAct[]; label: st
 
 export function Acts({ acts, of }: { acts: readonly Act[]; of: ActsOf }) {
   if (acts.length === 0) return null;
-  return <ActList acts={withTeams(acts)} label={texts.value.acts.title} of={of} handed={handoffsIn(acts)} />;
+  return <ActList acts={withTeams(acts)} label={texts.value.acts.title} of={of} isTop handed={handoffsIn(acts)} />;
 }
 
 export function Plan({ items }: { items: readonly PlanItem[] }) {
