@@ -24,7 +24,7 @@ export const NOTHING_ASKED: Asked = { open: null, closed: [] };
 
 /** The stream may tell of a question again. */
 export function addQuestion(asked: Asked, question: Question): Asked {
-  if (asked.open?.id === question.id) return asked;
+  if (asked.open?.id === question.id || asked.closed.some((one) => one.question.id === question.id)) return asked;
   return { ...closeOpen(asked), open: question };
 }
 
