@@ -180,7 +180,7 @@ async function run({ histories, own }: { histories: number; own: number }, progr
 
 export const recall = defineBench({
   asks: "Do earlier exchanges come back when they are asked for, by keywords, by meaning and by both",
-  minutes: { short: 3, long: 30 },
+  minutes: { short: 5, long: 45 },
   numbers: {
     histories: { of: "histories of each set; 0 for all", short: 2, long: 50 },
     own: { of: "exchanges of one user, up to 20,000, among which a search is timed", short: 200, long: 20_000 },
