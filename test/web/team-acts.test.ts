@@ -11,8 +11,8 @@ const called = (of: string, name: string, given: unknown = {}, id = `${of} ${nam
   return { call_id: id, agent: path.at(-1) ?? "", path, name, arguments: given };
 };
 const ended = (of: string, name: string, ok = true, id = `${of} ${name}`) => {
-  const { arguments: _, ...call } = called(of, name, {}, id);
-  return { ...call, ok, output: "out", cut: false, ms: 1 };
+  const { call_id, agent, path } = called(of, name, {}, id);
+  return { ...{ call_id, agent, path, name }, ok, output: "out", cut: false, ms: 1 };
 };
 const begun = (...calls: ReturnType<typeof called>[]): Act[] => calls.reduce<Act[]>(beginAct, []);
 const ask = (of: string, agent: string, id = `${of} asks ${agent}`) => called(of, "ask_agent", { agent, task: `for ${agent}` }, id);

@@ -31,8 +31,9 @@ describePage("on the page with a team,", startModelService, (on) => {
   }
 
   beforeEach(async () => {
-    const { makeAgent } = askingClient(on);
-    const make = (name: string, spec: object) => makeAgent(name, { instructions: `You are the ${name}.`, tools: ["calculate"], ...spec });
+    const client = askingClient(on);
+    const make = (name: string, spec: object) =>
+      client.makeAgent(name, { instructions: `You are the ${name}.`, tools: ["calculate"], ...spec });
     await make("clerk", { description: "Money" });
     await make("scout", { description: "Looks around", permissions: [{ tool: "calculate", action: "ask" }] });
     await make("scribe", { description: "Writes", subagents: ["clerk"] });
