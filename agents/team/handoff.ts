@@ -1,6 +1,7 @@
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import type { Step } from "../../stores/postgres/agents/step-store.ts";
+import { fence } from "../../text/fence.ts";
 import { parseArguments } from "../../text/tool-arguments.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { Handoff } from "../../turn/events.ts";
@@ -23,6 +24,14 @@ export function handoffOf(from: string, { name, arguments: given }: { name: stri
 export function firstHandoff(steps: readonly Step[]): Handoff | null {
   const [handed = null] = steps.flatMap((step) => (step.kind === "tool" && step.ok === true ? (handoffOf(step.agent, step) ?? []) : []));
   return handed;
+}
+
+/** What the agent to which a turn was handed reads of that, after its instructions; empty: it was not. By the steps of the turn. */
+export function aboutHandoff({ name }: Pick<Agent, "name">, steps: readonly Step[]): string {
+  const ended = steps.flatMap((step) => (step.kind === "tool" && step.ok === true ? (handoffOf(step.agent, step) ?? []) : []));
+  const handed = ended.find(({ to }) => to === name);
+  if (!handed) return "";
+  return `The agent "${handed.from}" handed this conversation to you. Its reason:\n${fence("context", [{ text: handed.reason }])}`;
 }
 
 /** Throws AppError `not_found` when the agent went away after the turn was handed to it. */
