@@ -129,7 +129,7 @@ async function run(numbers: Numbers, progress: Progress, commit: string): Promis
   await using opened = new AsyncDisposableStack();
   progress.step(`building ${commit}`);
   const other = await buildCommit(commit, opened);
-  const stores = await startMemoryStores(opened);
+  const stores = await startMemoryStores(opened, { hasSeveral: true });
   const model = await startModel(opened);
   const dataFolder = async (): Promise<Record<string, string>> => {
     const { folder, remove } = await createDataFolder({ migrated: false });

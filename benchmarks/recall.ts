@@ -1,14 +1,12 @@
 import { defineBench, EMBEDDER_ENVIRONMENT } from "./support/bench.ts";
 import type { Measured } from "./support/results.ts";
-import type { Neighbour } from "../memory/recall/fill-room.ts";
-import type { RecalledEpisode } from "../memory/recall/recall-episodes.ts";
 import type { Embedder } from "../models/embedder.ts";
 import { makeHashedEmbedder } from "../models/offline/hashed-embedder.ts";
 import { type Figure, figureOf } from "./support/figures.ts";
 import { type Legs, type OpenedRecallSet, openRecallSet, ownerOf } from "./support/recall/open-set.ts";
 import { openEmbedders } from "./support/open-embedders.ts";
 import type { Progress } from "./support/progress.ts";
-import { type Answered, type MeasuredSet, type Quoted, recallFigures, recallFiguresOf, sameFive } from "./support/recall/figures.ts";
+import { type Answered, type MeasuredSet, recallFigures, recallFiguresOf, sameFive } from "./support/recall/figures.ts";
 import { PGLITE, type Place, placesToMeasure } from "./support/recall/places.ts";
 import { measureRealTurns } from "./support/recall/real-turns.ts";
 import { readRecallSets, type RecallHistory, type RecallSet, unitOf } from "./support/recall/read-sets.ts";
@@ -21,14 +19,12 @@ const UNRELATED_QUESTIONS: readonly string[] = [
   ...["木星有几颗卫星？", "鸦片战争发生在哪一年？", "好的，晚安"],
 ];
 
-const LEGS: readonly Legs[] = ["keywords", "vectors", "fused"];
+const LEGS: readonly Legs[] = ["BM25", "keywords", "vectors", "fused"];
 /** More than anybody looks at. */
 const LIMIT = 50;
-/** As in a turn. */
-const IN_PROMPT = 5;
-const TWICE_IN_PROMPT = 10;
-/** Date and speakers. */
-const LABEL_CHARACTERS = 35;
+const FIVE = 5;
+/** As in a turn with the default settings. */
+const IN_A_TURN = { limit: 3, tokens: 1_000 };
 const OWN_EPISODES = [200, 2_000, 20_000];
 const SEARCHES = 100;
 const QUESTIONS_OF_HISTORY = 3;
@@ -55,25 +51,26 @@ function dayAfter({ messages }: RecallHistory): Date {
 
 const unitsOf = ({ externalIds }: { externalIds: string[] }): string[] => externalIds.map(unitOf);
 
-function quote(exchange: Neighbour): Quoted {
-  return { units: unitsOf(exchange), characters: exchange.userMessage.length + exchange.assistantMessage.length + LABEL_CHARACTERS };
-}
-
-const toPrompt = (hits: readonly RecalledEpisode[]): Quoted[] => [...hits, ...hits.flatMap(({ neighbours }) => neighbours)].map(quote);
-
 async function askAll(opened: OpenedRecallSet, { histories }: RecallSet, legs: Legs, laterMs = 0) {
   const [answers, times, five]: [Answered[], number[], string[]] = [[], [], []];
   for (const [position, history] of histories.entries()) {
     for (const { text, askedAt, units } of history.questions) {
-      const recall = opened.recall(legs, new Date((askedAt ?? dayAfter(history)).getTime() + laterMs));
-      const ask = (limit: number) => recall({ ...ownerOf(position), question: text, limit });
+      const now = new Date((askedAt ?? dayAfter(history)).getTime() + laterMs);
+      const recall = legs === "BM25" ? opened.byWords : opened.recall(legs, now);
+      const asked = { ...ownerOf(position), question: text };
       const begun = performance.now();
-      const { episodes: best } = await ask(IN_PROMPT);
+      const { episodes: inTurn } = await recall({ ...asked, ...IN_A_TURN });
       times.push(performance.now() - begun);
-      const { episodes: twice } = await ask(TWICE_IN_PROMPT);
-      const { episodes } = await ask(LIMIT);
-      answers.push({ gold: units, returned: episodes.map(unitsOf), prompt: toPrompt(best), longPrompt: toPrompt(twice) });
-      five.push(best.map(unitsOf).toSorted().join(" "));
+      const { episodes } = await recall({ ...asked, limit: LIMIT });
+      const returned = episodes.map(unitsOf);
+      answers.push({ gold: units, returned, shown: inTurn.flatMap((hit) => [hit, ...hit.neighbours].flatMap(unitsOf)) });
+      five.push(
+        returned
+          .slice(0, FIVE)
+          .map((one) => one.toSorted().join(" "))
+          .toSorted()
+          .join(" "),
+      );
     }
   }
   return { answers, times, five };
@@ -133,7 +130,7 @@ async function measureGrowth(sets: readonly RecallSet[], place: Place, largest: 
     const times: number[] = [];
     for (const { text: question } of questions.slice(0, SEARCHES)) {
       const begun = performance.now();
-      await recall({ ...ownerOf(position), question, limit: IN_PROMPT });
+      await recall({ ...ownerOf(position), question, ...IN_A_TURN });
       times.push(performance.now() - begun);
     }
     figures.push(figureOf(`one search among ${size.toLocaleString("en")} own exchanges, ${place.name}`, "ms", [times]));
@@ -183,14 +180,14 @@ async function run({ histories, own }: { histories: number; own: number }, progr
 
 export const recall = defineBench({
   asks: "Do earlier exchanges come back when they are asked for, by keywords, by meaning and by both",
-  minutes: { short: 3, long: 30 },
+  minutes: { short: 5, long: 45 },
   numbers: {
     histories: { of: "histories of each set; 0 for all", short: 2, long: 50 },
     own: { of: "exchanges of one user, up to 20,000, among which a search is timed", short: 200, long: 20_000 },
   },
   environment: {
     [DATA]: "a folder of conversations with gold evidence; it is left out without",
-    BENCH_STORES: "the places that are measured, as PGlite;a plain Postgres",
+    BENCH_STORES: "the places that are measured, as PGlite;a plain Postgres; none for real turns alone",
     BENCH_SETS: "the sets that are asked, as LoCoMo,MemDaily; none for growth alone",
     BENCH_ADD: "true keeps the published figures that a run with --long does not measure",
     ...EMBEDDER_ENVIRONMENT,

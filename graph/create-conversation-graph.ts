@@ -196,16 +196,11 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
   const makeRoom =
     parts.compact && summary ? makeMakeRoom({ compact: parts.compact, historyWindow, deadlineMs: TURN_DEFAULTS.compactionMs }) : null;
   const settings = promptSettings(parts);
-  const answering = { turns, leaseMs, timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS };
-  const generate = makeGenerate({
-    ...answering,
-    chooseModels,
-    settings,
-    makeRoom,
-    limits,
-    prices: parts.prices ?? (() => null),
-    observer,
-  });
+  const answering = {
+    ...{ turns, leaseMs, timeouts: parts.timeouts ?? DEFAULT_TIMEOUTS, chooseModels },
+    ...{ settings, makeRoom, limits, prices: parts.prices ?? (() => null), observer, steps: makeStepStore(database) },
+  };
+  const generate = makeGenerate(answering);
   const handlers = parts.handlers ?? makeKnowledgeHandlers();
   const remembered = makeFollowingCoreMemory(reading.coreMemory, makeFollowPaths(database));
   const { coreMemory, followedCoreMemory } = parts.coreMemory === null ? { ...reading, followedCoreMemory: undefined } : remembered;
@@ -216,10 +211,6 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
     generate,
     generateAgent: makeGenerateAgent({
       ...answering,
-      chooseModels,
-      settings,
-      makeRoom,
-      steps: makeStepStore(database),
       runs: makeAgentRunStore(database),
       questions,
       permissions: makePermissionStore(database),
@@ -227,12 +218,9 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       tools: agents?.tools ?? (() => []),
       skills: agents?.skills ?? NO_SKILLS,
       hooks: agents?.hooks ?? {},
-      limits,
-      prices: parts.prices ?? (() => null),
       toolTimeoutMs: agents?.toolTimeoutMs ?? TURN_DEFAULTS.toolTimeoutMs,
-      observer,
     }),
-    generateKb: makeGenerateKb({ ...answering, chooseModels, handlers, generate, findPassages, passages }),
+    generateKb: makeGenerateKb({ ...answering, handlers, generate, findPassages, passages }),
     hasHandler: (kbPrefix) => handlers.find(kbPrefix) !== undefined,
     persist: makePersist({
       turns,

@@ -14,18 +14,19 @@ import type { Picture } from "../turn/picture.ts";
 import type { Question } from "../turn/question.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import { type AgentTask, type RunningAgent, startAgent } from "../agents/loop/agent-loop.ts";
-import { answerFromSteps, storeSteps } from "../agents/loop/answer-from-steps.ts";
+import { answerFromSteps, loopSoFar, storeSteps } from "../agents/loop/answer-from-steps.ts";
 import { type AgentProgress, type AgentTurn, type RunAnswer, startProgress } from "../agents/agent-turn.ts";
 import { agentPromptOf, type AgentPromptParts, equipAgent } from "../agents/loop/agent-prompt.ts";
 import { ASSISTANT_WITH_TOOLS, stepsOfResults, withCallerTools } from "../agents/loop/fit-caller-tools.ts";
 import { picturesOfResults } from "../agents/loop/fit-loop.ts";
 import { callAsForced } from "../agents/loop/forced-calls.ts";
-import { loopSoFar, ownSteps } from "../agents/loop/run-steps.ts";
+import { ownSteps } from "../agents/loop/run-steps.ts";
 import { withoutMembers } from "../agents/loop/window-with-steps.ts";
 import { toldAgain } from "../agents/loop/told-again.ts";
 import { askQuestion, tellAnswer } from "../agents/questions/ask.ts";
 import { noteRun } from "../agents/loop/note-run.ts";
 import { startRun } from "../agents/team/agent-run.ts";
+import { handedTo } from "../agents/team/handoff.ts";
 import { makeRunMember } from "../agents/members/run-member.ts";
 import { teamTools } from "../agents/members/team-tools.ts";
 import { isBlind, promptNotices, type PromptSettings, type TurnPrompt } from "../prompt/turn-prompt.ts";
@@ -171,8 +172,7 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
       },
     });
     if (asks) return { ...NO_ANSWER, question: await askQuestion(turn, asks) };
-    const to = handoff && has.handoffs.find(({ name }) => name === handoff.to);
-    if (handoff && to) return { ...NO_ANSWER, handoff: { to, told: handoff } };
+    if (handoff) return { ...NO_ANSWER, handoff: { to: handedTo(has.handoffs, handoff), told: handoff } };
     return { ...NO_ANSWER, answer, calls: callerTools?.mustCall && answer?.error === null ? answer.toolCalls : [] };
   }
 

@@ -1,3 +1,5 @@
+import type { AgentTurn } from "../agents/agent-turn.ts";
+import { noteRun } from "../agents/loop/note-run.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import { emit, type TurnRuntime, type Node } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
@@ -20,6 +22,8 @@ export interface GenerateParts extends Pick<AskingTurn, "limits" | "timeouts" | 
   makeRoom: MakeRoom | null;
   /** Null: unknown. */
   prices: (model: string) => ModelPrices | null;
+  /** Keeps what agents without tools did. */
+  steps: AgentTurn["steps"];
 }
 
 /**
@@ -27,7 +31,7 @@ export interface GenerateParts extends Pick<AskingTurn, "limits" | "timeouts" | 
  * that persist always runs. After an earlier node's error the model is not asked.
  */
 export function makeGenerate(parts: GenerateParts): Node {
-  const { chooseModels, turns, leaseMs, settings, makeRoom, prices, ...shared } = parts;
+  const { chooseModels, turns, leaseMs, settings, makeRoom, prices, steps, ...shared } = parts;
   const asking = { ...shared, sight: settings.sight };
   return async function generate(state: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const { tenantId, userId, conversationId, turnId, continued } = state;
@@ -72,10 +76,17 @@ export function makeGenerate(parts: GenerateParts): Node {
       left_out: prompt.leftOut.messages,
       error: answer.error?.code ?? null,
     });
+    const cost = costOf(prices(answeredBy), usage);
+    if (state.agent) {
+      const run = { task: 0, path: [state.agent.name], toolCalls: 0, spent: { tokens: usage.total_tokens, cost } };
+      const turn = { steps, held, runtime, state };
+      const ended = { input: state.message, output: answer.text, error: answer.error };
+      await noteRun({ turn, agent: state.agent, run, elapsedMs: () => performance.now() - began }, ended);
+    }
     return {
       ...answerUpdate(state, answerId, answer.text),
       usage,
-      cost: costOf(prices(answeredBy), usage),
+      cost,
       answeredBy,
       receipt: prompt.receipt,
       degraded: isBlind(prompt) ? ["summary"] : [],

@@ -5,6 +5,7 @@ import { OFFLINE_REMARK } from "../server/service/offline-remark.ts";
 import { askInWords, languageOf, type TalkLanguage } from "../turn/ask-in-words.ts";
 import type { TurnEvent, Waiting } from "../turn/events.ts";
 import { readReply } from "../turn/read-reply.ts";
+import { askerOf, linesOf } from "./chat-lines.ts";
 import { callService, type RunningService, SERVICE_OPTIONS } from "./call-service.ts";
 import { runCommand } from "./run-command.ts";
 
@@ -18,12 +19,6 @@ const HELP = `/new       begins another conversation; what is remembered stays
 /help      shows this`;
 
 const print = (text: string): void => void process.stdout.write(text);
-
-function show(event: TurnEvent): void {
-  if (event.status === "token") print(event.content);
-  if (event.status === "notice") print(`\n[${event.content.message}]\n`);
-  if (event.status === "error") print(`\n[${event.content.code}: ${event.content.message}]`);
-}
 
 interface Talk extends RunningService {
   user: string;
@@ -43,7 +38,7 @@ async function follow(talk: Talk, address: string, body: object, signal: AbortSi
     const event = JSON.parse(data) as TurnEvent;
     if (event.status === "done") talk.conversationId = event.content.conversation_id;
     if (event.status === "waiting") waiting.push(event.content);
-    show(event);
+    print(linesOf(event));
   };
   const parser = createParser({ onEvent });
   const decoder = new TextDecoder();
@@ -63,7 +58,7 @@ interface Asking {
 
 /** Puts a turn's question, and goes on with the reply. Ends the turn without one, or when only its caller can answer. */
 async function answer(talk: Talk, { turn_id: turnId, question }: Waiting, { nextLine, language, signal }: Asking): Promise<Waiting | null> {
-  print(`${askInWords(question, language)}\n? `);
+  print(`${askerOf(question)}${askInWords(question, language)}\n? `);
   const reply = question.type === "client_tool" ? null : await nextLine(signal);
   if (reply !== null) {
     const body = { question_id: question.id, ...readReply(question, reply) };

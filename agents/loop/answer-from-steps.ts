@@ -1,10 +1,12 @@
 import { AppError } from "../../errors/app-error.ts";
 import { firstChoice } from "../../models/model-choice.ts";
-import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
+import type { NewStep, StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
 import { finishedAnswer, type ResumedRun, resumedRun } from "../questions/resume.ts";
+import type { Agent } from "../../turn/agent.ts";
 import { firstHandoff } from "../team/handoff.ts";
-import { type AgentTask, modelStep, runAgent, type RunningAgent, type RunOutcome } from "./agent-loop.ts";
+import { doneTasks } from "../team/strategy.ts";
+import { type AgentTask, type LoopSoFar, modelStep, runAgent, type RunningAgent, type RunOutcome } from "./agent-loop.ts";
 import type { AgentTurn } from "../agent-turn.ts";
 import type { CalledTools } from "./run-calls.ts";
 import { beginSteps, ownSteps } from "./run-steps.ts";
@@ -26,6 +28,16 @@ function whereItStood({ turn, agent, run }: RunningAgent): ResumedRun | null {
   const from = resumedRun(turn.resumed, run.task);
   if (from || !turn.resumed || ownSteps(turn, agent, run.task).length === 0) return from;
   return { answered: null, state: { pending: [], elapsedMs: 0 } };
+}
+
+/** Where the loop of a run goes on, by its own steps and the calls that ran at once. */
+export function loopSoFar(agent: Agent, own: readonly StepOfMessage[], from: ResumedRun | null, ran: CalledTools | null): LoopSoFar {
+  return {
+    rounds: own.filter(({ kind }) => kind === "model").length,
+    given: doneTasks(agent, own),
+    end: ran?.end ?? from?.state.end ?? null,
+    mayStep: from?.state.about === "step" && from.state.pending.length === 0,
+  };
 }
 
 interface HowToAnswer {

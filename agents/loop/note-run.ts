@@ -1,5 +1,7 @@
 import { type AppError, toAppError } from "../../errors/app-error.ts";
-import type { RunningAgent } from "./agent-loop.ts";
+import type { Agent } from "../../turn/agent.ts";
+import type { AgentTurn } from "../agent-turn.ts";
+import type { AgentRun } from "../team/agent-run.ts";
 
 const MOST_CHARACTERS = 1_000;
 const cut = (text: string): string => text.slice(0, MOST_CHARACTERS).toWellFormed();
@@ -12,8 +14,15 @@ export interface EndedRun {
   isHanded?: boolean;
 }
 
+export interface NotedRun {
+  turn: Pick<AgentTurn, "steps" | "held" | "runtime" | "state">;
+  agent: Pick<Agent, "name">;
+  run: Pick<AgentRun, "task" | "path" | "toolCalls" | "spent">;
+  elapsedMs: () => number;
+}
+
 /** Keeps that an agent worked in the conversation, for people and statistics. A failure to do so is only told. */
-export async function noteRun({ turn, agent, run, elapsedMs }: RunningAgent, { input, output, error, isHanded }: EndedRun): Promise<void> {
+export async function noteRun({ turn, agent, run, elapsedMs }: NotedRun, { input, output, error, isHanded }: EndedRun): Promise<void> {
   const { steps, held, runtime, state } = turn;
   const ended = error === null ? "answered" : error.code === "turn_cancelled" ? "cancelled" : "failed";
   const { task, path, toolCalls, spent } = run;

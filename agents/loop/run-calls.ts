@@ -88,7 +88,7 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
   const { turnId, conversationId, tenantId, userId } = held;
   const toolTurn: ToolTurn = {
     ...{ tenantId, userId, turnId, conversationId, messageId: turn.messageId, agent: agent.name },
-    showPlan: (items) => emit(runtime, { status: "plan", content: { items } }),
+    showPlan: (items) => (task === 0 ? emit(runtime, { status: "plan", content: { items } }) : undefined), // a turn shows one plan
   };
 
   async function runCall(call: PendingCall, verdict: Ready): Promise<RanCall> {

@@ -2,10 +2,6 @@ import type { NewStep, StepOfMessage } from "../../stores/postgres/agents/step-s
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
 import type { Agent } from "../../turn/agent.ts";
 import { type AgentTurn, resumeFrom } from "../agent-turn.ts";
-import type { ResumedRun } from "../questions/resume.ts";
-import { doneTasks } from "../team/strategy.ts";
-import type { LoopSoFar } from "./agent-loop.ts";
-import type { CalledTools } from "./run-calls.ts";
 
 /** The steps of one run: those of the task, or of the agent that answers. */
 export const ownSteps = (
@@ -35,14 +31,4 @@ export function beginSteps(turn: AgentTurn, steps: readonly NewStep[], unsent = 
     stored.catch(() => undefined),
   );
   return stored;
-}
-
-/** Where the loop of a run goes on, by its own steps and the calls that ran at once. */
-export function loopSoFar(agent: Agent, own: readonly StepOfMessage[], from: ResumedRun | null, ran: CalledTools | null): LoopSoFar {
-  return {
-    rounds: own.filter(({ kind }) => kind === "model").length,
-    given: doneTasks(agent, own),
-    end: ran?.end ?? from?.state.end ?? null,
-    mayStep: from?.state.about === "step" && from.state.pending.length === 0,
-  };
 }

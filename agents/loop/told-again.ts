@@ -48,12 +48,12 @@ export function toldAgain(steps: readonly Step[]): Told[] {
   return steps.flatMap((step): Told[] => (step.kind === "question" ? toldQuestion(step) : toldCall(step)));
 }
 
-function toldCall({ kind, callId, agent, path, name, arguments: given, output, ok, startedAt, endedAt }: Step): Told[] {
+function toldCall({ kind, callId, agent, path, task, name, arguments: given, output, ok, startedAt, endedAt }: Step): Told[] {
   if (kind !== "tool" || callId === null) return [];
   const call: Told = { status: "tool_call", content: { call_id: callId, agent, path, name, arguments: given } };
   if (endedAt === null) return [call];
   const handed = ok ? handoffOf(agent, { name, arguments: given }) : null;
-  const plan = name === "todo_write" ? Plan.safeParse(given).data : undefined;
+  const plan = name === "todo_write" && task === 0 ? Plan.safeParse(given).data : undefined;
   const shown = shownOutput(output ?? "");
   const result = { call_id: callId, agent, path, name, ok: ok === true, output: shown, cut: shown.length < (output ?? "").length };
   const ms = endedAt.getTime() - startedAt.getTime();

@@ -6,16 +6,17 @@ import type { PromptSettings } from "../../prompt/turn-prompt.ts";
 import type { AgentRunStore } from "../../stores/postgres/agents/agent-run-store.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
 import { fence } from "../../text/fence.ts";
-import { emit } from "../../turn/context.ts";
+import { emit, type TurnRuntime } from "../../turn/context.ts";
+import type { NodeEvent } from "../../turn/events.ts";
 import type { Agent, Team } from "../../turn/agent.ts";
 import { runStateOf } from "../../turn/resumed-turn.ts";
 import type { ConversationState } from "../../turn/state.ts";
 import type { AgentTurn } from "../agent-turn.ts";
 import { startAgent } from "../loop/agent-loop.ts";
 import { agentPromptOf, type AgentPromptParts, equipAgent } from "../loop/agent-prompt.ts";
-import { answerFromSteps } from "../loop/answer-from-steps.ts";
+import { answerFromSteps, loopSoFar } from "../loop/answer-from-steps.ts";
 import { callKey } from "../loop/loop-guard.ts";
-import { loopSoFar, ownSteps } from "../loop/run-steps.ts";
+import { ownSteps } from "../loop/run-steps.ts";
 import type { StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
 import { ASK_AGENT } from "../team/strategy.ts";
 import type { AgentTool, TaskCall } from "../tool.ts";
@@ -86,6 +87,12 @@ function stepsBefore({ earlier, held }: AgentTurn, { name }: Agent, { task, cont
   return given ? earlier.filter(({ turnId, task: of, agent }) => turnId === given.turnId && of === given.seq && agent === name) : [];
 }
 
+/** Reasoning is told of the agent that answers alone. */
+function withoutThoughts(runtime: TurnRuntime): TurnRuntime {
+  const onEvent = (event: NodeEvent): void => (event.status === "thought" ? undefined : emit(runtime, event));
+  return { ...runtime, context: { ...runtime.context, onEvent } };
+}
+
 class MemberWaits extends Error {
   constructor() {
     super("the member waits for an answer");
@@ -106,7 +113,7 @@ export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
     const { state, held, resumed, progress, runtime } = lead.turn;
     const began = performance.now();
     const agent = narrowed(member, lead.agent);
-    const turn: AgentTurn = { ...lead.turn, signal, stopsBefore: [] };
+    const turn: AgentTurn = { ...lead.turn, signal, stopsBefore: [], runtime: withoutThoughts(lead.turn.runtime) };
     const before = resumed && runStateOf(resumed.state, seq);
     const leftMs = Math.max(1, agent.limits.timeout_s * 1_000 - (before?.elapsedMs ?? 0));
     const [has, earlier] = await Promise.all([

@@ -13,7 +13,11 @@ import { type Asking, callerQuestion, type Ready, said, STOPPED } from "./questi
 import { answerForModel, ofLoop } from "./resume.ts";
 
 export const ASKED = { permission: "permission_asked", clarification: "clarification_asked", decision: "decision_asked" } as const;
-export const ANSWERED = { permission: "permission_replied", clarification: "clarification_answered", decision: "decision_answered" } as const;
+export const ANSWERED = {
+  permission: "permission_replied",
+  clarification: "clarification_answered",
+  decision: "decision_answered",
+} as const;
 
 export const toAskAbout = ({ name }: Agent, { path, task }: AgentRun, { question, before }: Asking): ToAsk => ({
   ...{ question, agent: name, path, task },

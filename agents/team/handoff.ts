@@ -4,6 +4,7 @@ import type { Step } from "../../stores/postgres/agents/step-store.ts";
 import { parseArguments } from "../../text/tool-arguments.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { Handoff } from "../../turn/events.ts";
+import { AppError } from "../../errors/app-error.ts";
 import { ToolError } from "../run-tool-call.ts";
 import type { AgentTool } from "../tool.ts";
 
@@ -22,6 +23,13 @@ export function handoffOf(from: string, { name, arguments: given }: { name: stri
 export function firstHandoff(steps: readonly Step[]): Handoff | null {
   const [handed = null] = steps.flatMap((step) => (step.kind === "tool" && step.ok === true ? (handoffOf(step.agent, step) ?? []) : []));
   return handed;
+}
+
+/** Throws AppError `not_found` when the agent went away after the turn was handed to it. */
+export function handedTo(agents: readonly Agent[], { to }: Handoff): Agent {
+  const found = agents.find(({ name }) => name === to);
+  if (found) return found;
+  throw new AppError("not_found", `The agent "${to}", to which this turn was handed, does not exist any more. Send the message again.`);
 }
 
 /** The tool that hands the conversation on. `before`: the agents that had this turn already, which do not get it back. */

@@ -42,6 +42,8 @@ export interface Rebuilt {
 }
 
 const SIDE_BY_SIDE = 4;
+/** Exchanges. A flush takes seconds, and the job asks for one after each long conversation. */
+const FLUSH_EVERY = 20_000;
 const PAGE = 200;
 
 /** An erase marks before it commits: one under way at the start has an earlier time. */
@@ -126,6 +128,7 @@ export async function rebuildIndex(parts: RebuildParts): Promise<Rebuilt> {
   const total = await episodes.countExchanges();
   // Added up: counting a large index is slow and may fail.
   let done = resumed ? await opened.count().catch(() => 0) : 0;
+  let flushed = done;
   const showProgress = (): void => onProgress(Math.min(done, total), total);
   const counted: SearchIndex = {
     ...opened,
@@ -133,6 +136,11 @@ export async function rebuildIndex(parts: RebuildParts): Promise<Rebuilt> {
       await opened.upsert(batch);
       done += batch.length;
       showProgress();
+    },
+    async flush() {
+      if (done - flushed < FLUSH_EVERY) return;
+      flushed = done;
+      await opened.flush();
     },
   };
   const documents = makeChunkStore(database);

@@ -45,16 +45,20 @@ function tokensOf({ userMessage, assistantMessage }: Pick<Neighbour, "userMessag
   return Math.min(SHOWN_TOKENS.user, user) + Math.min(mostOfAnswer, answer) + LABEL_TOKENS;
 }
 
-/** The best hits of most unrelated questions have less; an average hit has 0. */
-const LIKELY_SCORE = 2.5;
+/** Deviations of words, and of vectors by their weight. The best hits of most unrelated questions have less; an average hit has 0. */
+const LIKELY_SCORE = 1.45;
+const WEAK_SCORE = -0.5;
 /** Among fewer hits scores tell little. */
 const FEW = 30;
 
-/** The first `least` hits, and the better ones behind them, unless even the best of `found` is unlikely to be asked for. */
-export function withoutUnlikely<Hit extends { score: number }>(hits: readonly Hit[], least: number, found: number): Hit[] {
+/** The first `least` hits, and all but weak ones behind them, unless even the best of `found` is unlikely to be asked for. */
+export function withoutUnlikely<Hit extends { score: number }>(
+  hits: readonly Hit[],
+  { least, found, vectorWeight }: { least: number; found: number; vectorWeight: number },
+): Hit[] {
   if (found < FEW) return [...hits];
-  const isLikely = (hits[0]?.score ?? 0) >= LIKELY_SCORE;
-  return hits.filter(({ score }, place) => place < least || (isLikely && score > 0));
+  const isLikely = (hits[0]?.score ?? 0) >= LIKELY_SCORE * (1 + vectorWeight);
+  return hits.filter(({ score }, place) => place < least || (isLikely && score > WEAK_SCORE));
 }
 
 /** The messages that are shown. An archived memory has the ids of its sources, and shows none of them. */

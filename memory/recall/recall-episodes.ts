@@ -208,7 +208,7 @@ export function makeRecall(parts: RecallParts): Recall {
       return firstAsked(ids, await episodes.load({ tenantId, userId }, pairs, besides));
     });
     const ordered = (await lookAgain(question, loaded, signal)).slice(0, most);
-    const best = withoutUnlikely(ordered, limit, ranked.length);
+    const best = withoutUnlikely(ordered, { least: limit, found: ranked.length, vectorWeight: embedder.vectorWeight });
     const { hits: found, order } = fillRoom(best, { least: limit, tokens, except });
     const withoutBabble = makeWithoutBabble(found.flatMap(({ hit: { text }, neighbours }) => [text, ...neighbours]));
     return {

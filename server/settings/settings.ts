@@ -40,7 +40,7 @@ const conversations = {
 };
 
 const index = {
-  MILVUS_ADDRESS: hostAndPort.optional().describe("A Milvus 2.5 or later, for vectors: `host:port`. Unset: in the database."),
+  MILVUS_ADDRESS: hostAndPort.optional().describe("A Milvus 2.3 or later, for vectors: `host:port`. Unset: in the database."),
   MILVUS_TOKEN: z.string().optional().describe("`user:password` or a key of that Milvus."),
   MILVUS_DATABASE: z.string().optional().describe("The database in that Milvus."),
 };

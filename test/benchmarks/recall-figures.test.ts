@@ -1,23 +1,25 @@
 import { expect, test } from "@jest/globals";
-import { type Answered, type MeasuredSet, recallFigures, recallFiguresOf, sameFive } from "../../benchmarks/support/recall/figures.ts";
-
-const quoted = (unit: string, characters: number): Answered["prompt"][number] => ({ units: [unit], characters });
+import { type MeasuredSet, recallFigures, recallFiguresOf, sameFive } from "../../benchmarks/support/recall/figures.ts";
 
 const measured = (set: string, share: number, five: string[]): MeasuredSet => {
   return { set, questions: five.length, byLegs: { fused: { "recall@5": share } }, later: null, recallMs: [1], five, unrelated: null };
 };
 
-test("recallFigures counts gold among the first five and ten, and in prompts of some lengths, and leaves out what is too long for the rest", () => {
-  const prompt = [quoted("a", 900), quoted("b", 200), quoted("c", 90), quoted("d", 1_500)];
-  const longPrompt = [quoted("a", 7_000), quoted("b", 900), quoted("c", 200)];
+test("recallFigures counts gold among the first five and ten, and in what a turn shows", () => {
   const returned = [["x"], ["a"], ["x"], ["x"], ["x"], ["b", "c"]];
-  expect(recallFigures([{ gold: ["a", "b", "c", "d"], returned, prompt, longPrompt }])).toEqual({
+  expect(recallFigures([{ gold: ["a", "b", "c", "d"], returned, shown: ["x", "a", "d"] }])).toEqual({
     "recall@5": 0.25,
     "recall@10": 0.75,
-    "recall in 1,000 characters": 0.5,
-    "recall in 2,000 characters": 0.75,
-    "recall in 4,000 characters": 1,
-    "recall of ten in 8,000 characters": 0.5,
+    "recall in the room of a turn": 0.5,
+  });
+});
+
+test("a turn shall show no less than plain BM25 finds for the same room", () => {
+  const shown = (share: number) => ({ "recall in the room of a turn": share });
+  const set = { ...measured("one", 0, ["1"]), byLegs: { BM25: shown(0.5), fused: shown(0.4) } };
+  const figures = recallFiguresOf("e", "here", [set]);
+  expect(figures.find(({ name }) => name === "recall in the room of a turn, one, e, here")).toMatchObject({
+    goal: { atLeast: 50, met: false },
   });
 });
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { OFFLINE_REMARK } from "../../server/service/offline-remark.ts";
+import type { ModelScript } from "../servers/model-server.ts";
 import { listConversations, putJson } from "../support/clients/api-client.ts";
 import { runScript } from "../support/run-script.ts";
 import { askingClient, callOf, ORDER_TOOLS, ordered } from "../support/services/asking-agent.ts";
@@ -75,6 +76,30 @@ describe("npm run chat with an agent that asks", () => {
     const printed = await chat(message, reply);
     expect(printed).toMatch(shows);
     expect(ordered).toHaveLength(calls);
+  });
+
+  test("names the member that calls a tool and asks, and says to whom the turn is handed over", async () => {
+    const client = askingClient(asking);
+    await client.makeAgent("clerk", { instructions: "You are the clerk." });
+    await client.makeAgent("host", { instructions: "You are the host." });
+    await client.makeAgent("chief", { instructions: "You are the chief.", keywords: ["dinner"], subagents: ["clerk"], handoffs: ["host"] });
+    const script: Record<string, ModelScript[]> = {
+      chief: [
+        { toolCalls: [callOf("ask_agent", { agent: "clerk", task: "Order tea." })] },
+        { toolCalls: [callOf("handoff_to", { agent: "host", reason: "Guests come." })] },
+      ],
+      clerk: [{ toolCalls: [callOf("order", { item: "tea" })] }, { tokens: ["Ordered."] }],
+      host: [{ tokens: ["Welcome."] }],
+    };
+    asking.model.answer(({ messages }) => {
+      const [, agent = ""] = /You are the (\w+)\./.exec(JSON.stringify(messages)) ?? [];
+      const rounds = messages.filter(({ role }) => role === "assistant").length;
+      return script[agent]?.[rounds] ?? script[agent]?.at(-1) ?? {};
+    });
+    const { stdout } = await runScript("chat", ["--url", asking.url, "--user", "eve"], {}, "Dinner please\nyes\n");
+    expect(stdout).toMatch(
+      /\[clerk: order \{"item":"tea"\}\].*\[chief › clerk asks\]\n.*"clerk" call "order".*\[chief hands over to host: Guests come\.\].*Welcome\./s,
+    );
   });
 
   test("ends the turn when nobody answers the question", async () => {

@@ -9,6 +9,7 @@ const put = <Answer>(address: string, body: object, isTry: boolean) =>
 export const putAgent = (name: string, body: Api.AgentBody, isTry = false) => put<Api.PutAgent>(named("agents", name), body, isTry);
 export const removeAgent = (name: string) => call<Api.DeletedAgent>(named("agents", name), { method: "DELETE" });
 export const listAgentVersions = (name: string) => call<Api.AgentVersions>(`${named("agents", name)}/versions`);
+export const readAgentStats = (name: string) => call<Api.AgentStats>(`${named("agents", name)}/stats`);
 export const listSkills = () => call<Api.SkillList>(`${API}/skills`);
 export const readSkill = (name: string) => call<Api.Skill>(named("skills", name));
 export const putSkill = (name: string, body: Api.SkillBody, isTry = false) => put<Api.Skill>(named("skills", name), body, isTry);

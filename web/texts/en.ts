@@ -103,6 +103,8 @@ export const en = {
     assistant: "Assistant",
     options: "Options",
     whoAnswers: "Agent",
+    answersNow: (agent: string) => `The conversation was handed to ${agent}, which answers now.`,
+    endHandoff: "Back to the assistant",
     model: "Model",
     temporary: "Temporary: memory learns nothing",
     temporaryExplain: "Temporary: memory learns nothing, and it is erased when you leave it",

@@ -96,6 +96,8 @@ export const zh: Texts = {
     assistant: "助手",
     options: "选项",
     whoAnswers: "智能体",
+    answersNow: (agent) => `对话已转交给 ${agent}，由它回答。`,
+    endHandoff: "回到助手",
     model: "模型",
     temporary: "临时：不会被记住",
     temporaryExplain: "临时：不会被记住，离开后即删除",

@@ -1,45 +1,21 @@
 import { type Figure, figureOf } from "../figures.ts";
 import type { Legs } from "./open-set.ts";
 
-/** A text of a prompt: its units, and its length with date and speakers. */
-export interface Quoted {
-  units: readonly string[];
-  characters: number;
-}
-
 export interface Answered {
   gold: readonly string[];
   /** The units of each exchange, the best first. */
   returned: readonly (readonly string[])[];
-  /** What a prompt has of the best five: they first, then their neighbours. */
-  prompt: readonly Quoted[];
-  /** Among the best ten. */
-  longPrompt: readonly Quoted[];
+  /** What a default turn shows: hits and what stands beside them. */
+  shown: readonly string[];
 }
 
-/** The most characters of the best five hits and their neighbours. */
-const BUDGETS = [1_000, 2_000, 4_000] as const;
-const within = (budget: number): string => `recall in ${budget.toLocaleString("en")} characters`;
+const IN_ROOM = "recall in the room of a turn";
 
-const FIVE = within(4_000);
-const TEN = "recall of ten in 8,000 characters";
-
-const shareOf = (gold: readonly string[], units: ReadonlySet<string>): number =>
-  gold.filter((unit) => units.has(unit)).length / gold.length;
+const shareOf = (gold: readonly string[], units: readonly string[]): number =>
+  gold.filter((unit) => units.includes(unit)).length / gold.length;
 
 function recallAt({ gold, returned }: Answered, count: number): number {
-  return shareOf(gold, new Set(returned.slice(0, count).flat()));
-}
-
-function recallWithin(gold: readonly string[], prompt: readonly Quoted[], budget: number): number {
-  const units = new Set<string>();
-  let room = budget;
-  for (const quoted of prompt) {
-    if (quoted.characters > room) continue;
-    room -= quoted.characters;
-    for (const unit of quoted.units) units.add(unit);
-  }
-  return shareOf(gold, units);
+  return shareOf(gold, returned.slice(0, count).flat());
 }
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
@@ -52,18 +28,9 @@ export function recallFigures(answers: readonly Answered[]): RecallFigures {
   return {
     "recall@5": meanOf((answer) => recallAt(answer, 5)),
     "recall@10": meanOf((answer) => recallAt(answer, 10)),
-    ...Object.fromEntries(BUDGETS.map((budget) => [within(budget), meanOf(({ gold, prompt }) => recallWithin(gold, prompt, budget))])),
-    [TEN]: meanOf(({ gold, longPrompt }) => recallWithin(gold, longPrompt, 8_000)),
+    [IN_ROOM]: meanOf(({ gold, shown }) => shareOf(gold, shown)),
   };
 }
-
-/** Goals in per cent for the best five and ten with their neighbours, with the built-in embedder and multilingual-e5-small. */
-const GOALS: Record<string, { builtIn?: [number, number]; e5: [number, number] } | undefined> = {
-  LoCoMo: { builtIn: [72, 78], e5: [78, 84] },
-  LongMemEval: { e5: [84, 93] },
-  "MADial zh": { builtIn: [50, 63], e5: [62, 74] },
-  MemDaily: { e5: [82, 93] },
-};
 
 export interface MeasuredSet {
   set: string;
@@ -78,9 +45,9 @@ export interface MeasuredSet {
   unrelated: { asked: number; answered: number } | null;
 }
 
-function goalsOf(set: string, embedder: string): Record<string, number | undefined> {
-  const [five, ten] = GOALS[set]?.[embedder.startsWith("built-in") ? "builtIn" : "e5"] ?? [];
-  return { [FIVE]: five, [TEN]: ten };
+/** A turn shows no less than plain BM25 finds for the same room. */
+function goalOf(what: string, { BM25: plain }: MeasuredSet["byLegs"]): { goal?: { atLeast: number } } {
+  return what === IN_ROOM && plain ? { goal: { atLeast: 100 * (plain[what] ?? 0) } } : {};
 }
 
 /** Figures of the sets on one place, and their means; a mean's spread is that of the means without one set. */
@@ -92,8 +59,7 @@ export function recallFiguresOf(embedder: string, place: string, sets: readonly 
   const ofSet = ({ set, byLegs, later, recallMs, unrelated, questions: asked }: MeasuredSet): Figure[] => [
     ...all.flatMap((legs) =>
       Object.entries(byLegs[legs] ?? {}).map(([what, share]): Figure => {
-        const goal = legs === "fused" ? goalsOf(set, embedder)[what] : undefined;
-        const figure = figureOf(name(what, legs, set), "%", [[100 * share]], goal === undefined ? {} : { goal: { atLeast: goal } });
+        const figure = figureOf(name(what, legs, set), "%", [[100 * share]], legs === "fused" ? goalOf(what, byLegs) : {});
         return { ...figure, samples: asked };
       }),
     ),

@@ -18,18 +18,18 @@ async function createDatabase(server: string, name: string): Promise<string> {
   return withDatabase(server, name);
 }
 
-/** The server itself where it can be had, else Milvus Lite, else none. */
-async function findMilvus() {
-  if ((await whyNoStandaloneMilvus()) === undefined) return { name: "Milvus", start: () => startStandaloneMilvus() };
+/** The server itself where it can be had, else Milvus Lite, else none. Only one server fits on a machine. */
+async function findMilvus(isLite: boolean) {
+  if (!isLite && (await whyNoStandaloneMilvus()) === undefined) return { name: "Milvus", start: () => startStandaloneMilvus() };
   return (await whyNoMilvus()) === undefined ? { name: "Milvus Lite", start: startMilvusServer } : null;
 }
 
-/** Starts a real Postgres, with pgvector if available. It ends with `opened`. */
-export async function startMemoryStores(opened: AsyncDisposableStack) {
+/** Starts a real Postgres, with pgvector if available. It ends with `opened`. `hasSeveral`: two Milvus run at a time, so both are Lite. */
+export async function startMemoryStores(opened: AsyncDisposableStack, { hasSeveral = false } = {}) {
   const hasVectors = (await whyNoVectorPostgres()) === undefined;
   const postgres = await (hasVectors ? startVectorPostgres() : startPostgresServer());
   opened.defer(() => postgres.stop());
-  const milvus = await findMilvus();
+  const milvus = await findMilvus(hasSeveral);
   let count = 0;
   const open = async () => ({ DATABASE_URL: await createDatabase(postgres.url, `bench_${++count}`) });
   return {

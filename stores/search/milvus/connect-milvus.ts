@@ -139,7 +139,7 @@ export function connectMilvus(
       // Shows whether the server can serve. The first write creates the others.
       await parts[0]?.readiness.prepare(!isWordless);
       void prepareAll(parts).catch(report);
-      const vectors = makePartedIndex(parts.map((part) => makeMilvusVectors({ client, ...part, inTurn })));
+      const vectors = makePartedIndex(parts.map((part) => makeMilvusVectors({ client, ...part, isLite, inTurn })));
       return isWordless ? onlyErasable(vectors, definition) : makePostgresSearchIndex(database, definition, vectors);
     },
     async listIndexes() {

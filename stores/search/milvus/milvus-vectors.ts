@@ -1,6 +1,6 @@
 import { ConsistencyLevelEnum, type MilvusClient } from "@zilliz/milvus2-sdk-node";
 import { checkEmbedding, type SearchDocument, type SearchFilter, type VectorIndex } from "../contract/search-index.ts";
-import { checkMilvusResponse, MilvusRefusal } from "./milvus-errors.ts";
+import { checkMilvusResponse, MilvusRefusal, throwRefusal } from "./milvus-errors.ts";
 import type { Readiness } from "./collection-readiness.ts";
 import { checkMoment, checkOwnerKey, checkUuid } from "../../index-keys.ts";
 import type { VectorCollection } from "./prepare-collection.ts";
@@ -60,11 +60,12 @@ interface MilvusVectorParts {
   client: MilvusClient;
   definition: VectorCollection;
   readiness: Readiness;
+  isLite: () => Promise<boolean>;
   /** Runs a write, where necessary after the others. */
   inTurn: <Result>(write: () => Promise<Result>) => Promise<Result>;
 }
 
-export function makeMilvusVectors({ client, definition, readiness, inTurn }: MilvusVectorParts): VectorIndex {
+export function makeMilvusVectors({ client, definition, readiness, isLite, inTurn }: MilvusVectorParts): VectorIndex {
   const target = { collection_name: definition.name };
   const consistent = { consistency_level: ConsistencyLevelEnum.Strong };
   const written = { ...target, timeout: WRITE_TIMEOUT_MS };
@@ -132,7 +133,9 @@ export function makeMilvusVectors({ client, definition, readiness, inTurn }: Mil
       const [row] = await readiness.read(() => ask({ filter, output_fields: ["count(*)"] }), []);
       return Number(row?.["count(*)"] ?? 0);
     },
+    /** A server optimises by itself, and takes few flushes: one in ten seconds by default, since 2.4. */
     async flush() {
+      if (!(await isLite().catch(throwRefusal))) return;
       const flushed = { collection_names: [definition.name], timeout: FLUSH_TIMEOUT_MS };
       await inTurn(() => readiness.change(async () => void (await checkMilvusResponse(client.flushSync(flushed))), undefined));
     },

@@ -45,7 +45,7 @@ export function makePartedIndex(parts: readonly VectorIndex[]): VectorIndex {
       const counts = await Promise.all(parts.map((part) => part.count()));
       return counts.reduce((sum, count) => sum + count, 0);
     },
-    /** Only parts written since the last flush: Milvus limits flushes. */
+    /** Only parts written since the last flush. */
     async flush() {
       const due = [...written];
       written.clear();

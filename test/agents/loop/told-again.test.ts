@@ -24,7 +24,8 @@ const told = (one: Step) => toldAgain([one]).map(({ status }) => status);
 test.each<[string, Step, string[]]>([
   ["a call that ended", step({}), ["tool_call", "tool_result"]],
   ["a call that runs", step({ endedAt: null, output: null, ok: null }), ["tool_call"]],
-  ["a plan", step({ name: "todo_write", arguments: { items: [] } }), ["tool_call", "plan", "tool_result"]],
+  ["a plan", step({ name: "todo_write", arguments: { items: [] }, task: 0 }), ["tool_call", "plan", "tool_result"]],
+  ["a member's plan", step({ name: "todo_write", arguments: { items: [] } }), ["tool_call", "tool_result"]],
   ["a handoff", step({ name: "handoff_to", arguments: { agent: "c", reason: "knows" } }), ["tool_call", "tool_result", "handoff"]],
   ["a refused handoff", step({ name: "handoff_to", arguments: { agent: "c", reason: "knows" }, ok: false }), ["tool_call", "tool_result"]],
   ["an open question", question(null, null), ["permission_asked"]],

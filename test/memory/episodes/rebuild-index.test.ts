@@ -99,6 +99,20 @@ describe("a rebuild of the index", () => {
     expect(await rebuild({ isAlone: true })).toMatchObject({ episodes: 2 * TURNS - 1 });
   });
 
+  test("flushes each index once, not after each long conversation", async () => {
+    const flushed: string[] = [];
+    const told: SearchStore = {
+      ...store,
+      openIndex: async (definition) => {
+        const index = await store.openIndex(definition);
+        return { ...index, flush: () => index.flush().then(() => void flushed.push(definition.name)) };
+      },
+    };
+    await rebuild({ store: told, isAlone: true });
+    const name = await theOnly();
+    expect(flushed.toSorted()).toEqual([chunkIndexName(name), name]);
+  });
+
   test("adds up what it has written and needs no index that can count", async () => {
     const count = (): Promise<never> =>
       Promise.reject(new AppError("index_unavailable", "The search index cannot be reached at the moment."));

@@ -52,11 +52,13 @@ describe("the room of recalled exchanges is filled", () => {
   });
 });
 
-test("weak hits come only among the least, unless few were found or all are weak", () => {
+test("weak hits come only among the least, and so do all when the best one is weak for its embedder, unless few were found", () => {
   const scored = (...scores: number[]) => scores.map((score) => ({ score }));
-  const left = (scores: number[], found: number): number[] => withoutUnlikely(scored(...scores), 2, found).map(({ score }) => score);
-  expect(left([5, 3, 1, 0.1, -0.1], 100)).toEqual([5, 3, 1, 0.1]);
+  const left = (scores: number[], found: number, vectorWeight = 0.6): number[] =>
+    withoutUnlikely(scored(...scores), { least: 2, found, vectorWeight }).map(({ score }) => score);
+  expect(left([5, 3, 1, -0.4, -0.6], 100)).toEqual([5, 3, 1, -0.4]);
   expect(left([2, 1, 0.5], 100)).toEqual([2, 1]);
+  expect(left([2, 1, 0.5], 100, 0.2)).toEqual([2, 1, 0.5]);
   expect(left([2, -1, -2], 10)).toEqual([2, -1, -2]);
   expect(left([], 100)).toEqual([]);
 });

@@ -2,7 +2,7 @@ import { computed } from "@preact/signals";
 import type { AgentType, ChatRequest } from "../../api/types.ts";
 import { isTemporary, nameSession } from "../../browser/session-names.ts";
 import { storedMessages } from "./stored-messages.ts";
-import { beginConversation, renameDraft, sessionId, turnsHere } from "./thread.ts";
+import { activeAgent, beginConversation, renameDraft, sessionId, turnsHere } from "./thread.ts";
 import { makeUnsent } from "./unsent.ts";
 
 /** How messages are answered. Empty: the service chooses. */
@@ -34,7 +34,9 @@ const nameIn = (value: unknown): string => (typeof value === "string" ? value : 
 export const choices = computed<Choices>(() => {
   const { agent, model, kb_prefix: knowledge, agent_type: mode, remember, execution } = askedLast();
   return {
-    ...{ agent: nameIn(agent), model: nameIn(model), knowledge: nameIn(knowledge), mode: nameIn(mode) as AgentType | "" },
+    // The agent that handed the conversation over is not asked for again.
+    agent: activeAgent.value === null ? nameIn(agent) : "",
+    ...{ model: nameIn(model), knowledge: nameIn(knowledge), mode: nameIn(mode) as AgentType | "" },
     isTemporary: remember === false || isTemporary(sessionId.value),
     isStepping: execution === "stepping",
     ...unsent.of(sessionId.value),

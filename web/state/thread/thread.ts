@@ -4,6 +4,7 @@ import { listMessages, readTurn } from "../../api/endpoints.ts";
 import type { Message } from "../../api/types.ts";
 import { findConversation } from "../conversations/conversations.ts";
 import { isOver, type LiveTurn } from "../turns/live-turn.ts";
+import { activeAfter } from "../turns/team.ts";
 import { attachmentsOf, toParts } from "./message-parts.ts";
 import { chatAddress, goTo, place, renamePlace } from "../page/route.ts";
 import { userId } from "../page/settings.ts";
@@ -20,6 +21,8 @@ export const sessionId = signal<string>(draftSession());
 export const conversationId = signal<string | null>(null);
 export const threadError = signal<ApiError | null>(null);
 export const threadIsLoading = signal(false);
+/** The agent to which the conversation was handed before the turns of this tab. */
+const handedTo = signal<string | null>(null);
 
 function draftSession(): string {
   const session = readTab<string>(DRAFT) ?? nameSession();
@@ -35,6 +38,11 @@ export function renameDraft(session: string): void {
 
 export const turnsHere = computed(() =>
   liveTurns.value.filter(({ body }) => body.user_id === userId.value && body.session_id === sessionId.value),
+);
+
+/** The agent that answers the next turns after a handoff; null: they are routed. */
+export const activeAgent = computed(() =>
+  turnsHere.value.reduce((active, { body, acts }) => activeAfter(active, body.agent, acts.value), handedTo.value),
 );
 
 let older: Message[] = [];
@@ -90,6 +98,7 @@ async function open(id: string): Promise<void> {
       showMessages(newest);
       sessionId.value = conversation.session_id;
       conversationId.value = id;
+      handedTo.value = conversation.active_agent;
     });
     await followOpenQuestion(owner, isWanted);
   } catch (error) {
@@ -103,6 +112,7 @@ function openDraft(): void {
   batch(() => {
     sessionId.value = draftSession();
     conversationId.value = null;
+    handedTo.value = null;
     clearMessages();
   });
   threadError.value = null;

@@ -4,7 +4,9 @@ import type { AnswerValue, Question, TurnStep } from "../../api/types.ts";
 export type ClosedBy = "person" | "timeout" | "rule" | "elsewhere";
 
 /** What is kept of a closed question. */
-export type AskedQuestion = Pick<Question, "id" | "type" | "agent" | "question" | "sign_in"> & { tool?: { name: string } | undefined };
+export type AskedQuestion = Pick<Question, "id" | "type" | "agent" | "path" | "question" | "sign_in"> & {
+  tool?: { name: string } | undefined;
+};
 
 export interface ClosedQuestion {
   question: AskedQuestion;
@@ -22,7 +24,7 @@ export const NOTHING_ASKED: Asked = { open: null, closed: [] };
 
 /** The stream may tell of a question again. */
 export function addQuestion(asked: Asked, question: Question): Asked {
-  if (asked.open?.id === question.id) return asked;
+  if (asked.open?.id === question.id || asked.closed.some((one) => one.question.id === question.id)) return asked;
   return { ...closeOpen(asked), open: question };
 }
 
@@ -50,10 +52,10 @@ function answerIn(output: string): AnswerValue {
 }
 
 export function toClosedQuestions(steps: readonly TurnStep[]): ClosedQuestion[] {
-  return steps.flatMap(({ kind, name, agent, arguments: given, output, ok }) => {
+  return steps.flatMap(({ kind, name, agent, path, arguments: given, output, ok }) => {
     if (kind !== "question" || output === null) return [];
-    const { question_id: id, ...asked } = given as Omit<AskedQuestion, "id"> & { question_id: string };
+    const { question_id: id, ...asked } = given as Omit<AskedQuestion, "id" | "type" | "agent" | "path"> & { question_id: string };
     const by = ok ? "person" : output === "cancelled" ? "elsewhere" : "timeout";
-    return [{ question: { ...asked, id, type: name as Question["type"], agent }, answer: answerIn(output), by }];
+    return [{ question: { ...asked, id, type: name as Question["type"], agent, path }, answer: answerIn(output), by }];
   });
 }

@@ -155,6 +155,7 @@ export function makeEventTaker(turn: LiveTurn): { take: (events: (TurnEvent & { 
         turn.asked.value = closeQuestion(turn.asked.value, event.content.question_id, event.content.answer, event.content.by);
         return;
       case "execution_log":
+      case "handoff": // its call tells it
         return;
       case "waiting":
         flush();

@@ -53,7 +53,7 @@ async function readOnce(turn: LiveTurn, signal: AbortSignal): Promise<void> {
   if (!isOver(turn) && !isAsking(turn)) throw new ApiError(0, NO_CONNECTION, "The connection ended before the answer did.");
 }
 
-/** The turn's steps before its question, for a page that missed them. */
+/** The turn's steps so far, for a page that missed them. */
 async function recallSteps(turn: LiveTurn, turnId: string): Promise<void> {
   if (turn.acts.value.length > 0) return;
   const found = await readSteps(turnId).catch(() => null);
@@ -80,6 +80,8 @@ async function whenItGoesOn(turn: LiveTurn, signal: AbortSignal): Promise<void> 
  * else by sending the message with the same idempotency key. Never rejects.
  */
 export async function runTurn(turn: LiveTurn, signal: AbortSignal, onChange: () => void): Promise<void> {
+  const { turnId, lastEventId: readTo } = turn;
+  if (turnId.value !== null && readTo !== null) await recallSteps(turn, turnId.value); // the page was reloaded
   for (let attempt = 1; !isOver(turn) && !signal.aborted; attempt++) {
     const lastEventId = turn.lastEventId;
     try {

@@ -13,7 +13,8 @@ const lines = (text = ""): string[] =>
 const number = (text = ""): number => (text.trim() !== "" && Number.isFinite(Number(text)) ? Number(text) : (text as unknown as number));
 const given = <Value>(text: string | undefined, value: Value): Value | undefined => (text?.trim() ? value : undefined);
 
-const LIMITS = ["max_steps", "max_tool_calls", "timeout_s", "parallel_tools"] as const;
+const LIMITS = ["max_steps", "max_tool_calls", "timeout_s", "parallel_tools", "max_depth"] as const;
+const LISTS = ["tools", "skills", "subagents", "handoffs", "keywords"] as const;
 const LAYERS = ["summary", "episodic", "core_memory"] as const;
 
 type Rule = NonNullable<AgentSpec["permissions"]>[number];
@@ -34,6 +35,8 @@ export function toAgent(draft: Draft): AgentSpec {
     permissions: lines(draft["permissions"]).map(toRule),
     skills: lines(draft["skills"]),
     subagents: lines(draft["subagents"]),
+    team: { strategy: draft["team.strategy"], share: draft["team.share"] },
+    handoffs: lines(draft["handoffs"]),
     keywords: lines(draft["keywords"]),
     knowledge: knowledge === NO_BASE ? null : given(knowledge, knowledge),
     limits: Object.fromEntries(LIMITS.map((name) => [name, given(draft[`limits.${name}`], number(draft[`limits.${name}`]))])),
@@ -44,13 +47,25 @@ export function toAgent(draft: Draft): AgentSpec {
 
 export function agentDraft(spec: AgentSpec): Draft {
   const text = (value: unknown): string => (typeof value === "string" || typeof value === "number" ? String(value) : "");
-  const { description, instructions, model, temperature, max_output_tokens: longest, knowledge, limits, memory, permissions = [] } = spec;
+  const {
+    description,
+    instructions,
+    model,
+    temperature,
+    max_output_tokens: longest,
+    knowledge,
+    limits,
+    memory,
+    team,
+    permissions = [],
+  } = spec;
   return {
     ...{ description, instructions: text(instructions), model: text(model) },
     ...{ temperature: text(temperature), max_output_tokens: text(longest) },
-    ...Object.fromEntries((["tools", "skills", "subagents", "keywords"] as const).map((name) => [name, (spec[name] ?? []).join("\n")])),
+    ...Object.fromEntries(LISTS.map((name) => [name, (spec[name] ?? []).join("\n")])),
     permissions: permissions.map(({ tool, action }) => `${tool} ${action}`).join("\n"),
     knowledge: knowledge === null ? NO_BASE : text(knowledge),
+    ...{ "team.strategy": team?.strategy ?? "hierarchical", "team.share": team?.share ?? "none" },
     ...Object.fromEntries(LIMITS.map((name) => [`limits.${name}`, text(limits?.[name])])),
     ...Object.fromEntries(LAYERS.map((name) => [`memory.${name}`, String(memory?.[name] ?? true)])),
   };

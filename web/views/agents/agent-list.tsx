@@ -3,16 +3,15 @@ import { listAgents, listKnowledge } from "../../api/endpoints.ts";
 import { putAgent, removeAgent } from "../../api/view-endpoints.ts";
 import type { ListedAgent } from "../../api/types.ts";
 import { agentDraft, type Draft, toAgent } from "./agent-draft.ts";
+import { ASSISTANT } from "../../state/turns/team.ts";
 import { texts } from "../../texts/texts.ts";
 import { QuietButton } from "../button.tsx";
 import { useLoaded } from "../loaded.tsx";
+import { AgentFigures } from "./agent-figures.tsx";
 import { AgentVersions } from "./agent-versions.tsx";
 import { ThingList } from "./listed.tsx";
 import { type FieldGroup, SpecForm } from "./spec-form.tsx";
 import { TryPanel } from "./try-panel.tsx";
-
-/** It is built in. */
-const ASSISTANT = "assistant";
 
 const plain = (names: readonly string[]) => names.map((name) => ({ name }));
 
@@ -27,8 +26,17 @@ function groupsOf(bases: readonly string[]): FieldGroup[] {
         { name: "permissions", lines: 3, kind: "code" },
         { name: "keywords", lines: 2 },
         { name: "skills", lines: 2, kind: "code" },
-        { name: "subagents", lines: 2, kind: "code" },
         { name: "knowledge", kind: "choice", options: [["", t.routed], ["-", t.noBase], ...bases.map((name) => [name, name] as const)] },
+      ],
+    },
+    {
+      title: t.team,
+      fields: [
+        { name: "team.strategy", kind: "choice", options: Object.entries(t.strategies) },
+        { name: "team.share", kind: "choice", options: Object.entries(t.shares) },
+        { name: "limits.max_depth" },
+        { name: "subagents", lines: 2, kind: "code" },
+        { name: "handoffs", lines: 2, kind: "code" },
       ],
     },
     { title: texts.value.chat.model, fields: plain(["model", "temperature", "max_output_tokens"]) },
@@ -69,6 +77,7 @@ export function AgentList() {
         describe={({ name, description }) => (name === ASSISTANT ? t.builtIn : description)}
         facts={({ version }) => version !== null && <span class="quiet small">{t.versionIs(version)}</span>}
         switchOff={(name) => putAgent(name, { disabled: true })}
+        more={({ name }) => <AgentFigures name={name} />}
         actions={({ name, disabled }) => !disabled && <QuietButton onClick={() => setTried(name)}>{t.try}</QuietButton>}
       />
       {tried !== null && <TryPanel agent={tried} onClose={() => setTried(null)} />}

@@ -22,6 +22,7 @@ interface ThingListProps<Item extends Thing> {
   describe?: (thing: Item) => string | undefined;
   facts?: (thing: Item) => ComponentChildren;
   actions?: (thing: Item) => ComponentChildren;
+  more?: (thing: Item) => ComponentChildren;
   canEdit?: (thing: Item) => boolean;
   remove: (name: string) => Promise<unknown>;
   /** For things of the system. */
@@ -29,7 +30,18 @@ interface ThingListProps<Item extends Thing> {
 }
 
 export function ThingList<Item extends Thing>(props: ThingListProps<Item>) {
-  const { kind, of, editor, describe = ({ description }) => description, facts, actions, canEdit = () => true, remove, switchOff } = props;
+  const {
+    kind,
+    of,
+    editor,
+    describe = ({ description }) => description,
+    facts,
+    actions,
+    more,
+    canEdit = () => true,
+    remove,
+    switchOff,
+  } = props;
   const t = texts.value.agents;
   /** Null while nothing is edited; `""` of something new. */
   const [edited, setEdited] = useState<string | null>(null);
@@ -67,6 +79,7 @@ export function ThingList<Item extends Thing>(props: ThingListProps<Item>) {
                     )}
                     {thing.tier === "tenant" && <QuietButton onClick={() => setRemoving(thing.name)}>{t.remove}</QuietButton>}
                   </div>
+                  {more?.(thing)}
                   {edited === thing.name && editor(thing, onSaved)}
                 </li>
               ))}

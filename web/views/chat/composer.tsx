@@ -13,6 +13,7 @@ import { fitToText } from "../fit-to-text.ts";
 import { submitting } from "../loaded.tsx";
 import { ChoosePictures, PictureTray } from "../pictures/picture-tray.tsx";
 import { ComposerOptions } from "./composer-options.tsx";
+import { HandedOver } from "./handed-over.tsx";
 
 /** Writes, sends and stops. Unsent text stays with its conversation. */
 export function Composer() {
@@ -72,6 +73,7 @@ export function Composer() {
       onDragLeave={() => (isDraggedOver.value = false)}
       onDrop={(event) => takeFiles(event, event.dataTransfer)}
     >
+      <HandedOver />
       <PictureTray of={pictures} />
       <div class="composer-box">
         <ChoosePictures of={pictures} />

@@ -2,6 +2,7 @@ import { useSignal, useSignalEffect } from "@preact/signals";
 import type { OpenQuestion } from "../../api/types.ts";
 import { conversations } from "../../state/conversations/conversations.ts";
 import { openQuestions } from "../../state/turns/questions.ts";
+import { pathInWords } from "../../state/turns/team.ts";
 import { chatAddress } from "../../state/page/route.ts";
 import { conversationId, reloadThread, turnsHere } from "../../state/thread/thread.ts";
 import { texts } from "../../texts/texts.ts";
@@ -28,6 +29,9 @@ function WaitingTurn({ question, onOpen }: { question: OpenQuestion; onOpen: () 
       <a href={chatAddress(id)} onClick={open} dir="auto">
         {asWords(question)}
       </a>
+      <p class="quiet small" dir="auto">
+        {texts.value.questions.by(pathInWords(question.path))}
+      </p>
       {title && (
         <p class="quiet small" dir="auto">
           {title}

@@ -1,6 +1,6 @@
 import type { ClosedQuestion } from "../../state/turns/asked.ts";
 import { texts } from "../../texts/texts.ts";
-import { answerAsWords, asWords } from "./words.ts";
+import { answerAsWords, askedInWords } from "./words.ts";
 
 function outcomeOf({ question, answer, by }: ClosedQuestion): string {
   const t = texts.value.questions;
@@ -18,7 +18,7 @@ export function ClosedQuestions({ of }: { of: readonly ClosedQuestion[] }) {
       {closed.map((one) => (
         <li key={one.question.id} class="small" data-closed={one.by}>
           <span class="quiet" dir="auto">
-            {asWords(one.question)}
+            {askedInWords(one.question)}
           </span>{" "}
           <strong dir="auto">{outcomeOf(one)}</strong>
         </li>

@@ -2,6 +2,7 @@ import { useId, useState } from "preact/hooks";
 import type { Question } from "../../api/types.ts";
 import type { LiveTurn } from "../../state/turns/live-turn.ts";
 import { answerQuestion } from "../../state/turns/questions.ts";
+import { pathInWords } from "../../state/turns/team.ts";
 import { texts } from "../../texts/texts.ts";
 import { LinkedText } from "../linked-text.tsx";
 import { submitting, useAction } from "../loaded.tsx";
@@ -52,7 +53,7 @@ export function QuestionCard({ turn, question }: { turn: LiveTurn; question: Que
       <p class="question-head">
         <span class="badge waits">{t.types[type] ?? type}</span>
         <span class="quiet small" dir="auto">
-          {t.by(question.agent)}
+          {t.by(pathInWords(question.path))}
         </span>
         <Countdown until={question.expires_at} />
       </p>

@@ -1,5 +1,6 @@
 import type { AnswerValue, Question } from "../../api/types.ts";
 import type { AskedQuestion } from "../../state/turns/asked.ts";
+import { pathInWords } from "../../state/turns/team.ts";
 import { texts } from "../../texts/texts.ts";
 
 const STEP_LABELS = ["step", "run", "stop"];
@@ -18,6 +19,12 @@ export function asWords(question: AskedQuestion | Question | null): string {
   if (type === "decision" && offers(question, STEP_LABELS)) return tool ? t.stepCall(agent, tool.name) : t.stepModel(agent);
   if (signIn) return t.signIn(signIn.server, signIn.url);
   return question.question;
+}
+
+/** The same, with the path of a member that asks. */
+export function askedInWords(question: AskedQuestion | Question | null): string {
+  const words = asWords(question);
+  return question && question.path.length > 1 ? `${pathInWords(question.path)}: ${words}` : words;
 }
 
 /** Labels of the service are translated; those of a model are its words. */
