@@ -1,9 +1,7 @@
-import { killServiceProcesses } from "../../servers/service-process.ts";
 import { createRealDatabase } from "../../support/databases/databases.ts";
-import { type ServiceProcess, startServiceProcess } from "../../servers/service-process.ts";
+import { killServiceProcesses, type ServiceProcess, startServiceProcess } from "../../servers/service-process.ts";
 import { type StatementProxy, startStatementProxy } from "../../servers/statement-proxy.ts";
 
-/** A process whose statements go through a proxy, so that it can be killed at one of them. */
 /** An empty database for each of several runs, one behind the other. Its processes end with it. */
 export async function openDatabases(count: number) {
   const databases = await Promise.all(Array.from({ length: count }, createRealDatabase));
@@ -17,6 +15,7 @@ export async function openDatabases(count: number) {
   };
 }
 
+/** A process whose statements go through a proxy, so that it can be killed at one of them. */
 export interface KillablePlace {
   proxy: StatementProxy;
   service: ServiceProcess;
