@@ -7,7 +7,9 @@ import { useServiceWithModel } from "../../support/services/service-with-model.t
 
 const opened = useServiceWithModel({}, { extras: { tools: ORDER_TOOLS } });
 let team: ReturnType<typeof teamClient>;
-beforeEach(() => (team = teamClient(opened)));
+beforeEach(() => {
+  team = teamClient(opened);
+});
 
 describe("a team in a chat of the AI SDK", () => {
   test("shows whose calls are whose, and asks to approve the call of the member that asks", async () => {

@@ -7,7 +7,9 @@ import { framesOf, human, langGraphClient, lastOf, type SentFrame, type StateVal
 const opened = useServiceWithModel({}, { extras: { tools: ORDER_TOOLS } });
 const client = () => langGraphClient(opened.url);
 let team: ReturnType<typeof teamClient>;
-beforeEach(() => (team = teamClient(opened)));
+beforeEach(() => {
+  team = teamClient(opened);
+});
 const ofAda = async () => (await client().threads.create({ metadata: { user_id: "ada" } })).thread_id;
 
 type Message = StateValues["messages"][number] & { name?: string; tool_calls?: { id: string; name: string }[]; tool_call_id?: string };
