@@ -1,12 +1,12 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
-import type { Agent } from "../../turn/agent.ts";
+import { type Agent, givesTasks } from "../../turn/agent.ts";
 import type { Equipment } from "../loop/agent-prompt.ts";
 import { ToolError } from "../run-tool-call.ts";
 import { type AgentTool, type TaskCall, taskOf } from "../tool.ts";
 import { makeHandoff, namesOf } from "../team/handoff.ts";
-import { ASK_AGENT, givesTasks } from "../team/strategy.ts";
+import { ASK_AGENT } from "../team/strategy.ts";
 
 /** What a member is given. */
 export interface Task {
