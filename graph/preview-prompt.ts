@@ -4,7 +4,7 @@ import { NO_SKILLS } from "../agents/skills/skill-catalog.ts";
 import { AppError } from "../errors/app-error.ts";
 import { agentPromptOf, equipAgent } from "../agents/loop/agent-prompt.ts";
 import { teamTools } from "../agents/members/team-tools.ts";
-import { withoutMembers } from "../agents/loop/window-with-steps.ts";
+import { questionIds, seenByLead } from "../agents/loop/window-with-steps.ts";
 import { leaveOutOldOutputs, toolTokens } from "../agents/loop/fit-loop.ts";
 import { usableCoreMemory } from "../prompt/turn-prompt.ts";
 import { makeKnowledgeHandlers } from "../nodes/generate-kb.ts";
@@ -133,9 +133,9 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
     { budget, model }: { budget: number; model: string },
     signal: AbortSignal | undefined,
   ) {
-    const { agent, recentMessages, tenantId, userId, conversationId, currentMessageId } = state;
+    const { agent, tenantId, userId, conversationId } = state;
     if (!agent) throw new Error("only an agent has a loop");
-    const userMessageIds = [...recentMessages.filter(({ role }) => role === "user").map(({ id }) => id), currentMessageId];
+    const userMessageIds = questionIds(state);
     const [has, earlier] = await Promise.all([
       equipAgent(agentParts, { state, agent, signal }),
       steps.ofMessages({ tenantId, userId, conversationId }, userMessageIds),
@@ -143,7 +143,7 @@ export function makePreviewPrompt(parts: ConversationGraphParts): PreviewPrompt 
     const runMember = () => Promise.reject(new Error("a preview asks no agent"));
     const tools = [...has.tools, ...teamTools(agent, has, { path: [agent.name], isLead: true, before: [], runMember })];
     const { aboutSkills } = has;
-    const seen = withoutMembers(earlier);
+    const seen = seenByLead(earlier);
     const prompt = agentPromptOf(state, { aboutSkills, userMessageIds, steps: seen, tools, settings, tokenBudget: budget, model });
     const schemas = toolTokens(tools);
     const { tokens } = leaveOutOldOutputs(prompt.before, budget - schemas);

@@ -21,12 +21,12 @@ import { ASSISTANT_WITH_TOOLS, stepsOfResults, withCallerTools } from "../agents
 import { picturesOfResults } from "../agents/loop/fit-loop.ts";
 import { callAsForced } from "../agents/loop/forced-calls.ts";
 import { ownSteps } from "../agents/loop/run-steps.ts";
-import { withoutMembers } from "../agents/loop/window-with-steps.ts";
+import { questionIds, seenByLead } from "../agents/loop/window-with-steps.ts";
 import { toldAgain } from "../agents/loop/told-again.ts";
 import { askQuestion, tellAnswer } from "../agents/questions/ask.ts";
 import { noteRun } from "../agents/loop/note-run.ts";
 import { startRun } from "../agents/team/agent-run.ts";
-import { handedTo } from "../agents/team/handoff.ts";
+import { aboutHandoff, handedTo } from "../agents/team/handoff.ts";
 import { makeRunMember } from "../agents/members/run-member.ts";
 import { teamTools } from "../agents/members/team-tools.ts";
 import { isBlind, promptNotices, type PromptSettings, type TurnPrompt } from "../prompt/turn-prompt.ts";
@@ -131,14 +131,15 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
   /** Reads what the agent has, does what an answer to its question says, and asks its model. Throws AppError, or the reason of `signal`. */
   async function answerAsAgent(answering: Answering, signal: AbortSignal): Promise<Answered> {
     const { state, runtime, agent, path, held, resumed, progress, began, onToken } = answering;
-    const { callerTools, callResults, recentMessages, currentMessageId } = state;
+    const { callerTools, callResults, currentMessageId } = state;
     const leftMs = Math.max(1, agent.limits.timeout_s * 1_000 - progress.elapsedMs);
-    const userMessageIds = [...recentMessages.filter(({ role }) => role === "user").map(({ id }) => id), currentMessageId];
+    const userMessageIds = questionIds(state);
     const readSteps = () => retryWhileUnreachable(() => steps.ofMessages(held, userMessageIds), signal);
     const [has, all] = await Promise.all([equipAgent(agentParts, { state, agent, leftMs, signal }), readSteps()]);
     const earlier = all.filter(({ userMessageId }) => userMessageId === currentMessageId);
     const ofTurn = earlier.filter(({ turnId }) => turnId === held.turnId);
     progress.steps = Math.max(progress.steps, ...ofTurn.map(({ seq }) => seq));
+    const aboutSkills = [has.aboutSkills, aboutHandoff(agent, ofTurn)].filter((text) => text !== "").join("\n\n");
     const turn = shareTurn(answering, earlier, signal);
     const given = resumed || !callResults ? [] : stepsOfResults(agent, callResults, earlier);
     await storeSteps(turn, given, { isLast: true });
@@ -162,7 +163,7 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
         const now = ran || given.length > 0 ? await readSteps() : all;
         const pictures = [...(resumed?.pictures ?? callResults?.pictures ?? []), ...(ran?.pictures ?? [])];
         return {
-          prompt: makePrompt(answering, running, { aboutSkills: has.aboutSkills, userMessageIds, seen: withoutMembers(now), pictures }),
+          prompt: makePrompt(answering, running, { aboutSkills, userMessageIds, seen: seenByLead(now), pictures }),
           mustSee: state.pictures.length > 0,
           soFar: loopSoFar(agent, ownSteps({ earlier: now, held }, agent, 0), from, ran),
           answerId: state.continued?.answerId ?? state.turnId,

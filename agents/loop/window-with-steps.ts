@@ -1,5 +1,7 @@
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import { assistantMessage } from "../../models/wire/assistant-message.ts";
+import type { ConversationState } from "../../turn/state.ts";
+import { HANDOFF } from "../team/handoff.ts";
 import { fence } from "../../text/fence.ts";
 import { withoutThoughts } from "../../text/split-thoughts.ts";
 import type { Echo } from "../../turn/echo.ts";
@@ -94,8 +96,18 @@ function toMessages({ steps }: TurnSteps): BaseMessage[] {
     ]);
 }
 
-/** The steps that the agent which answers sees: what its members did is in the results of its calls. */
-export const withoutMembers = (steps: readonly StepOfMessage[]): StepOfMessage[] => steps.filter(({ task }) => task === 0);
+/** The ids of the user's messages in a prompt, oldest first. */
+export const questionIds = ({
+  recentMessages,
+  currentMessageId,
+}: Pick<ConversationState, "recentMessages" | "currentMessageId">): string[] => [
+  ...recentMessages.filter(({ role }) => role === "user").map(({ id }) => id),
+  currentMessageId,
+];
+
+/** The steps that the agent which answers sees: what its members did is in the results of its calls, and it may not have handed over itself. */
+export const seenByLead = (steps: readonly StepOfMessage[]): StepOfMessage[] =>
+  steps.filter(({ task, name }) => task === 0 && name !== HANDOFF);
 
 /** Steps by question, in the order of the questions, the current one last. A turn without steps counts unless it only begins. */
 export function groupByQuestion(steps: readonly StepOfMessage[], userMessageIds: readonly string[]): TurnSteps[] {

@@ -1,6 +1,7 @@
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
 import type { Step } from "../../stores/postgres/agents/step-store.ts";
+import { fence } from "../../text/fence.ts";
 import { parseArguments } from "../../text/tool-arguments.ts";
 import type { Agent } from "../../turn/agent.ts";
 import type { Handoff } from "../../turn/events.ts";
@@ -25,6 +26,14 @@ export function firstHandoff(steps: readonly Step[]): Handoff | null {
   return handed;
 }
 
+/** What the agent to which a turn was handed reads of that, after its instructions; empty: it was not. By the steps of the turn. */
+export function aboutHandoff({ name }: Pick<Agent, "name">, steps: readonly Step[]): string {
+  const ended = steps.flatMap((step) => (step.kind === "tool" && step.ok === true ? (handoffOf(step.agent, step) ?? []) : []));
+  const handed = ended.find(({ to }) => to === name);
+  if (!handed) return "";
+  return `The agent "${handed.from}" handed this conversation to you. Its reason:\n${fence("context", [{ text: handed.reason }])}`;
+}
+
 /** Throws AppError `not_found` when the agent went away after the turn was handed to it. */
 export function handedTo(agents: readonly Agent[], { to }: Handoff): Agent {
   const found = agents.find(({ name }) => name === to);
@@ -32,10 +41,15 @@ export function handedTo(agents: readonly Agent[], { to }: Handoff): Agent {
   throw new AppError("not_found", `The agent "${to}", to which this turn was handed, does not exist any more. Send the message again.`);
 }
 
+/** Agents as a tool's schema names them, and as its description does. */
+export const namesOf = (agents: readonly Agent[]) => ({
+  names: z.enum(agents.map(({ name }) => name) as [string, ...string[]]),
+  list: agents.map(({ name, description }) => `${name}: ${description}`).join("\n"),
+});
+
 /** The tool that hands the conversation on. `before`: the agents that had this turn already, which do not get it back. */
 export function makeHandoff(agents: readonly Agent[], before: readonly string[]): AgentTool {
-  const names = agents.map(({ name }) => name);
-  const list = agents.map(({ name, description }) => `${name}: ${description}`).join("\n");
+  const { names, list } = namesOf(agents);
   return {
     name: HANDOFF,
     isHarmless: true,
@@ -49,7 +63,7 @@ export function makeHandoff(agents: readonly Agent[], before: readonly string[])
       {
         name: HANDOFF,
         description: `Hands the conversation to another agent, which answers this message and the next ones. The agents:\n${list}`,
-        schema: Given.extend({ agent: z.enum(names as [string, ...string[]]) }),
+        schema: Given.extend({ agent: names }),
       },
     ),
   };
