@@ -144,7 +144,13 @@ export function makeQuestionStore(database: Database, { isTold = false }: { isTo
       const content = { ...contentOf({ type, ifUnanswered, timeoutMs, ...asked }), ...(path ? { path } : {}) };
       const { question, tool, sign_in, options, allow_multiple, required } = content;
       const how = { options, allow_multiple, required, timeout_ms: timeoutMs };
-      const about = storableJson({ question_id: id, question, ...(tool && { tool: shownTool(tool) }), ...(sign_in && { sign_in }), ...how });
+      const about = storableJson({
+        question_id: id,
+        question,
+        ...(tool && { tool: shownTool(tool) }),
+        ...(sign_in && { sign_in }),
+        ...how,
+      });
       const { tenantId, userId, turnId } = turn;
       // Only the caller gets calls of its own tools.
       const jobs = jobsValue(isTold && type !== "client_tool" ? [{ kind: "tell_question", tenantId, userId, turnId, questionId: id }] : []);
