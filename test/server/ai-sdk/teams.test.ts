@@ -17,7 +17,9 @@ describe("a team in a chat of the AI SDK", () => {
     await team.makeTeam({ both: { subagents: ["left", "right"], team: { strategy: "parallel" } } });
     const order = (item: string) => [callOf("order", { item }, `order-${item}`)];
     team.play({ left: [order("tea"), "Left."], right: [order("milk"), "Right."], both: ["Both."] });
-    const asked = (await makeUiChat(opened.url, { agent: "both" }).say("Order.")).parts.filter(isToolUIPart);
+    const chat = makeUiChat(opened.url, { agent: "both" });
+    const first = await chat.say("Order.");
+    const asked = first.parts.filter(isToolUIPart);
     const of = (agent: string) => ({ toolMetadata: { agent, path: ["both", agent] } });
     expect(asked.filter(({ toolCallId }) => toolCallId.startsWith("order-"))).toEqual(
       expect.arrayContaining([
@@ -25,6 +27,23 @@ describe("a team in a chat of the AI SDK", () => {
         expect.objectContaining({ ...of("right"), input: { item: "milk" }, state: "input-available" }),
       ]),
     );
+    const approve = async (message: typeof first) => {
+      const parts = message.parts.map((part) =>
+        isToolUIPart(part) && part.state === "approval-requested"
+          ? { ...part, state: "approval-responded" as const, approval: { ...part.approval, approved: true } }
+          : part,
+      );
+      chat.messages.splice(-1, 1, { ...message, parts });
+      return chat.send();
+    };
+    const second = await approve(first);
+    expect(second.parts.filter(isToolUIPart)).toEqual(
+      expect.arrayContaining([
+        expect.objectContaining({ ...of("left"), state: "output-available" }),
+        expect.objectContaining({ ...of("right"), state: "approval-requested" }),
+      ]),
+    );
+    expect(textOf(await approve(second))).toBe("Both.");
   });
 
   test("tells a handoff, and goes on with that agent when the next message names none", async () => {
