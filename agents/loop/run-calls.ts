@@ -9,7 +9,8 @@ import { type Ready, refused, rulingOf, STOPPED } from "../questions/questions.t
 import { type AnswerSays, type ResumedRun, resumeCalls } from "../questions/resume.ts";
 import { runToolCall, type ToolOutcome } from "../run-tool-call.ts";
 import type { AgentTool, ToAsk, ToolTurn } from "../tool.ts";
-import { AppError } from "../../errors/app-error.ts";
+import type { AppError } from "../../errors/app-error.ts";
+import { turnTakenOver } from "../../turn/outcome.ts";
 import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { shownArguments } from "../../text/tool-arguments.ts";
@@ -50,9 +51,6 @@ interface RanCall {
   asks: ToAsk | null;
 }
 
-const takenOver = (): AppError =>
-  new AppError("turn_superseded", "Another turn took over the conversation, or another process this turn, while an agent called tools.");
-
 export type RunCalls = ReturnType<typeof makeRunCalls>;
 
 interface Runs {
@@ -71,8 +69,12 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
   let { loopsFrom } = (turn.resumed && runStateOf(turn.resumed.state, task)) ?? {};
   const guard = makeLoopGuard(callsBefore(earlier, loopsFrom ?? 0), failuresBefore(earlier));
   let round = earlier.filter(({ kind }) => kind === "model").length;
-  const judge = makeJudge(turn, agent, tools);
-  const goesOn = (name: string): boolean => tools.some((tool) => tool.name === name && tool.members !== undefined);
+  const judge = makeJudge(turn, { agent, path }, tools);
+  /** An older version wrote the steps of subagents without their task: such a task cannot go on. */
+  const hasStepsWithoutTask = turn.earlier.some(
+    (step) => task === 0 && step.turnId === held.turnId && step.task === 0 && ![agent.name, ...progress.handed].includes(step.agent),
+  );
+  const goesOn = (name: string): boolean => tools.some((tool) => tool.name === name && tool.members !== undefined) && !hasStepsWithoutTask;
 
   /** Notes where the run stands, for whoever goes on with the turn. */
   function note(at: Pick<RunState, "pending" | "about" | "end">): void {
@@ -117,7 +119,7 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
     const { ok, output, isCut, ms, pictures = [] } = await outcome();
     if (asks !== null) return { ended: null, pictures: [], failsAgain: false, again: null, asks };
     const ended = { seq: call.seq, output, ok, tokens: estimateTokens(output) };
-    if (!(await retryWhileUnreachable(() => steps.end(held, ended), signal))) throw takenOver();
+    if (!(await retryWhileUnreachable(() => steps.end(held, ended), signal))) throw turnTakenOver();
     const shown = shownOutput(output);
     const cut = isCut || shown.length < output.length;
     const of = { call_id: call.id, agent: agent.name, path: [...path], name: call.name };
@@ -161,7 +163,7 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
         const key = callKey(call.name, shownArguments(call));
         const about = {
           count: guard.noteCall({ key, at: Date.now() }),
-          mayHaveRun: unsure.has(key),
+          mayHaveRun: unsure.has(key) && !goesOn(call.name),
           passed: index === 0 ? passed : undefined,
         };
         return { call, verdict: known.get(call.seq) ?? (await judge(call, about)) };
@@ -173,14 +175,16 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
       const about = { seq: call.seq, agent: agent.name, path, task, kind: "tool" as const, name: call.name, callId: call.id };
       return { ...about, arguments: shownArguments(call), ruling: rulingOf(verdict) };
     });
-    note({ pending: waiting.map(({ call }) => call), end });
-    if (!(await beginSteps(turn, thought ? [thought, ...begun] : begun))) throw takenOver();
+    const isStored = ({ seq }: NewStep): boolean => earlier.some((step) => step.seq === seq && step.endedAt === null);
+    const toStore = begun.filter((step) => !(goesOn(step.name) && isStored(step))); // its member stores the next step
+    const standsAt = { pending: waiting.map(({ call }) => call), end };
+    await beginSteps(turn, thought ? [thought, ...toStore] : toStore, { note: () => note(standsAt) });
     const again = now.flatMap(({ call }) => (call.forms ? [call] : [])); // the model has not made these
     progress.called.push(...again.map(({ name }) => name));
     tellCalls(thought ? calls : again);
     const ready = now.map(({ call, verdict }) => ({
       call,
-      ...("unasked" in verdict ? answerByRule(runtime, agent, call, verdict.unasked) : { ready: verdict, end: null }),
+      ...("unasked" in verdict ? answerByRule(runtime, { agent, run: ofAgent }, call, verdict.unasked) : { ready: verdict, end: null }),
     }));
     const ran = await Promise.all(
       ready.map(({ call, ready }) => {

@@ -2,7 +2,8 @@ import type { PermissionAction, Agent } from "../../turn/agent.ts";
 import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
 import type { PendingCall } from "../../turn/resumed-turn.ts";
-import { type AgentTurn, isStoppedBefore } from "../agent-turn.ts";
+import type { AgentTurn } from "../agent-turn.ts";
+import type { StepKind } from "../../turn/state.ts";
 import { notRun, ToolError } from "../run-tool-call.ts";
 import { type AgentTool, matchesPattern } from "../tool.ts";
 import { ofForms } from "./elicitation.ts";
@@ -38,6 +39,11 @@ export function toolDigest({ tool }: Pick<AgentTool, "tool">): string {
   return createHash("sha256").update(described).digest("base64url");
 }
 
+export const isStoppedBefore = (
+  { progress, interactive, stopsBefore }: Pick<AgentTurn, "progress" | "interactive" | "stopsBefore">,
+  kind: StepKind,
+): boolean => progress.isStepping === true && interactive && (stopsBefore?.includes(kind) ?? true);
+
 /** The checks before a call, in order: stepping, loops, permission. */
 export type Passed = "step" | "loop";
 
@@ -61,7 +67,7 @@ function ofAskingTool(asks: NonNullable<AgentTool["asks"]>, given: Record<string
 }
 
 /** Decides for each call whether it runs, and whether somebody is asked first. A call that cannot run needs no permission. */
-export function makeJudge(turn: AgentTurn, agent: Agent, tools: readonly AgentTool[]) {
+export function makeJudge(turn: AgentTurn, { agent, path }: { agent: Agent; path: readonly string[] }, tools: readonly AgentTool[]) {
   let allowed: Promise<ReadonlyMap<string, string>> | undefined;
 
   /** A cut-off call asks again, even after a lasting permission. */
@@ -83,11 +89,11 @@ export function makeJudge(turn: AgentTurn, agent: Agent, tools: readonly AgentTo
     const given = parseArguments(call.arguments);
     if (tool?.runsAtCaller && given !== null) return { ask: null };
     if (count !== null && passed !== "loop") {
-      const content = { name: call.name, arguments: shownArguments(call), count };
+      const content = { agent: agent.name, path: [...path], name: call.name, arguments: shownArguments(call), count };
       return ask({ question: loopQuestion(agent.name, call, count), about: "loop", before: { status: "doom_loop_detected", content } });
     }
     if (!tool || given === null) return { run: "allow" };
-    const permission = await permissionOf(tool, mayHaveRun && !tool.onlyReads && tool.members === undefined);
+    const permission = await permissionOf(tool, mayHaveRun && !tool.onlyReads);
     if (tool.asks && permission !== "deny") {
       const asked = ofAskingTool(tool.asks, given);
       return "asking" in asked ? ask(asked.asking) : asked.wrong;
