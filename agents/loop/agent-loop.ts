@@ -167,7 +167,7 @@ async function model(state: AgentLoopState, runtime: AgentLoopRuntime): AgentLoo
   const answer = await askForAgent(loop, task, {
     assemble: (budget) => fitLoop({ start, again: task.prompt, behind }, budget, schemas),
     toolTokens: schemas,
-    tools: offered.length === 0 ? undefined : offered.map(offeredTool),
+    tools: isLast || offered.length < Math.min(1, tools.length) ? undefined : offered.map(offeredTool),
     strategy: behind.length > 0 ? "prune" : "truncate",
     onToken: task.onToken,
   });
