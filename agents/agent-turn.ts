@@ -30,6 +30,8 @@ export interface AgentTurn extends AskingTurn {
   permissions: Pick<PermissionStore, "ofAgent">;
   hooks: ToolHooks;
   toolTimeoutMs: number;
+  /** For the day in rules. */
+  timeZone: string;
   /** Null: unknown. */
   prices: (model: string) => ModelPrices | null;
   /** The steps of earlier attempts at this message, and of this turn before its question. */

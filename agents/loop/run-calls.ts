@@ -3,6 +3,7 @@ import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
 import type { AgentTurn } from "../agent-turn.ts";
 import { permissionFor, makeJudge } from "../questions/permissions.ts";
+import { makeReadRules, unread } from "../questions/read-rules.ts";
 import { answerByRule, askingOf, inOrder, toAskAbout, type WaitingCall } from "../questions/ask.ts";
 import { answerForms, callAgain } from "../questions/elicitation.ts";
 import { type Ready, refused, rulingOf, STOPPED } from "../questions/questions.ts";
@@ -28,6 +29,8 @@ import { shownOutput } from "./told-again.ts";
 import { toolMessage } from "./window-with-steps.ts";
 
 export interface CalledTools {
+  /** As they run: a rule may have corrected their arguments. */
+  calls: readonly PendingCall[];
   /** A message for each call with a result, in order. */
   results: BaseMessage[];
   /** What they say, in order. */
@@ -73,7 +76,9 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
   let { loopsFrom } = (turn.resumed && runStateOf(turn.resumed.state, task)) ?? {};
   const guard = makeLoopGuard(callsBefore(earlier, loopsFrom ?? 0), failuresBefore(earlier));
   let round = earlier.filter(({ kind }) => kind === "model").length;
+  let answers = round;
   const judge = makeJudge(turn, agent, tools);
+  const readRules = makeReadRules(turn, { agent, run: ofAgent, tools });
   const goesOn = (name: string): boolean => tools.some((tool) => tool.name === name && tool.members !== undefined);
 
   /** Notes where the run stands, for whoever goes on with the turn. */
@@ -155,27 +160,28 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
     thought: NewStep | null = null,
   ): Promise<CalledTools> {
     const judged = await Promise.all(
-      calls.map(async (call, index) => {
+      calls.map(async (asked, index) => {
+        const ready = known.get(asked.seq);
+        const settled = index === 0 ? passed : undefined;
+        const { call, rejected, told } = ready ? unread(asked) : readRules(asked, { passed: settled, steps: answers });
         const key = callKey(call.name, shownArguments(call));
-        const about = {
-          count: guard.noteCall({ key, at: Date.now() }),
-          mayHaveRun: unsure.has(key),
-          passed: index === 0 ? passed : undefined,
-        };
-        return { call, verdict: known.get(call.seq) ?? (await judge(call, about)) };
+        const about = { count: guard.noteCall({ key, at: Date.now() }), mayHaveRun: unsure.has(key), passed: settled, rejected };
+        return { call, told, verdict: ready ?? (await judge(call, about)) };
       }),
     );
     const now = judged.flatMap(({ call, verdict }) => ("ask" in verdict ? [] : [{ call, verdict }]));
     const waiting = judged.flatMap(({ call, verdict }): WaitingCall[] => ("ask" in verdict ? [{ call, ask: verdict.ask }] : []));
     const begun = now.map(({ call, verdict }): NewStep => {
       const about = { seq: call.seq, agent: agent.name, path, task, kind: "tool" as const, name: call.name, callId: call.id };
-      return { ...about, arguments: shownArguments(call), ruling: rulingOf(verdict) };
+      return { ...about, arguments: shownArguments(call), ruling: rulingOf(verdict, call) };
     });
     note({ pending: waiting.map(({ call }) => call), end });
     if (!(await beginSteps(turn, thought ? [thought, ...begun] : begun))) throw takenOver();
     const again = now.flatMap(({ call }) => (call.forms ? [call] : [])); // the model has not made these
     progress.called.push(...again.map(({ name }) => name));
-    tellCalls(thought ? calls : again);
+    const changed = judged.filter(({ call, told }) => call.forms || told?.content.action === "correct");
+    tellCalls((thought ? judged : changed).map(({ call }) => call));
+    for (const { told } of judged) if (told) emit(runtime, told);
     const ready = now.map(({ call, verdict }) => ({
       call,
       ...("unasked" in verdict ? answerByRule(runtime, agent, call, verdict.unasked) : { ready: verdict, end: null }),
@@ -194,7 +200,7 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
     const stop = end ?? ready.find((one) => one.end !== null)?.end ?? (failing ? tellFailure(failing.name) : null);
     const asking = stop === null ? [...waiting, ...ran.flatMap(({ again }) => again ?? [])] : waiting;
     const [ofMember = null] = ran.flatMap(({ asks }) => asks ?? []);
-    const called = { results, outputs, pictures, handoff };
+    const called = { calls: judged.map(({ call }) => call), results, outputs, pictures, handoff };
     if (asking.length === 0) {
       note({ pending: [], end: stop });
       return { ...called, asks: ofMember, end: stop };
@@ -208,7 +214,7 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
     const stopped = waiting.map(({ call }) => call);
     const rest = await run(stopped, { known: new Map(stopped.map(({ seq }) => [seq, STOPPED])), end: stop });
     return {
-      ...{ ...rest, pictures, handoff, asks: ofMember },
+      ...{ ...rest, ...called, asks: ofMember },
       results: [...results, ...rest.results],
       outputs: [...outputs, ...rest.outputs],
     };
@@ -221,12 +227,14 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
       const message = `A turn may call ${limits.max_tool_calls} tools. This call was not run.`;
       const tooMany = refused("too_many_tool_calls", message, "Answer now.");
       round++;
+      if (thought.kind === "model") answers++;
       return run(calls, { known: new Map(calls.slice(Math.max(0, free)).map(({ seq }) => [seq, tooMany])) }, thought);
     },
     async goOn(resumed: ResumedRun): Promise<CalledTools> {
       const mayRunAgain = (name: string): boolean =>
         turn.interactive || tools.some((tool) => tool.name === name && (tool.onlyReads || tool.members !== undefined));
-      const { calls, loopsFrom: from, ...says } = resumeCalls(resumed, earlier, { mayRunAgain, goesOn });
+      const hasBegun = (seq: number): boolean => turn.earlier.some((step) => step.turnId === held.turnId && step.task === seq);
+      const { calls, loopsFrom: from, ...says } = resumeCalls(resumed, earlier, { mayRunAgain, goesOn, hasBegun });
       if (says.runs) progress.isStepping = false;
       if (from !== undefined) {
         guard.startAnew();

@@ -74,6 +74,8 @@ export function makeUiParts(turnId: string) {
           return data("notice", event.content);
         case "doom_loop_detected":
           return data("doom-loop", event.content);
+        case "decision_rejected":
+          return data("decision-rejected", event.content);
         case "plan":
           return data("plan", event.content, "plan");
         case "handoff":

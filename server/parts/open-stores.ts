@@ -6,6 +6,7 @@ import { makeSkillStore } from "../../stores/postgres/agents/skill-store.ts";
 import { makePermissionStore } from "../../stores/postgres/agents/permission-store.ts";
 import { makeQuestionStore } from "../../stores/postgres/agents/question-store.ts";
 import { makeAgentRunStore } from "../../stores/postgres/agents/agent-run-store.ts";
+import { makeRuleStore } from "../../stores/postgres/agents/rule-store.ts";
 import { makeStepStore } from "../../stores/postgres/agents/step-store.ts";
 import { makeBranchStore } from "../../stores/postgres/turns/branch-store.ts";
 import { makeForkStore } from "../../stores/postgres/conversations/fork-store.ts";
@@ -65,6 +66,7 @@ export async function openStores(config: Config, observer: Observer) {
     documents: makeDocumentStore(database),
     chunks: makeChunkStore(database),
     agents: makeAgentStore(database),
+    rules: makeRuleStore(database),
     skills: makeSkillStore(database),
     steps: makeStepStore(database),
     agentRuns: makeAgentRunStore(database),

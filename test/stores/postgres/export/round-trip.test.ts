@@ -107,7 +107,7 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     const run = { task: 0, path: ["helper"], ok: true, toolCalls: 1, tokens: 9, cost: { input_usd: 1e-7, output_usd: 0.1 }, ms: 12.5 };
     await steps.noteAgent(held, { name: "helper", interaction: "answered", state: said, run });
     const asked = {
-      ...permissionQuestion("helper", call, "digest", false),
+      ...permissionQuestion("helper", call, { digest: "digest", mayHaveRun: false }),
       id: uuidv7(),
       agent: "helper",
       path: ["helper"],
