@@ -1,15 +1,25 @@
-import { shareOf } from "../models/facts/prompt-budget.ts";
+import { bulkhead } from "cockatiel";
+import { costOf, shareOf } from "../models/facts/prompt-budget.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
-import { costOf } from "../models/facts/prompt-budget.ts";
 import type { ModelAnswer } from "../models/stream-answer.ts";
 import type { AskedModel, AskingTurn } from "../prompt/ask-model.ts";
 import type { FittingPrompt } from "../prompt/ask-model.ts";
 import type { PermissionStore } from "../stores/postgres/agents/permission-store.ts";
 import type { QuestionStore } from "../stores/postgres/agents/question-store.ts";
-import type { StepOfMessage, StepStore } from "../stores/postgres/agents/step-store.ts";
+import type { NewStep, Step, StepOfMessage, StepStore } from "../stores/postgres/agents/step-store.ts";
+import { retryWhileUnreachable } from "../stores/postgres/turns/turn-lease.ts";
+import type { Agent } from "../turn/agent.ts";
 import type { HeldTurn } from "../stores/postgres/turns/recover-turn.ts";
 import { estimateTokens } from "../text/tokens.ts";
-import { NOTHING_SPENT, type ResumedTurn, type RunState, type Spent, type TurnSoFar, type WaitingState } from "../turn/resumed-turn.ts";
+import {
+  NOTHING_SPENT,
+  type ResumedTurn,
+  type RunState,
+  runStateOf,
+  type Spent,
+  type TurnSoFar,
+  type WaitingState,
+} from "../turn/resumed-turn.ts";
 import type { ConversationState, StepKind } from "../turn/state.ts";
 import { NO_CONTEXT } from "../turn/usage.ts";
 import type { ToolHooks } from "./run-tool-call.ts";
@@ -122,5 +132,121 @@ export function noteAnswer(
     ...(run.task === 0
       ? { context_limit: limit, usage_ratio: shareOf(prompt, limit) }
       : { context_limit: sum.context_limit, usage_ratio: sum.usage_ratio }),
+  };
+}
+
+/** The steps of one run: those of the task, or of the agent that answers. */
+export const ownSteps = (
+  { earlier, held }: Pick<AgentTurn, "earlier" | "held">,
+  { name }: Pick<Agent, "name">,
+  task: number,
+): StepOfMessage[] => earlier.filter((step) => step.turnId === held.turnId && step.task === task && step.agent === name);
+
+const begun = new WeakMap<AgentTurn["progress"], Promise<unknown>>();
+
+/**
+ * Stores steps before they run, with what the turn needs to go on behind them: where all of its runs stand at that moment. One statement
+ * after the other, so that no older account replaces a newer one. `unsent`: tokens of them that are not sent. False: this process no longer
+ * has the turn.
+ */
+export function beginSteps(turn: AgentTurn, steps: readonly NewStep[], unsent = 0): Promise<boolean> {
+  if (steps.length === 0) return Promise.resolve(true);
+  const { held, signal, leaseMs, progress } = turn;
+  const store = () => {
+    const state = resumeFrom(turn);
+    const goesOn = { leaseMs, state: { ...state, characters: state.characters - unsent } };
+    return retryWhileUnreachable(() => turn.steps.begin(held, steps, goesOn), signal);
+  };
+  const stored = (begun.get(progress) ?? Promise.resolve()).then(store, store);
+  begun.set(
+    progress,
+    stored.catch(() => undefined),
+  );
+  return stored;
+}
+
+/** The calls that a run may still make: its members' count too. */
+export interface CallBudget {
+  left(): number;
+  take(calls: number): void;
+  /** The limit that is reached, or null. */
+  reached(): number | null;
+}
+
+/** Runs calls side by side, as many as the run and all runs above it may have at a time. */
+export type AtOnce = <Result>(work: () => Promise<Result>) => Promise<Result>;
+
+/** The run of an agent in a turn: it answers, or does the task of another one. */
+export interface AgentRun {
+  /** The step that gave the task; 0: it answers the turn. */
+  task: number;
+  /** The agents from the one that answers to this one. */
+  path: readonly string[];
+  budget: CallBudget;
+  atOnce: AtOnce;
+  /** What its own models took. */
+  spent: Spent;
+  /** Its own calls, not run ones too. */
+  toolCalls: number;
+}
+
+function makeBudget(limit: number, used: number, above: CallBudget | null): CallBudget {
+  let made = used;
+  return {
+    left: () => Math.min(limit - made, above?.left() ?? Infinity),
+    take(calls) {
+      made += calls;
+      above?.take(calls);
+    },
+    reached: () => (made >= limit ? limit : (above?.reached() ?? null)),
+  };
+}
+
+function makeAtOnce(most: number, above: AtOnce | null): AtOnce {
+  const own = bulkhead(most, Infinity);
+  return (work) => own.execute(() => (above ? above(work) : work()));
+}
+
+interface CallMade {
+  seq: number;
+  task: number;
+  agent?: string;
+}
+
+/** The calls that runs of the turn have asked for: those that began, and those that wait. */
+function callsMade(steps: readonly Step[], resumed: ResumedTurn | undefined): CallMade[] {
+  const begun: CallMade[] = steps.filter(({ kind }) => kind === "tool");
+  const runs = resumed ? [0, ...Object.keys(resumed.state.members ?? {}).map(Number)] : [];
+  const waiting = runs.flatMap((task) => (resumed && runStateOf(resumed.state, task)?.pending)?.map(({ seq }) => ({ seq, task })) ?? []);
+  return [...begun, ...waiting.filter(({ seq }) => !begun.some((step) => step.seq === seq))];
+}
+
+/** The calls below a run: its own, and those of its members. */
+function callsBelow(calls: readonly CallMade[], task: number): CallMade[] {
+  const taskOf = new Map(calls.map((call) => [call.seq, call.task]));
+  const isBelow = (at: number): boolean => at === task || (at > 0 && isBelow(taskOf.get(at) ?? 0));
+  return calls.filter((call) => isBelow(call.task));
+}
+
+interface StartedRun {
+  task: number;
+  path: readonly string[];
+  /** The run that gave the task. */
+  lead: AgentRun | null;
+  /** Those of the turn. */
+  steps: readonly Step[];
+  resumed: ResumedTurn | undefined;
+}
+
+/** A run with what it has used of its limits. */
+export function startRun({ limits }: Pick<Agent, "limits">, { task, path, lead, steps, resumed }: StartedRun): AgentRun {
+  const calls = callsBelow(callsMade(steps, resumed), task);
+  const name = path.at(-1);
+  return {
+    ...{ task, path },
+    budget: makeBudget(limits.max_tool_calls, calls.length, lead?.budget ?? null),
+    atOnce: makeAtOnce(limits.parallel_tools, lead?.atOnce ?? null),
+    spent: (resumed && runStateOf(resumed.state, task)?.spent) ?? NOTHING_SPENT,
+    toolCalls: calls.filter(({ task: of, agent = name }) => of === task && agent === name).length,
   };
 }

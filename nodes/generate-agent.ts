@@ -1,3 +1,4 @@
+import { type AgentProgress, type AgentTurn, ownSteps, type RunAnswer, startProgress, startRun } from "../agents/agent-turn.ts";
 import { toAppError } from "../errors/app-error.ts";
 import { GOES_ON_ELSEWHERE } from "../turn/outcome.ts";
 import { type ChooseModels, firstChoice } from "../models/model-choice.ts";
@@ -15,20 +16,16 @@ import type { Question } from "../turn/question.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import { type AgentTask, type RunningAgent, startAgent } from "../agents/loop/agent-loop.ts";
 import { answerFromSteps, loopSoFar, storeSteps } from "../agents/loop/answer-from-steps.ts";
-import { type AgentProgress, type AgentTurn, type RunAnswer, startProgress } from "../agents/agent-turn.ts";
 import { agentPromptOf, type AgentPromptParts, equipAgent } from "../agents/loop/agent-prompt.ts";
 import { ASSISTANT_WITH_TOOLS, stepsOfResults, withCallerTools } from "../agents/loop/fit-caller-tools.ts";
 import { picturesOfResults } from "../agents/loop/fit-loop.ts";
 import { callAsForced } from "../agents/loop/forced-calls.ts";
-import { ownSteps } from "../agents/loop/run-steps.ts";
 import { questionIds, seenByLead } from "../agents/loop/window-with-steps.ts";
 import { toldAgain } from "../agents/loop/told-again.ts";
 import { askQuestion, tellAnswer } from "../agents/questions/ask.ts";
-import { noteRun } from "../agents/loop/note-run.ts";
-import { startRun } from "../agents/team/agent-run.ts";
+import { noteRun } from "../agents/loop/answer-from-steps.ts";
 import { aboutHandoff, handedTo } from "../agents/team/handoff.ts";
-import { makeRunMember } from "../agents/members/run-member.ts";
-import { teamTools } from "../agents/members/team-tools.ts";
+import { toolsOfTeam } from "../agents/members/run-member.ts";
 import { isBlind, promptNotices, type PromptSettings, type TurnPrompt } from "../prompt/turn-prompt.ts";
 import { answerUpdate, tellNearLimit } from "./answer-update.ts";
 import { type MakeRoom, withRoom } from "../prompt/make-room.ts";
@@ -93,7 +90,7 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
   const { turns, runs, catalog, tools: toolSource, skills, leaseMs, settings, makeRoom, chooseModels, ...shared } = parts;
   const { steps, limits } = shared;
   const { sight } = settings;
-  const agentParts = { catalog, tools: toolSource, skills };
+  const memberParts = { catalog, tools: toolSource, skills, chooseModels, settings, runs };
 
   /** What all runs of the turn share. */
   function shareTurn({ state, agent, leg, ...answering }: Answering, earlier: readonly StepOfMessage[], signal: AbortSignal): AgentTurn {
@@ -135,20 +132,24 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
     const leftMs = Math.max(1, agent.limits.timeout_s * 1_000 - progress.elapsedMs);
     const userMessageIds = questionIds(state);
     const readSteps = () => retryWhileUnreachable(() => steps.ofMessages(held, userMessageIds), signal);
-    const [has, all] = await Promise.all([equipAgent(agentParts, { state, agent, leftMs, signal }), readSteps()]);
+    const [has, all] = await Promise.all([equipAgent(memberParts, { state, agent, leftMs, signal }), readSteps()]);
     const earlier = all.filter(({ userMessageId }) => userMessageId === currentMessageId);
     const ofTurn = earlier.filter(({ turnId }) => turnId === held.turnId);
     progress.steps = Math.max(progress.steps, ...ofTurn.map(({ seq }) => seq));
-    const aboutSkills = [has.aboutSkills, aboutHandoff(agent, ofTurn)].filter((text) => text !== "").join("\n\n");
+    const handed = progress.handed.length > 0 ? aboutHandoff(agent, ofTurn) : "";
+    const aboutSkills = [has.aboutSkills, handed].filter((text) => text !== "").join("\n\n");
     const turn = shareTurn(answering, earlier, signal);
     const given = resumed || !callResults ? [] : stepsOfResults(agent, callResults, earlier);
     await storeSteps(turn, given, { isLast: true });
 
     const choices = chooseModels({ model: state.requestedModel, agent });
     const run = startRun(agent, { task: 0, path, lead: null, steps: ofTurn, resumed });
-    const runMember = makeRunMember({ ...agentParts, chooseModels, settings, runs }, { turn, agent, run });
-    const own = [...has.tools, ...teamTools(agent, has, { path, isLead: true, before: progress.handed, runMember })];
-    const { tools, notice } = withCallerTools(own, callerTools, limits.of(firstChoice(choices).name));
+    const own = [
+      ...has.tools,
+      ...(has.members.length + has.handoffs.length > 0 ? toolsOfTeam(memberParts, { turn, agent, run }, has) : []),
+    ];
+    const limit = limits.of(firstChoice(choices).name);
+    const { tools, notice } = callerTools ? withCallerTools(own, callerTools, limit) : { tools: own, notice: null };
     for (const content of [...(notice ? [notice] : []), ...has.notices]) emit(runtime, { status: "notice", content });
     const running = startAgent(turn, { agent, run, tools, choices }, began - progress.elapsedMs);
     answering.running = running;

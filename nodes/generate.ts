@@ -1,5 +1,5 @@
 import type { AgentTurn } from "../agents/agent-turn.ts";
-import { noteRun } from "../agents/loop/note-run.ts";
+import { noteRun } from "../agents/loop/answer-from-steps.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
 import { emit, type TurnRuntime, type Node } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";

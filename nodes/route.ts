@@ -1,9 +1,8 @@
-import { narrowed } from "../agents/team/agent-run.ts";
 import type { AgentRunStore } from "../stores/postgres/agents/agent-run-store.ts";
 import { type AgentCatalog, findAgent, NO_AGENTS } from "../agents/catalog/agent-catalog.ts";
 import { toAppError } from "../errors/app-error.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
-import type { Agent } from "../turn/agent.ts";
+import { type Agent, narrowed } from "../turn/agent.ts";
 import { emit, type TurnRuntime, type Node } from "../turn/context.ts";
 import { millisecondsSince } from "../turn/events.ts";
 import { RetrievalMode, type ConversationState, type ConversationUpdate, type RouteDecision, GENERAL } from "../turn/state.ts";

@@ -88,3 +88,16 @@ export type AgentTier = z.infer<typeof AgentTier>;
 export const Agent = AgentSpec.extend({ name: agentName, tier: AgentTier });
 /** An agent with its name and tier. */
 export type Agent = z.infer<typeof Agent>;
+
+/** Whether the strategy gives the tasks, not the agent's model. */
+export const givesTasks = ({ team, subagents }: Pick<Agent, "team" | "subagents">): boolean =>
+  subagents.length > 0 && (team.strategy === "parallel" || team.strategy === "sequential");
+
+/** A member with its own limits, where those of its lead are not narrower. */
+export function narrowed(member: Agent, lead: Pick<Agent, "limits">): Agent {
+  const narrower = (limit: keyof AgentLimits): number => Math.min(member.limits[limit], lead.limits[limit]);
+  const [max_steps, max_tool_calls] = [narrower("max_steps"), narrower("max_tool_calls")];
+  const [timeout_s, parallel_tools] = [narrower("timeout_s"), narrower("parallel_tools")];
+  const max_depth = Math.min(member.limits.max_depth, lead.limits.max_depth - 1);
+  return { ...member, limits: { max_steps, max_tool_calls, timeout_s, parallel_tools, max_depth } };
+}

@@ -75,9 +75,13 @@ export const Rule = z
     },
     { error: ({ code }) => (code === "invalid_type" ? "must be an object" : undefined) },
   )
-  .superRefine(({ action, set }, { addIssue }) => {
+  .superRefine(({ action, set }, context) => {
     if ((action === "correct") === (set !== undefined)) return;
-    addIssue({ code: "custom", path: ["set"], message: set ? "is of the action correct alone" : "is missing: it says what is corrected" });
+    context.addIssue({
+      code: "custom",
+      path: ["set"],
+      message: set ? "is of the action correct alone" : "is missing: it says what is corrected",
+    });
   });
 export type Rule = z.infer<typeof Rule>;
 

@@ -1,3 +1,4 @@
+import { type AgentRun, type AgentTurn, isStoppedBefore, noteAnswer, type RunAnswer } from "../agent-turn.ts";
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { END, ReducedValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
@@ -8,16 +9,14 @@ import type { FittingPrompt } from "../../prompt/ask-model.ts";
 import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { shownArguments } from "../../text/tool-arguments.ts";
-import type { Agent } from "../../turn/agent.ts";
+import { type Agent, givesTasks } from "../../turn/agent.ts";
 import { emit } from "../../turn/context.ts";
 import { type Handoff, millisecondsSince } from "../../turn/events.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
 import type { Picture } from "../../turn/picture.ts";
 import type { PendingCall } from "../../turn/resumed-turn.ts";
-import { isStoppedBefore, noteAnswer, type AgentTurn, type RunAnswer } from "../agent-turn.ts";
 import { toAskAbout } from "../questions/ask.ts";
 import { stepQuestion } from "../questions/questions.ts";
-import type { AgentRun } from "../team/agent-run.ts";
 import { type DoneTask, nextTasks } from "../team/strategy.ts";
 import { type AgentTool, offeredTool, type ToAsk } from "../tool.ts";
 import { fitLoop, makeShowPictures, toolTokens } from "./fit-loop.ts";
@@ -151,7 +150,7 @@ export async function askForAgent({ turn, run, choices }: RunningAgent, task: Ag
 async function model(state: AgentLoopState, runtime: AgentLoopRuntime): AgentLoopUpdate {
   const loop = loopOf(runtime);
   const { turn, agent, run, calls, tools, start, task } = loop;
-  const given = state.end === null ? nextTasks(agent, tools, turn.state.message, state.given) : [];
+  const given = state.end === null && givesTasks(agent) ? nextTasks(agent, tools, turn.state.message, state.given) : [];
   if (given.length > 0) return { answer: { ...NO_WORDS, toolCalls: given }, isGiven: true };
   if (!state.mayStep && isStoppedBefore(turn, state.rounds === 0 ? "first_model" : "next_model")) {
     calls.note({ pending: [], about: "step", end: state.end });

@@ -1,15 +1,14 @@
-import { AppError } from "../../errors/app-error.ts";
+import { type AgentRun, type AgentTurn, beginSteps, ownSteps } from "../agent-turn.ts";
+import { AppError, toAppError } from "../../errors/app-error.ts";
 import { firstChoice } from "../../models/model-choice.ts";
 import type { NewStep, StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
 import { finishedAnswer, type ResumedRun, resumedRun } from "../questions/resume.ts";
-import type { Agent } from "../../turn/agent.ts";
+import { type Agent, givesTasks } from "../../turn/agent.ts";
 import { firstHandoff } from "../team/handoff.ts";
 import { doneTasks } from "../team/strategy.ts";
 import { type AgentTask, type LoopSoFar, modelStep, runAgent, type RunningAgent, type RunOutcome } from "./agent-loop.ts";
-import type { AgentTurn } from "../agent-turn.ts";
 import type { CalledTools } from "./run-calls.ts";
-import { beginSteps, ownSteps } from "./run-steps.ts";
 
 const superseded = (): AppError =>
   new AppError("turn_superseded", "Another turn took over the conversation, or another process this turn.");
@@ -34,7 +33,7 @@ function whereItStood({ turn, agent, run }: RunningAgent): ResumedRun | null {
 export function loopSoFar(agent: Agent, own: readonly StepOfMessage[], from: ResumedRun | null, ran: CalledTools | null): LoopSoFar {
   return {
     rounds: own.filter(({ kind }) => kind === "model").length,
-    given: doneTasks(agent, own),
+    given: givesTasks(agent) ? doneTasks(own) : [],
     end: ran?.end ?? from?.state.end ?? null,
     mayStep: from?.state.about === "step" && from.state.pending.length === 0,
   };
@@ -57,7 +56,7 @@ export async function answerFromSteps(running: RunningAgent, how: HowToAnswer): 
   const own = ownSteps(turn, agent, run.task);
   const from = whereItStood(running);
   calls.note(from?.state ?? { pending: [] });
-  const handoff = from && run.task === 0 ? firstHandoff(own) : null;
+  const handoff = from && agent.handoffs.length > 0 && run.task === 0 ? firstHandoff(own) : null;
   if (handoff) return { answer: null, asks: null, handoff };
   const finished = from && finishedAnswer(from, own);
   const ran = from && !finished ? await calls.goOn(from) : null;
@@ -76,4 +75,36 @@ export async function answerFromSteps(running: RunningAgent, how: HowToAnswer): 
   if (isKept) await storeSteps(turn, [modelStep(running, answer, answer.text)], { unsent: how.isSent ? answer.text.length : 0 });
   else await storeSteps(turn, [modelStep(running, answer)], { isLast: true });
   return outcome;
+}
+
+const MOST_CHARACTERS = 1_000;
+const cut = (text: string): string => text.slice(0, MOST_CHARACTERS).toWellFormed();
+
+/** What came of a run. `isHanded`: another agent answers. */
+export interface EndedRun {
+  input: string;
+  output: string;
+  error: AppError | null;
+  isHanded?: boolean;
+}
+
+export interface NotedRun {
+  turn: Pick<AgentTurn, "steps" | "held" | "runtime" | "state">;
+  agent: Pick<Agent, "name">;
+  run: Pick<AgentRun, "task" | "path" | "toolCalls" | "spent">;
+  elapsedMs: () => number;
+}
+
+/** Keeps that an agent worked in the conversation, for people and statistics. A failure to do so is only told. */
+export async function noteRun({ turn, agent, run, elapsedMs }: NotedRun, { input, output, error, isHanded }: EndedRun): Promise<void> {
+  const { steps, held, runtime, state } = turn;
+  const ended = error === null ? "answered" : error.code === "turn_cancelled" ? "cancelled" : "failed";
+  const { task, path, toolCalls, spent } = run;
+  const note = {
+    name: agent.name,
+    interaction: isHanded ? "handed on" : ended,
+    state: state.store ? `input: ${cut(input)} | output: ${cut(output)}` : null,
+    run: { task, path: [...path], ok: error === null, toolCalls, ...spent, ms: Math.round(elapsedMs()) },
+  };
+  await steps.noteAgent(held, note).catch((lost: unknown) => runtime.context?.onError?.(toAppError(lost)));
 }

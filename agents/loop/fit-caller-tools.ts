@@ -58,10 +58,9 @@ export function fitCallerTools(
 /** The tools of the agent, and those of the caller that fit beside them; these alone where one of them must be called. */
 export function withCallerTools(
   own: readonly AgentTool[],
-  callerTools: CallerTools | null,
+  callerTools: CallerTools,
   tokenBudget: number,
 ): { tools: AgentTool[]; notice: Notice | null } {
-  if (!callerTools) return { tools: [...own], notice: null };
   const { tools, notice } = fitCallerTools(callerTools, own, tokenBudget);
   return { tools: callerTools.mustCall ? tools : [...own, ...tools], notice };
 }

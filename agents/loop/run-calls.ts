@@ -1,7 +1,7 @@
+import { type AgentRun, type AgentTurn, beginSteps, ownSteps } from "../agent-turn.ts";
 import { AsyncLocalStorage } from "node:async_hooks";
 import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
-import type { AgentTurn } from "../agent-turn.ts";
 import { permissionFor, makeJudge } from "../questions/permissions.ts";
 import { makeReadRules, unread } from "../questions/read-rules.ts";
 import { answerByRule, askingOf, inOrder, toAskAbout, type WaitingCall } from "../questions/ask.ts";
@@ -9,7 +9,6 @@ import { answerForms, callAgain } from "../questions/elicitation.ts";
 import { type Ready, refused, rulingOf, STOPPED } from "../questions/questions.ts";
 import { type AnswerSays, type ResumedRun, resumeCalls } from "../questions/resume.ts";
 import { runToolCall, type ToolOutcome } from "../run-tool-call.ts";
-import type { AgentRun } from "../team/agent-run.ts";
 import type { AgentTool, ToAsk, ToolTurn } from "../tool.ts";
 import { AppError } from "../../errors/app-error.ts";
 import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
@@ -22,8 +21,7 @@ import type { Picture } from "../../turn/picture.ts";
 import type { PendingCall, RunState } from "../../turn/resumed-turn.ts";
 import { runStateOf } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
-import { handoffOf } from "../team/handoff.ts";
-import { beginSteps, ownSteps } from "./run-steps.ts";
+import { HANDOFF, handoffOf } from "../team/handoff.ts";
 import { callKey, callsBefore, failuresBefore, interruptedCalls, makeLoopGuard } from "./loop-guard.ts";
 import { shownOutput } from "./told-again.ts";
 import { toolMessage } from "./window-with-steps.ts";
@@ -131,7 +129,11 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
     emit(runtime, { status: "tool_result", content: { ...of, ok, output: shown, cut, ms } });
     const form = ok ? null : unanswered();
     return {
-      ended: { message: toolMessage(call.id, call.name, output), output, handoff: ok ? handoffOf(agent.name, call) : null },
+      ended: {
+        message: toolMessage(call.id, call.name, output),
+        output,
+        handoff: ok && call.name === HANDOFF ? handoffOf(agent.name, call) : null,
+      },
       pictures,
       failsAgain: !ok && guard.noteFailure({ name: call.name, output, round }),
       again: form && callAgain(call, form, ++progress.steps),

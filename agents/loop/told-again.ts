@@ -4,7 +4,7 @@ import { PlanItem } from "../../turn/events.ts";
 import { z } from "zod";
 import { AnswerValue, Question, QuestionType } from "../../turn/question.ts";
 import { ANSWERED, ASKED } from "../questions/ask.ts";
-import { handoffOf } from "../team/handoff.ts";
+import { HANDOFF, handoffOf } from "../team/handoff.ts";
 
 /** The characters of an output in its event; the step has all. */
 export const SHOWN_CHARACTERS = 4_000;
@@ -52,7 +52,7 @@ function toldCall({ kind, callId, agent, path, task, name, arguments: given, out
   if (kind !== "tool" || callId === null) return [];
   const call: Told = { status: "tool_call", content: { call_id: callId, agent, path, name, arguments: given } };
   if (endedAt === null) return [call];
-  const handed = ok ? handoffOf(agent, { name, arguments: given }) : null;
+  const handed = ok && name === HANDOFF ? handoffOf(agent, { name, arguments: given }) : null;
   const plan = name === "todo_write" && task === 0 ? Plan.safeParse(given).data : undefined;
   const shown = shownOutput(output ?? "");
   const result = { call_id: callId, agent, path, name, ok: ok === true, output: shown, cut: shown.length < (output ?? "").length };

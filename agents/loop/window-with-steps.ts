@@ -105,9 +105,12 @@ export const questionIds = ({
   currentMessageId,
 ];
 
-/** The steps that the agent which answers sees: what its members did is in the results of its calls, and it may not have handed over itself. */
+/**
+ * The steps that the agent which answers sees: what its members did is in the results of its calls, and another one may have handed over. A
+ * handoff that was refused is seen, or it would be tried again after a question.
+ */
 export const seenByLead = (steps: readonly StepOfMessage[]): StepOfMessage[] =>
-  steps.filter(({ task, name }) => task === 0 && name !== HANDOFF);
+  steps.filter(({ task, name, ok }) => task === 0 && (name !== HANDOFF || ok === false));
 
 /** Steps by question, in the order of the questions, the current one last. A turn without steps counts unless it only begins. */
 export function groupByQuestion(steps: readonly StepOfMessage[], userMessageIds: readonly string[]): TurnSteps[] {

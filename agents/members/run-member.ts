@@ -1,3 +1,4 @@
+import { type AgentRun, type AgentTurn, ownSteps, startRun } from "../agent-turn.ts";
 import type { BaseMessage } from "@langchain/core/messages";
 import { task } from "@langchain/langgraph";
 import { toAppError } from "../../errors/app-error.ts";
@@ -8,20 +9,17 @@ import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts
 import { fence } from "../../text/fence.ts";
 import { emit, type TurnRuntime } from "../../turn/context.ts";
 import type { NodeEvent } from "../../turn/events.ts";
-import type { Agent, Team } from "../../turn/agent.ts";
+import { type Agent, narrowed, type Team } from "../../turn/agent.ts";
 import { runStateOf } from "../../turn/resumed-turn.ts";
 import type { ConversationState } from "../../turn/state.ts";
-import type { AgentTurn } from "../agent-turn.ts";
 import { startAgent } from "../loop/agent-loop.ts";
-import { agentPromptOf, type AgentPromptParts, equipAgent } from "../loop/agent-prompt.ts";
+import { agentPromptOf, type AgentPromptParts, equipAgent, type Equipment } from "../loop/agent-prompt.ts";
 import { answerFromSteps, loopSoFar } from "../loop/answer-from-steps.ts";
 import { callKey } from "../loop/loop-guard.ts";
-import { ownSteps } from "../loop/run-steps.ts";
 import type { StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
 import { ASK_AGENT } from "../team/strategy.ts";
 import type { AgentTool, TaskCall } from "../tool.ts";
-import { type AgentRun, narrowed, startRun } from "../team/agent-run.ts";
-import { noteRun } from "../loop/note-run.ts";
+import { noteRun } from "../loop/answer-from-steps.ts";
 import { type RunMember, type Task, teamTools } from "./team-tools.ts";
 
 export interface MemberParts extends AgentPromptParts {
@@ -108,7 +106,7 @@ async function asTask(name: string, inNode: TaskCall["inNode"], work: () => Prom
 }
 
 /** Runs the members of an agent, whose members run in the same way. */
-export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
+function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
   async function runMember(...[member, given, { seq, onWaiting, signal = lead.turn.signal }]: Parameters<RunMember>): Promise<string> {
     const { state, held, resumed, progress, runtime } = lead.turn;
     const began = performance.now();
@@ -125,7 +123,7 @@ export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
     const path = [...lead.run.path, agent.name];
     const ofTurn = turn.earlier.filter(({ turnId }) => turnId === held.turnId);
     const run = startRun(agent, { task: seq, path, lead: lead.run, steps: ofTurn, resumed });
-    const team = teamTools(agent, has, { path, isLead: false, before: [], runMember: makeRunMember(parts, { turn, agent, run }) });
+    const team = toolsOfTeam(parts, { turn, agent, run }, has);
     const tools: AgentTool[] = [...has.tools.filter(({ name }) => !WRITE_MEMORY.has(name)), ...team];
     const choices = parts.chooseModels({ model: null, agent }); // the caller's choice is for the agent that answers
     const running = startAgent(turn, { agent, run, tools, choices }, began - (before?.elapsedMs ?? 0));
@@ -164,4 +162,10 @@ export function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
     return said?.text ?? "";
   }
   return (member, given, call) => asTask(member.name, call.inNode, () => runMember(member, given, call));
+}
+
+/** The tools with which an agent at work works with others. */
+export function toolsOfTeam(parts: MemberParts, lead: Lead, has: Equipment): AgentTool[] {
+  const { path, task } = lead.run;
+  return teamTools(lead.agent, has, { path, isLead: task === 0, before: lead.turn.progress.handed, runMember: makeRunMember(parts, lead) });
 }

@@ -1,12 +1,12 @@
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
-import type { Agent } from "../../turn/agent.ts";
+import { type Agent, givesTasks } from "../../turn/agent.ts";
 import type { Equipment } from "../loop/agent-prompt.ts";
 import { ToolError } from "../run-tool-call.ts";
 import { type AgentTool, type TaskCall, taskOf } from "../tool.ts";
-import { makeHandoff } from "../team/handoff.ts";
-import { ASK_AGENT, givesTasks } from "../team/strategy.ts";
+import { makeHandoff, namesOf } from "../team/handoff.ts";
+import { ASK_AGENT } from "../team/strategy.ts";
 
 /** What a member is given. */
 export interface Task {
@@ -32,19 +32,18 @@ function refusal(name: string, { limits }: Agent, path: readonly string[]): Tool
 
 /** The tool that gives a task to a member. */
 function makeAskAgent(agent: Agent, members: readonly Agent[], path: readonly string[], run: RunMember): AgentTool {
-  const names = members.map(({ name }) => name);
-  const list = members.map(({ name, description }) => `${name}: ${description}`).join("\n");
+  const { names, list } = namesOf(members);
   return {
     name: ASK_AGENT,
     isHarmless: true,
     onlyReads: false,
     timeoutMs: Infinity,
-    members: names,
+    members: members.map(({ name }) => name),
     isOffered: !givesTasks(agent),
     tool: tool(
       async ({ agent: name, task, context }, config: RunnableConfig) => {
         const member = members.find((one) => one.name === name);
-        if (!member) throw new ToolError("unknown_agent", `There is no agent "${name}".`, `Ask one of these: ${names.join(", ")}.`);
+        if (!member) throw new ToolError("unknown_agent", `There is no agent "${name}".`, `Ask one of these: ${names.options.join(", ")}.`);
         const refused = refusal(name, agent, path);
         if (refused) throw refused;
         return run(member, { task, context }, { ...taskOf(config), signal: config.signal });
@@ -53,7 +52,7 @@ function makeAskAgent(agent: Agent, members: readonly Agent[], path: readonly st
         name: ASK_AGENT,
         description: `Gives a task to another agent and returns its answer. Several tasks of one answer are done side by side. The agents:\n${list}`,
         schema: z.strictObject({
-          agent: z.enum(names as [string, ...string[]]),
+          agent: names,
           task: words.describe("Everything that it needs to know."),
           context: words.optional().describe("What others have found, if it needs that."),
         }),

@@ -1,3 +1,4 @@
+import { type AgentRun, type AgentTurn, resumeFrom } from "../agent-turn.ts";
 import { v7 as uuidv7 } from "uuid";
 import { AppError } from "../../errors/app-error.ts";
 import { contentOf, toQuestion, type Question, type NewQuestion } from "../../turn/question.ts";
@@ -6,8 +7,6 @@ import { emit, type TurnRuntime } from "../../turn/context.ts";
 import type { NodeEvent } from "../../turn/events.ts";
 import type { Answered, PendingCall } from "../../turn/resumed-turn.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
-import { type AgentTurn, resumeFrom } from "../agent-turn.ts";
-import type { AgentRun } from "../team/agent-run.ts";
 import type { ToAsk } from "../tool.ts";
 import { type Asking, callerQuestion, type Ready, said, STOPPED } from "./questions.ts";
 import { answerForModel, ofLoop } from "./resume.ts";

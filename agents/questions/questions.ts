@@ -5,7 +5,7 @@
  * ---------  ------------------------------------------------------  -------------------------------------------------------  -----------------------
  * judged     an agent wants to call a tool, or to take a step        the call runs, is refused, or somebody has to be asked   judge
  *            a server asks in the middle of a call, which fails      the call is to be made again, once its form is filled    callAgain
- * by rule    nobody can be asked: `interactive: false`, a subagent   what counts without an answer, at once                   answerByRule, runToolCall
+ * by rule    nobody can be asked: `interactive: false`               what counts without an answer, at once                   answerByRule, runToolCall
  * open       row, step, lease and job are stored in one statement    the turn waits, through restarts, until one of these:    askQuestion
  * answered   somebody answers: the first answer that fits counts     that process takes the turn and goes on                  answerQuestion
  * expired    its time is over: what counts without an answer counts  the process that looks first takes the turn, goes on     makeWaitingTurns
@@ -54,6 +54,12 @@ export interface Asking {
   question: NewQuestion;
   about?: "loop" | "step" | "rule";
   before?: NodeEvent;
+}
+
+/** A call that a rule has refused, or has asked about. */
+export interface Rejected {
+  action: "refuse" | "ask";
+  event: Extract<NodeEvent, { status: "decision_rejected" }>;
 }
 
 /** A call that runs, or has its outcome without running. `ruling`: what a permission decided; `byRule`: what a rule did. */

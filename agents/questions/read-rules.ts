@@ -2,20 +2,13 @@ import { canonicalJson } from "../../text/canonical-json.ts";
 import { dayOfMoment, isoDay } from "../../text/days.ts";
 import { parseArguments } from "../../text/tool-arguments.ts";
 import type { Agent } from "../../turn/agent.ts";
-import type { NodeEvent } from "../../turn/events.ts";
 import type { PendingCall } from "../../turn/resumed-turn.ts";
-import { type AgentTurn, isStoppedBefore } from "../agent-turn.ts";
-import type { AgentRun } from "../team/agent-run.ts";
+import { type AgentRun, type AgentTurn, isStoppedBefore } from "../agent-turn.ts";
 import { ASK_AGENT } from "../team/strategy.ts";
 import type { AgentTool } from "../tool.ts";
 import { permissionFor, type Passed } from "./permissions.ts";
+import type { Rejected } from "./questions.ts";
 import { corrected, fittingRule } from "./rules.ts";
-
-/** A call that a rule has refused, or has asked about. */
-export interface Rejected {
-  action: "refuse" | "ask";
-  event: Extract<NodeEvent, { status: "decision_rejected" }>;
-}
 
 /** A call as the rules leave it. `told`: what is told of it at once. */
 export interface ReadCall {

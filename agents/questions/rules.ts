@@ -70,8 +70,10 @@ export function fittingRule(rules: readonly Rule[], facts: CallFacts, templates:
 function withValue(given: unknown, [name = "", ...rest]: readonly string[], value: unknown): unknown {
   const inner = isContainer(given) && Object.hasOwn(given, name) ? given[name] : undefined;
   const set = rest.length === 0 ? value : withValue(inner, rest, value);
-  if (Array.isArray(given) && /^\d{1,9}$/.test(name) && Number(name) <= given.length) {
-    return [...given.slice(0, Number(name)), set, ...given.slice(Number(name) + 1)];
+  const at = Number(name);
+  if (Array.isArray(given) && /^\d{1,9}$/.test(name) && at <= given.length) {
+    const items: readonly unknown[] = given;
+    return [...items.slice(0, at), set, ...items.slice(at + 1)];
   }
   return { ...(isContainer(given) && !Array.isArray(given) ? given : {}), [name]: set };
 }

@@ -41,10 +41,15 @@ export function handedTo(agents: readonly Agent[], { to }: Handoff): Agent {
   throw new AppError("not_found", `The agent "${to}", to which this turn was handed, does not exist any more. Send the message again.`);
 }
 
+/** Agents as a tool's schema names them, and as its description does. */
+export const namesOf = (agents: readonly Agent[]) => ({
+  names: z.enum(agents.map(({ name }) => name) as [string, ...string[]]),
+  list: agents.map(({ name, description }) => `${name}: ${description}`).join("\n"),
+});
+
 /** The tool that hands the conversation on. `before`: the agents that had this turn already, which do not get it back. */
 export function makeHandoff(agents: readonly Agent[], before: readonly string[]): AgentTool {
-  const names = agents.map(({ name }) => name);
-  const list = agents.map(({ name, description }) => `${name}: ${description}`).join("\n");
+  const { names, list } = namesOf(agents);
   return {
     name: HANDOFF,
     isHarmless: true,
@@ -58,7 +63,7 @@ export function makeHandoff(agents: readonly Agent[], before: readonly string[])
       {
         name: HANDOFF,
         description: `Hands the conversation to another agent, which answers this message and the next ones. The agents:\n${list}`,
-        schema: Given.extend({ agent: z.enum(names as [string, ...string[]]) }),
+        schema: Given.extend({ agent: names }),
       },
     ),
   };

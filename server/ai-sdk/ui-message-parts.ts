@@ -8,12 +8,16 @@ export type UiPart = { type: string } & Record<string, unknown>;
 /** Passages are pieces of documents, as text. */
 const SOURCE_TYPE = "text/plain";
 
-/** Translates the events of one turn; its answer is one message with the turn's id. */
-export function makeUiParts(turnId: string) {
+type Call = Pick<ToolCallEvent, "call_id" | "path" | "name" | "arguments">;
+
+const isOf = (call: Call, { path }: Question): boolean => (call.path.length < 2 && path.length < 2) || isDeepStrictEqual(call.path, path);
+
+/** Translates the events of one turn; its answer is one message with the turn's id. `earlier`: calls without a result that it shows already. */
+export function makeUiParts(turnId: string, earlier: readonly Call[] = []) {
   /** The open piece of text or reasoning, which must end before anything else begins. */
   let open: { kind: "text" | "reasoning"; id: string } | null = null;
   let pieces = 0;
-  const calls = new Map<string, ToolCallEvent>();
+  const calls = new Map<string, Call>(earlier.map((call) => [call.call_id, call]));
 
   function close(): UiPart[] {
     const ended = open ? [{ type: `${open.kind}-end`, id: open.id }] : [];
@@ -36,9 +40,9 @@ export function makeUiParts(turnId: string) {
     beside({ type: `data-${name}`, ...(id === undefined ? {} : { id }), data: content });
 
   /** The call that a permission is about: the newest one without a result of that agent and tool, first with the same arguments. */
-  function callOf({ path, tool }: Question): string | undefined {
-    const ofTool = [...calls.values()].filter((call) => call.name === tool?.name && isDeepStrictEqual(call.path, path));
-    return (ofTool.findLast((call) => isDeepStrictEqual(call.arguments, tool?.arguments)) ?? ofTool.at(-1))?.call_id;
+  function callOf(asked: Question): string | undefined {
+    const ofTool = [...calls.values()].filter((call) => call.name === asked.tool?.name && isOf(call, asked));
+    return (ofTool.findLast((call) => isDeepStrictEqual(call.arguments, asked.tool?.arguments)) ?? ofTool.at(-1))?.call_id;
   }
 
   return {

@@ -63,6 +63,22 @@ export function textOf({ parts }: UiMessage): string {
   return parts.flatMap(({ type, text }) => (type === "text" && typeof text === "string" ? [text] : [])).join("\n");
 }
 
+const OpenCall = z.looseObject({
+  state: z.literal("input-available"),
+  toolCallId: z.string(),
+  toolName: z.string(),
+  input: z.unknown(),
+  toolMetadata: z.looseObject({ path: z.array(z.string()) }).optional(),
+});
+
+/** The calls that an answer shows without a result. Those of the agent that answers have no path. */
+export function openCallsOf({ role, parts }: UiMessage) {
+  const calls = role === "assistant" ? parts.flatMap((part) => OpenCall.safeParse(part).data ?? []) : [];
+  return calls.map(({ toolCallId, toolName, input, toolMetadata }) => {
+    return { call_id: toolCallId, name: toolName, arguments: input, path: toolMetadata?.path ?? [] };
+  });
+}
+
 const Approval = z.looseObject({ id: z.string(), approved: z.boolean(), reason: z.string().nullish() });
 
 /** The user's answer to the approval with this id, or null. */

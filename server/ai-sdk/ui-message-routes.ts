@@ -15,7 +15,7 @@ import { readPictures } from "../turns/read-parts.ts";
 import { findTurn, sourceOf, type TurnParts } from "../turns/find-turn.ts";
 import { localSource, type TurnSource } from "../turns/turn-source.ts";
 import { makeUiParts } from "./ui-message-parts.ts";
-import { answerInWords, approvalOf, picturesOf, textOf, UiMessagesBody } from "./ui-message-request.ts";
+import { answerInWords, approvalOf, openCallsOf, picturesOf, textOf, UiMessagesBody } from "./ui-message-request.ts";
 import type { StoredMessage } from "../../stores/postgres/conversations/message-store.ts";
 import type { Owner } from "../../turn/owner.ts";
 
@@ -97,12 +97,13 @@ export const uiMessageOperations = operationGroup({
   },
 });
 
-async function sendUiMessages(response: Response, source: TurnSource, heartbeatMs: number): Promise<void> {
+async function sendUiMessages(response: Response, source: TurnSource, heartbeatMs: number, shown?: UiMessagesBody): Promise<void> {
   const left = abortSignalOnClose(response);
   const turnId = (await source.streamedTurnId) ?? source.turnId;
   const headers = { "x-turn-id": turnId, "x-vercel-ai-ui-message-stream": "v1" };
   using events = openEventStream(response, { heartbeatMs, headers });
-  const parts = makeUiParts(turnId);
+  const last = shown?.messages.at(-1);
+  const parts = makeUiParts(turnId, last ? openCallsOf(last) : []);
   await events.send(
     parts.opening().map((part) => ({ data: JSON.stringify(part) })),
     { atOnce: true },
@@ -172,7 +173,7 @@ export function uiMessageRoutes(parts: TurnParts & { stores: Stores; agents: Age
       const userId = findUser(request, callerOf(response), { user: body.user_id });
       const answered = body.trigger === "regenerate-message" ? null : await answer(response, userId, body);
       if (answered) turns.registry.attach(answered.turnId, response, { cancels: body.on_disconnect !== "continue" });
-      await sendUiMessages(response, answered ?? (await begin(request, response, userId, body)), heartbeatMs);
+      await sendUiMessages(response, answered ?? (await begin(request, response, userId, body)), heartbeatMs, body);
     },
     async resumeUiMessages(request, response) {
       const { chat_id: sessionId } = parseRequest(z.object({ chat_id: callerId }), request.params);

@@ -162,7 +162,8 @@ export function makeRunFrames(parts: RunFramesParts): RunFrames {
       values = toValues(chunk as ConversationState);
       if (wanted.has("values") && !(chunk as ConversationState).question) add("values", "values", values);
     } else if (mode === "updates") {
-      for (const [node, written] of Object.entries(chunk as Record<string, ConversationUpdate>)) {
+      for (const [node, written] of Object.entries(chunk as Record<string, ConversationUpdate | string | null>)) {
+        if (typeof written !== "object" || written === null) continue; // a member's answer: the result of its call has it
         if ("question" in written && written.question) continue; // an interrupted node has written nothing
         add("updates", "updates", { [node]: namespace.length > 0 ? shownOfSubgraph(written) : shownUpdate(written, toShown) }, namespace);
       }

@@ -9,7 +9,7 @@ import { ownerLock, shareOwner } from "../paths/locks.ts";
 import type { HeldTurn } from "../turns/recover-turn.ts";
 import type { Database, StatementValue } from "../database/database.ts";
 import { MAX_UUID, ownedValues, pageValues } from "../database/sql-parts.ts";
-import { afterAnswer, LET_GO, TAKE_DEAD, TAKE_DUE, type TakenBy, type TakenTurn, takeSql, UNTIL_DUE } from "./taken-turns.ts";
+import { LET_GO, TAKE_DEAD, TAKE_DUE, type TakenBy, type TakenRow, type TakenTurn, takeSql, UNTIL_DUE } from "./taken-turns.ts";
 import { QUESTION_CHANNEL } from "../turns/question-rows.ts";
 import { placeOf } from "./step-store.ts";
 
@@ -130,6 +130,11 @@ interface StoredRow extends QuestionRow, Pick<StoredQuestion, "answeredBy" | "is
 
 const toStored = (row: StoredRow) => ({ ...row, question: toQuestion(row), createdAt: row.askedAt });
 
+function afterAnswer({ seq, answer, text, by, ...row }: TakenRow, taken: TakenBy): ResumedTurn {
+  const answered = by === "cancelled" ? null : { question: toQuestion(row), asked: row.content.tool ?? null, seq, value: answer, text, by };
+  return { ...row, ...taken, answered, isCancelled: by === "cancelled" };
+}
+
 /** `isTold`: a job tells of each question. */
 export function makeQuestionStore(database: Database, { isTold = false }: { isTold?: boolean } = {}): QuestionStore {
   /** `values` come before the runner. */
@@ -144,7 +149,13 @@ export function makeQuestionStore(database: Database, { isTold = false }: { isTo
       const content = { ...contentOf({ type, ifUnanswered, timeoutMs, ...asked }), ...(path ? { path } : {}) };
       const { question, tool, sign_in, options, allow_multiple, required } = content;
       const how = { options, allow_multiple, required, timeout_ms: timeoutMs };
-      const about = storableJson({ question_id: id, question, ...(tool && { tool: shownTool(tool) }), ...(sign_in && { sign_in }), ...how });
+      const about = storableJson({
+        question_id: id,
+        question,
+        ...(tool && { tool: shownTool(tool) }),
+        ...(sign_in && { sign_in }),
+        ...how,
+      });
       const { tenantId, userId, turnId } = turn;
       // Only the caller gets calls of its own tools.
       const jobs = jobsValue(isTold && type !== "client_tool" ? [{ kind: "tell_question", tenantId, userId, turnId, questionId: id }] : []);

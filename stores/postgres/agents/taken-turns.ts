@@ -1,7 +1,7 @@
 import { KEEP_ANSWERS } from "./decision-store.ts";
 import { MOST_ATTEMPTS, QUESTION_CHANNEL } from "../turns/question-rows.ts";
 import type { Owner } from "../../../turn/owner.ts";
-import { type AnswerValue, type QuestionParts, toQuestion } from "../../../turn/question.ts";
+import type { AnswerValue, QuestionParts } from "../../../turn/question.ts";
 import type { ResumedTurn } from "../../../turn/resumed-turn.ts";
 
 /**
@@ -101,8 +101,3 @@ export interface TakenRow extends QuestionParts, TakenTurn {
 }
 
 export type TakenBy = Pick<ResumedTurn, "runner" | "takenAt">;
-
-export function afterAnswer({ seq, answer, text, by, ...row }: TakenRow, taken: TakenBy): ResumedTurn {
-  const answered = by === "cancelled" ? null : { question: toQuestion(row), asked: row.content.tool ?? null, seq, value: answer, text, by };
-  return { ...row, ...taken, answered, isCancelled: by === "cancelled" };
-}

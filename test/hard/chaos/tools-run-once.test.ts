@@ -1,20 +1,12 @@
 import { expect, jest, test } from "@jest/globals";
 import { killToolTurns } from "./tool-kills.ts";
-import { createRealDatabase } from "../../support/databases/databases.ts";
-import { killServiceProcesses } from "../../servers/service-process.ts";
+import { openDatabases } from "./two-places.ts";
 import { useOpened } from "../../support/use-opened.ts";
 
 const ROUNDS = Number(process.env["TOOL_KILLS"] ?? 24);
 jest.setTimeout(ROUNDS * 20_000 + 60_000);
 
-const opened = useOpened(async () => {
-  const databases = [await createRealDatabase(), await createRealDatabase()];
-  const close = async (): Promise<void> => {
-    await killServiceProcesses();
-    for (const { drop } of databases) await drop();
-  };
-  return { urls: databases.map(({ url }) => url), close };
-});
+const opened = useOpened(() => openDatabases(2));
 
 test.each([
   ["an agent", "clerk"],
@@ -22,7 +14,7 @@ test.each([
 ] as const)(
   `a tool of %s runs at most once, and no run is lost, when its process is killed in ${ROUNDS} turns, each time at another statement`,
   async (_, agent) => {
-    const { figures, wrongs } = await killToolTurns(opened.urls.pop() ?? "", { rounds: ROUNDS, seed: 1, agent });
+    const { figures, wrongs } = await killToolTurns(opened.next(), { rounds: ROUNDS, seed: 1, agent });
     process.stderr.write(`${JSON.stringify(figures)}\n`);
     expect(wrongs).toEqual([]);
     expect(figures.kills).toBeGreaterThan(ROUNDS / 3);

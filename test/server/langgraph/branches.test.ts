@@ -95,9 +95,10 @@ describe("in LangGraph's protocol,", () => {
       const frames = await framesOf(
         client().runs.stream(threadId, "looks", { input: human("How much tea?"), streamMode: ["values", "tools"] as never }),
       );
+      const by = { agent: "looks", path: ["looks"] };
       expect(frames.filter(({ event }) => event === "tools").map(({ data }) => data)).toEqual([
-        { event: "on_tool_start", toolCallId: expect.any(String), name: "look_up", input: { item: "tea" } },
-        { event: "on_tool_end", toolCallId: expect.any(String), name: "look_up", output: "12 left" },
+        { event: "on_tool_start", toolCallId: expect.any(String), name: "look_up", input: { item: "tea" }, ...by },
+        { event: "on_tool_end", toolCallId: expect.any(String), name: "look_up", output: "12 left", ...by },
       ]);
       const { messages } = (await client().threads.getState<StateValues>(threadId)).values;
       const [, asked, output] = messages as unknown as { tool_calls: { id: string }[]; tool_call_id: string }[];
