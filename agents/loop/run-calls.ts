@@ -2,8 +2,7 @@ import { type AgentRun, type AgentTurn, beginSteps, ownSteps } from "../agent-tu
 import { AsyncLocalStorage } from "node:async_hooks";
 import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
-import { permissionFor, makeJudge } from "../questions/permissions.ts";
-import { makeReadRules, unread } from "../questions/read-rules.ts";
+import { permissionFor, makeJudge, makeReadRules, unread } from "../questions/permissions.ts";
 import { answerByRule, askingOf, inOrder, toAskAbout, type WaitingCall } from "../questions/ask.ts";
 import { answerForms, callAgain } from "../questions/elicitation.ts";
 import { type Ready, refused, rulingOf, STOPPED } from "../questions/questions.ts";

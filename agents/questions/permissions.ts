@@ -2,11 +2,14 @@ import type { PermissionAction, Agent } from "../../turn/agent.ts";
 import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
 import type { PendingCall } from "../../turn/resumed-turn.ts";
-import { type AgentTurn, isStoppedBefore } from "../agent-turn.ts";
+import { type AgentRun, type AgentTurn, isStoppedBefore } from "../agent-turn.ts";
 import { notRun, ToolError } from "../run-tool-call.ts";
 import { type AgentTool, matchesPattern } from "../tool.ts";
 import { ofForms } from "./elicitation.ts";
 import { type Asking, loopQuestion, permissionQuestion, refused, type Rejected, stepQuestion, type Verdict } from "./questions.ts";
+import { corrected, fittingRule } from "./rules.ts";
+import { ASK_AGENT } from "../team/strategy.ts";
+import { dayOfMoment, isoDay } from "../../text/days.ts";
 import { createHash } from "node:crypto";
 import { toJsonSchema } from "@langchain/core/utils/json_schema";
 import { canonicalJson } from "../../text/canonical-json.ts";
@@ -43,6 +46,57 @@ export function toolDigest({ tool }: Pick<AgentTool, "tool">): string {
 
 /** The checks before a call, in order: stepping, rules, loops, permission. */
 export type Passed = "step" | "rule" | "loop";
+
+/** The run whose calls are judged. */
+interface Judged {
+  agent: Agent;
+  run: AgentRun;
+  tools: readonly AgentTool[];
+}
+
+/** A call as the rules leave it. `told`: what is told of it at once. */
+export interface ReadCall {
+  call: PendingCall;
+  rejected: Rejected | null;
+  told: Rejected["event"] | null;
+}
+
+export const unread = (call: PendingCall): ReadCall => ({ call, rejected: null, told: null });
+
+const costOf = ({ progress: { spent } }: AgentTurn): number | null => spent.cost && spent.cost.input_usd + spent.cost.output_usd;
+
+/** The how many-th call of its tool it is in the turn; of a call that was cut off by the steps. */
+const nthOf = ({ earlier, held }: AgentTurn, { name, seq, nth }: PendingCall): number =>
+  nth ?? earlier.filter((step) => step.turnId === held.turnId && step.kind === "tool" && step.name === name && step.seq <= seq).length;
+
+/** Reads the rules of an agent about a call, once it is to run. None is read of a call that cannot run, or that a permission denies. */
+export function makeReadRules(turn: AgentTurn, { agent, run: { path }, tools }: Judged) {
+  const { held, observer, timeZone } = turn;
+  const templates = () => ({ today: isoDay(dayOfMoment(new Date(), timeZone)), user_id: held.userId });
+
+  /** `steps`: the answers of the model in the run. */
+  return function readRules(call: PendingCall, { passed, steps }: { passed: Passed | undefined; steps: number }): ReadCall {
+    if (call.forms || (passed ? passed !== "step" : isStoppedBefore(turn, "tool"))) return unread(call);
+    const tool = tools.find(({ name }) => name === call.name);
+    const given = parseArguments(call.arguments);
+    if (!tool || given === null) return unread(call);
+    const member = call.name === ASK_AGENT ? given["agent"] : undefined;
+    const about = { tool: call.name, agent: typeof member === "string" ? member : agent.name, given };
+    const facts = { ...about, calls: nthOf(turn, call), cost: costOf(turn), steps };
+    const hasNone = agent.rules.length === 0 || permissionFor(agent.permissions, tool) === "deny";
+    const rule = hasNone ? null : fittingRule(agent.rules, facts, templates());
+    const made = rule?.action === "correct" ? corrected(given, rule, templates()) : given;
+    const isRejected = rule !== null && (rule.action !== "correct" || canonicalJson(made) !== canonicalJson(given));
+    observer.tell({ happened: "call_judged", isRejected });
+    if (!isRejected) return unread(call); // a call that needs no correction any more is not told again
+    const { name, action, message } = rule;
+    const content = { rule: name, action, agent: agent.name, path: [...path], name: call.name, arguments: given, message };
+    const event = { status: "decision_rejected", content } as const;
+    if (action === "correct") return { call: { ...call, arguments: JSON.stringify(made), correctedBy: name }, rejected: null, told: event };
+    // What is asked is told with the question, if it is asked.
+    return { call, rejected: { action, event }, told: action === "refuse" || !turn.interactive ? event : null };
+  };
+}
 
 /** The verdict on a call that is itself a question, or the problem with it. */
 function ofAskingTool(asks: NonNullable<AgentTool["asks"]>, given: Record<string, unknown>): { asking: Asking } | { wrong: Verdict } {

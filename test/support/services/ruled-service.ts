@@ -47,7 +47,7 @@ export function useRuledService() {
     decisions: async (): Promise<Decided[]> =>
       (await callApi<{ decisions: Decided[] }>(`${opened.url}/api/v1/users/ada/decisions`, { headers: KEYS.default })).json.decisions,
     /** A turn of the agent `clerk` that orders these items, in one answer. */
-    async ask(rules: object[], items: string[], spec: object = {}, fields: object = {}): Promise<EventStreamResponse> {
+    ask: async (rules: object[], items: string[], spec: object = {}, fields: object = {}): Promise<EventStreamResponse> => {
       const { client } = ruled;
       await client.makeTeam({ clerk: { tools: ["order"], permissions: [{ tool: "order", action: "allow" }], rules, ...spec } });
       client.play({ clerk: [items.map((item, index) => order(item, `call_${index}`)), "Done."] });
