@@ -10,6 +10,15 @@ import { beforeEach } from "@jest/globals";
 export const KEYS = { default: { authorization: "Bearer key-of-default" }, acme: { authorization: "Bearer key-of-acme" } };
 const API_KEYS = "key-of-default:default,key-of-acme:acme";
 
+/** An agent of the system. */
+const KEEPER = {
+  description: "Keeps the books",
+  instructions: 'I am "keeper".',
+  tools: ["order"],
+  permissions: [{ tool: "order", action: "allow" as const }],
+  rules: [{ name: "own", when: { arguments: { item: "rum" } }, action: "refuse" as const, message: "No rum." }],
+};
+
 export const order = (item: string, id?: string) => callOf("order", { item }, id);
 
 export const rule = (name: string, when: object, action: string, more: object = {}) => {
@@ -33,7 +42,8 @@ interface NamedRules {
 /** A service on Postgres with two tenants, whose agents order things. Each test begins without rules, decisions and permissions. */
 export function useRuledService() {
   const database = useTestPostgres();
-  const opened = useOpened(() => openServiceWithModel({ DATABASE_URL: database.url, API_KEYS }, { extras: { tools: ORDER_TOOLS } }));
+  const extras = { tools: ORDER_TOOLS, agents: { keeper: KEEPER } };
+  const opened = useOpened(() => openServiceWithModel({ DATABASE_URL: database.url, API_KEYS }, { extras }));
   const ruled = {
     database,
     opened,

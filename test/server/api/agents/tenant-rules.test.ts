@@ -30,6 +30,14 @@ describe("the rules of a tenant", () => {
     expect(ordered).toHaveLength(1);
   });
 
+  test("hold for the agents of the system, beside the rules of their files", async () => {
+    await putRules([rule("no-tea", { arguments: { item: "tea" } }, "refuse")]);
+    const { client } = service;
+    client.play({ keeper: [[order("tea", "a"), order("rum", "b"), order("milk", "c")], "Done."] });
+    expect(rejections(await client.ask("keeper"))).toEqual(["no-tea: refuse", "own: refuse"]);
+    expect(ordered).toHaveLength(1);
+  });
+
   test("come behind an agent's own of the same priority, and before those with a larger one", async () => {
     await putRules([rule("ten", {}, "refuse"), rule("nine", { arguments: { item: "milk" } }, "refuse", { priority: 9 })]);
     expect(rejections(await ask([rule("own", {}, "refuse")], ["tea", "milk"]))).toEqual(["own: refuse", "nine: refuse"]);

@@ -15,6 +15,7 @@ import {
 } from "../../../../stores/postgres/export/exported-tables.ts";
 import { makeForkStore } from "../../../../stores/postgres/conversations/fork-store.ts";
 import { makeAgentStore } from "../../../../stores/postgres/agents/agent-store.ts";
+import { makeRuleStore } from "../../../../stores/postgres/agents/rule-store.ts";
 import { makeSkillStore } from "../../../../stores/postgres/agents/skill-store.ts";
 import { permissionQuestion } from "../../../../agents/questions/questions.ts";
 import type { WaitingState } from "../../../../turn/resumed-turn.ts";
@@ -91,6 +92,8 @@ async function fill(database: Database): Promise<{ running: string; pending: str
   const pending = await documents.add(place, { title: "Porto", contentType: "text/plain", bytes, externalId: null, metadata: {} });
   const agents = makeAgentStore(database);
   for (const tenant of ["acme", "other"]) await agents.put(tenant, "helper", AgentSpec.parse({ description: ODD, tools: ["calculate"] }));
+  const rule = { name: ODD, when: { arguments: { text: ODD } }, priority: 1, action: "refuse" as const, message: ODD };
+  for (const tenant of ["acme", "other"]) await makeRuleStore(database).put(tenant, [rule]);
   const skills = makeSkillStore(database);
   for (const tenant of ["acme", "other"]) await skills.put(tenant, "helper", { description: ODD, files: { "SKILL.md": ODD } });
   const steps = makeStepStore(database);
@@ -231,7 +234,13 @@ describe.each([
 
   const tables = EXPORTED_TABLES.map(({ name }) => name);
   test.each([
-    ["one user", BOB, tables.filter((name) => !/^knowledge_|^token_|^agents$|^agent_versions$|^skills$/.test(name)), /figs|索拉里斯/, 5],
+    [
+      "one user",
+      BOB,
+      tables.filter((name) => !/^knowledge_|^token_|^agents$|^agent_versions$|^tenant_rules$|^skills$/.test(name)),
+      /figs|索拉里斯/,
+      5,
+    ],
     ["one tenant", { tenantId: "acme" }, tables, /figs/, 10],
     ["nobody", { tenantId: "acme", userId: uuidv7() }, [], /./, 0],
   ])("of %s holds what belongs to it in every table, and nothing else", async (_whose, scope, expected, foreign, conversations) => {
