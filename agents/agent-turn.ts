@@ -20,6 +20,7 @@ import {
   type WaitingState,
 } from "../turn/resumed-turn.ts";
 import type { ConversationState, StepKind } from "../turn/state.ts";
+import { turnTakenOver } from "../turn/outcome.ts";
 import { NO_CONTEXT } from "../turn/usage.ts";
 import type { ToolHooks } from "./run-tool-call.ts";
 
@@ -75,11 +76,6 @@ export function resumeFrom({ runtime, progress, toResume }: AgentTurn, asks = 0)
   };
 }
 
-export const isStoppedBefore = (
-  { progress, interactive, stopsBefore }: Pick<AgentTurn, "progress" | "interactive" | "stopsBefore">,
-  kind: StepKind,
-): boolean => progress.isStepping === true && interactive && (stopsBefore?.includes(kind) ?? true);
-
 /** A turn's progress. `elapsedMs`: before its last question. */
 export interface AgentProgress extends Omit<TurnSoFar, "models" | "spent"> {
   /** The models that answered, in order. */
@@ -94,7 +90,8 @@ export interface AgentProgress extends Omit<TurnSoFar, "models" | "spent"> {
 export function startProgress(resumed: ResumedTurn | undefined, isStepping: boolean): AgentProgress {
   const usage = { prompt_tokens: 0, completion_tokens: 0, total_tokens: 0, estimated: false, ...NO_CONTEXT };
   const soFar = resumed?.state.soFar ?? { usage, steps: 0, called: [], models: [], elapsedMs: 0, isStepping };
-  const rest = { runs: new Map(), spent: soFar.spent ?? NOTHING_SPENT, handed: [...(resumed?.state.handed ?? [])] };
+  const members = Object.entries(resumed?.state.members ?? {}).map(([task, state]) => [Number(task), () => state] as const);
+  const rest = { runs: new Map(members), spent: soFar.spent ?? NOTHING_SPENT, handed: [...(resumed?.state.handed ?? [])] };
   return { ...soFar, ...rest, called: [...soFar.called], models: new Set(soFar.models) };
 }
 
@@ -144,23 +141,26 @@ const begun = new WeakMap<AgentTurn["progress"], Promise<unknown>>();
 
 /**
  * Stores steps before they run, with what the turn needs to go on behind them: where all of its runs stand at that moment. One statement
- * after the other, so that no older account replaces a newer one. `unsent`: tokens of them that are not sent. False: this process no longer
- * has the turn.
+ * after the other, so that no older account replaces a newer one. `note` says where this run stands with these steps. `unsent`: tokens of
+ * them that are not sent. Throws AppError `turn_superseded`.
  */
-export function beginSteps(turn: AgentTurn, steps: readonly NewStep[], unsent = 0): Promise<boolean> {
-  if (steps.length === 0) return Promise.resolve(true);
+export async function beginSteps(
+  turn: AgentTurn,
+  steps: readonly NewStep[],
+  { note, unsent = 0 }: { note?: () => void; unsent?: number } = {},
+): Promise<void> {
+  if (steps.length === 0) return note?.();
   const { held, signal, leaseMs, progress } = turn;
   const store = () => {
+    note?.();
     const state = resumeFrom(turn);
     const goesOn = { leaseMs, state: { ...state, characters: state.characters - unsent } };
     return retryWhileUnreachable(() => turn.steps.begin(held, steps, goesOn), signal);
   };
-  const stored = (begun.get(progress) ?? Promise.resolve()).then(store, store);
-  begun.set(
-    progress,
-    stored.catch(() => undefined),
-  );
-  return stored;
+  const stored = (begun.get(progress) ?? Promise.resolve()).then(store);
+  const settled = stored.catch(() => undefined);
+  begun.set(progress, settled);
+  if (!(await stored)) throw turnTakenOver();
 }
 
 /** The calls that a run may still make: its members' count too. */

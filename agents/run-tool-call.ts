@@ -160,6 +160,7 @@ export async function runToolCall(call: AskedCall, parts: ToolCallParts): Promis
     return { ok: true, output: text, isCut, ms: millisecondsSince(began), pictures };
   } catch (thrown) {
     signal.throwIfAborted();
+    if (thrown instanceof AppError && thrown.code === "question_unanswered") throw thrown; // a member's: the turn cannot go on either
     const error = deadline.isOver()
       ? new ToolError("tool_timeout", `"${call.name}" gave no answer within ${timeoutMs} ms.`, "Ask it for less, or do without it.")
       : toToolError(thrown, parts.onBroken);

@@ -9,12 +9,12 @@ import type { TurnStore } from "../stores/postgres/turns/turn-store.ts";
 import type { Agent } from "../turn/agent.ts";
 import type { CallerCall } from "../turn/caller-tools.ts";
 import { emit, type TurnRuntime, type Node } from "../turn/context.ts";
-import { type Handoff, millisecondsSince } from "../turn/events.ts";
+import { millisecondsSince } from "../turn/events.ts";
 import { givenOf, type ResumedTurn } from "../turn/resumed-turn.ts";
 import type { Picture } from "../turn/picture.ts";
 import type { Question } from "../turn/question.ts";
 import type { ConversationState, ConversationUpdate } from "../turn/state.ts";
-import { type AgentTask, type RunningAgent, startAgent } from "../agents/loop/agent-loop.ts";
+import { type AgentTask, type RunningAgent, type RunOutcome, startAgent } from "../agents/loop/agent-loop.ts";
 import { answerFromSteps, loopSoFar, storeSteps } from "../agents/loop/answer-from-steps.ts";
 import { agentPromptOf, type AgentPromptParts, equipAgent } from "../agents/loop/agent-prompt.ts";
 import { ASSISTANT_WITH_TOOLS, stepsOfResults, withCallerTools } from "../agents/loop/fit-caller-tools.ts";
@@ -76,7 +76,7 @@ interface Answering {
 interface Answered {
   answer: RunAnswer | null;
   question: Question | null;
-  handoff: { to: Agent; told: Handoff } | null;
+  handoff: { to: Agent; told: NonNullable<RunOutcome["handoff"]> } | null;
   calls: CallerCall[];
 }
 
@@ -154,7 +154,7 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
     const running = startAgent(turn, { agent, run, tools, choices }, began - progress.elapsedMs);
     answering.running = running;
     if (resumed?.answered) tellAnswer(runtime, resumed.answered);
-    else if (resumed) for (const event of toldAgain(earlier)) emit(runtime, event);
+    else if (resumed) for (const event of toldAgain(ofTurn)) emit(runtime, event);
 
     const { answer, asks, handoff } = await answerFromSteps(running, {
       isSent: true,
@@ -174,7 +174,7 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
       },
     });
     if (asks) return { ...NO_ANSWER, question: await askQuestion(turn, asks) };
-    if (handoff) return { ...NO_ANSWER, handoff: { to: handedTo(has.handoffs, handoff), told: handoff } };
+    if (handoff) return { ...NO_ANSWER, handoff: { to: handedTo(has.handoffs, handoff.handoff), told: handoff } };
     return { ...NO_ANSWER, answer, calls: callerTools?.mustCall && answer?.error === null ? answer.toolCalls : [] };
   }
 
@@ -185,11 +185,12 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
       const { handoff } = answered;
       if (!handoff) return answered;
       const { to, told } = handoff;
-      emit(answering.runtime, { status: "handoff", content: told });
-      if (answering.running)
-        await noteRun(answering.running, { input: answering.state.message, output: told.reason, error: null, isHanded: true });
+      if (told.isNew) emit(answering.runtime, { status: "handoff", content: told.handoff });
+      if (told.isNew && answering.running)
+        await noteRun(answering.running, { input: answering.state.message, output: told.handoff.reason, error: null, isHanded: true });
       answering.progress.handed.push(answering.agent.name);
-      const state = { ...answering.state, agent: to, agentPath: [], activeAgent: to.name };
+      answering.progress.runs.clear();
+      const state = { ...answering.state, agent: to, agentPath: [], handedTo: to.name };
       Object.assign(answering, { state, agent: to, path: [to.name], resumed: undefined, running: null });
     }
   }
@@ -197,9 +198,12 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
   return async function generateAgent(given: ConversationState, runtime: TurnRuntime): Promise<ConversationUpdate> {
     const resumed = runtime.context?.resumed;
     const agent = agentOf(given, resumed);
-    if (given.error || !agent) return { ...answerUpdate(given, "", ""), partialAnswer: true };
     const { tenantId, userId, conversationId, turnId } = given;
     const held = { tenantId, userId, conversationId, turnId, runner: resumed?.runner ?? null };
+    const letGo = async (): Promise<boolean> => shared.questions.letGo(held).catch(() => false);
+    const goesOnElsewhere = { isLetGo: true, error: GOES_ON_ELSEWHERE, partialAnswer: true };
+    if (resumed && given.error?.code === "shutting_down" && (await letGo())) return goesOnElsewhere;
+    if (given.error || !agent) return { ...answerUpdate(given, "", ""), partialAnswer: true };
     const progress = startProgress(resumed, given.execution === "stepping");
     const began = performance.now();
     let firstTokenMs: number | null = null;
@@ -221,8 +225,7 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
     });
     const { state, running } = answering;
     if (question) return { question, usage: progress.usage };
-    if (error?.code === "shutting_down" && (await shared.questions.letGo(held).catch(() => false)))
-      return { isLetGo: true, error: GOES_ON_ELSEWHERE, partialAnswer: true };
+    if (error?.code === "shutting_down" && (await letGo())) return { ...goesOnElsewhere, usage: progress.usage };
     if (error) runtime.context?.onError?.(error);
     tellNearLimit(runtime, progress.usage, state);
     if (running) await noteRun(running, { input: state.message, output: answer?.text ?? "", error });
@@ -230,7 +233,7 @@ export function makeGenerateAgent(parts: GenerateAgentParts): Node {
     runtime.note?.({ first_token_ms: firstTokenMs, agent: answering.agent.name, tool_calls: called, error: error?.code ?? null });
     return {
       ...answerUpdate(state, state.continued?.answerId ?? turnId, answer?.text ?? ""),
-      ...(state.agent === given.agent ? {} : { agent: state.agent, activeAgent: state.activeAgent }),
+      ...(state.agent === given.agent ? {} : { agent: state.agent, handedTo: state.handedTo }),
       usage: progress.usage.context_limit === null ? null : progress.usage, // null: the model was not asked
       cost: progress.models.size === 0 ? null : progress.spent.cost,
       answeredBy: [...progress.models].at(-1) ?? null,

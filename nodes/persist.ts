@@ -118,8 +118,9 @@ export function makePersist({ turns, leaseMs, storeMs, layers }: PersistParts): 
     }
     const answer = toAnswer(state);
     const jobs = jobsAfterTurn(layers, state);
-    const activeAgent = state.error && state.answer === "" ? undefined : state.activeAgent; // a turn that failed changes nothing
-    const toStore = { ...turnOutcome(state, runtime.context?.progress?.()), activeAgent };
+    const activeAgent = state.handedTo ?? (state.namesAgent ? null : undefined);
+    const hasFailed = state.error !== null && state.answer === "";
+    const toStore = { ...turnOutcome(state, runtime.context?.progress?.()), activeAgent: hasFailed ? undefined : activeAgent };
     const outcome = await inTime(async () => {
       const stored = await turns.finish(held, answer, jobs, toStore, waitAfterTurn(state));
       runtime.note?.({ outcome: stored, completed: answer?.completed ?? false, jobs: jobs.map(({ kind }) => kind) });

@@ -1,5 +1,6 @@
 import type { AgentRunStore } from "../stores/postgres/agents/agent-run-store.ts";
 import { type AgentCatalog, findAgent, NO_AGENTS } from "../agents/catalog/agent-catalog.ts";
+import { setTimeout as sleep } from "node:timers/promises";
 import { toAppError } from "../errors/app-error.ts";
 import type { KnowledgeBase, KnowledgeCatalog } from "../stores/knowledge-catalog.ts";
 import { type Agent, narrowed } from "../turn/agent.ts";
@@ -13,6 +14,8 @@ import { AMONG_BASES } from "./routing/route-by-model.ts";
 import { amongAgents, makeRouters, type RoutedMessage, type RouterParts } from "./routing/routers.ts";
 import { makeDecision, routeBySharedWords, routeByWords } from "./routing/route-by-words.ts";
 
+/** Milliseconds between two looks at a conversation that another turn has. */
+const BUSY_MS = 100;
 /** A surer route by meaning needs no model. */
 const CLEAR = 0.8;
 
@@ -28,25 +31,18 @@ const toRouted = ({ tenantId, message }: ConversationState, { context }: TurnRun
   return { tenantId, message, signal: context?.signal, onError: context?.onError };
 };
 
-/** `path`: the lead and its member, where the lead's strategy chose it. `activeAgent`: the one to which the conversation was handed. */
+/** `path`: the lead and its member, where the lead's strategy chose it. */
 interface ChosenAgent extends Pick<AgentRoute, "agent" | "reason"> {
   path?: string[];
-  activeAgent?: string | null;
 }
 
 /** An agent is its own worker. */
-function toUpdate(
-  decision: RouteDecision,
-  { agent, reason, path = [], activeAgent = null }: ChosenAgent,
-  bases: readonly KnowledgeBase[],
-  began: number,
-) {
+function toUpdate(decision: RouteDecision, { agent, reason, path = [] }: ChosenAgent, bases: readonly KnowledgeBase[], began: number) {
   const agentType = RetrievalMode.parse(decision.worker_name.slice(decision.kb_prefix.length + 1));
   const routeDecision = agent ? { ...decision, worker_name: `agent:${agent.name}`, reason: `${reason}; ${decision.reason}` } : decision;
   return {
     agent,
     agentPath: path,
-    activeAgent,
     routeDecision,
     kbPrefix: decision.kb_prefix,
     workerName: routeDecision.worker_name,
@@ -84,16 +80,24 @@ export function makeRoute(parts: RouteParts): Node {
   const routers = makeRouters(parts);
   const { byEmbedding, byModel } = routers;
 
+  /** The agent to which the conversation was handed, once no other turn has the conversation: that one may still hand it on. */
+  async function activeAgent(state: ConversationState, { context }: TurnRuntime): Promise<string | null> {
+    for (;;) {
+      const found = await runs?.activeIn(state, context?.turnId ?? null);
+      if (!found?.isBusy) return found?.agent ?? null;
+      await sleep(BUSY_MS, undefined, { signal: context?.signal });
+    }
+  }
+
   /** The agent that the caller named, to which the conversation was handed, or that fits the message; null for the assistant. */
   async function findAgentOf(state: ConversationState, agents: readonly Agent[], runtime: TurnRuntime): Promise<ChosenAgent> {
     const { message, requestedAgent } = state;
     if (requestedAgent !== null) return { agent: findAgent(agents, requestedAgent), reason: "the caller named it" };
-    const active = agents.some(({ handoffs }) => handoffs.length > 0) ? await runs?.activeIn(state) : null;
-    const agent = agents.find(({ name }) => name === active) ?? null;
-    const activeAgent = agent?.name ?? null;
     // Whoever names a knowledge base or a kind of search asks the assistant.
-    if (agents.length === 0 || state.requestedKbPrefix !== null) return { agent: null, reason: "", activeAgent };
-    if (agent) return { agent, reason: "the conversation was handed to it", activeAgent };
+    if (agents.length === 0 || state.requestedKbPrefix !== null) return { agent: null, reason: "" };
+    const active = agents.some(({ handoffs }) => handoffs.length > 0) ? await activeAgent(state, runtime) : null;
+    const agent = agents.find(({ name }) => name === active);
+    if (agent) return { agent, reason: "the conversation was handed to it" };
     return routeToAgent(message, agents, amongAgents(routers, toRouted(state, runtime)));
   }
 
@@ -163,7 +167,8 @@ export function makeRoute(parts: RouteParts): Node {
       const earlier = runtime.context?.resumed?.state.routeDecision;
       const requested = baseOf(state, chosen.agent, { bases, goesOn: earlier !== undefined });
       const update = toUpdate(await decide(state, bases, requested, runtime), chosen, bases, began);
-      if (earlier) return { ...update, activeAgent: state.activeAgent, routeDecision: earlier, workerName: earlier.worker_name };
+      if (earlier) return { ...update, routeDecision: earlier, workerName: earlier.worker_name };
+      const begins = { namesAgent: state.requestedAgent !== null, handedTo: null };
       emit(runtime, { status: "route_decision", content: update.routeDecision });
       const missing = missingBase(state, chosen.agent, bases);
       if (missing !== null) {
@@ -172,7 +177,7 @@ export function makeRoute(parts: RouteParts): Node {
       }
       const { kb_prefix, worker_name, method, confidence } = update.routeDecision;
       runtime.note?.({ kb_prefix, worker_name, method, confidence, knowledge_bases: bases.length });
-      return update;
+      return { ...update, ...begins };
     } catch (thrown) {
       const error = toAppError(thrown);
       runtime.context?.onError?.(error);

@@ -75,6 +75,8 @@ export type ToolResultEvent = z.infer<typeof ToolResultEvent>;
 
 /** A call that is not run because it repeats earlier ones. */
 export const DoomLoop = z.object({
+  agent: z.string(),
+  path: AgentPath,
   name: z.string(),
   arguments: z.unknown().describe("An object, or the text that the model sent when it is no JSON."),
   count: z.int().describe("How often it has been called, with this time."),

@@ -54,6 +54,9 @@ export const GOES_ON_ELSEWHERE = new AppError(
   "This process is stopping, and another one goes on with the turn. Request its stream again, with the last id as Last-Event-ID. Do not send the message again without its Idempotency-Key.",
 ).toContent();
 
+export const turnTakenOver = (): AppError =>
+  new AppError("turn_superseded", "Another turn took over the conversation, or another process this turn.");
+
 export const turnCancelled = (): AppError =>
   new AppError("turn_cancelled", "The turn was cancelled. The part of the answer that exists is kept as incomplete.");
 

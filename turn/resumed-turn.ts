@@ -37,7 +37,8 @@ const GIVEN = [
   "callerTools",
   "continued",
   "agentPath",
-  "activeAgent",
+  "namesAgent",
+  "handedTo",
 ] as const satisfies (keyof ConversationState)[];
 type Given = Pick<ConversationState, (typeof GIVEN)[number]> & { requestedAgent: string; requestedKbPrefix: string };
 

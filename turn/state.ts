@@ -188,7 +188,8 @@ export const ConversationState = new StateSchema({
   workerName: z.string(), // route
   agent: Agent.nullable().default(null), // route: null for the assistant; generate_agent: the one that was handed the turn
   agentPath: z.array(z.string()).default(() => []), // route: its lead and itself, where a lead's strategy chose it
-  activeAgent: z.string().nullable().default(null), // route; generate_agent after a handoff: who answers the next turns; null: they are routed
+  namesAgent: z.boolean().default(false), // route: the caller named an agent, which ends a handoff
+  handedTo: z.string().nullable().default(null), // generate_agent: the agent that was handed the turn, and the next ones
   useRetrieval: z.boolean().default(false), // route
   kbInstructions: z.string().default(""), // route: the knowledge base's
   routingMs: z.number(), // route

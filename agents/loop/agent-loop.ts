@@ -1,4 +1,5 @@
-import { type AgentRun, type AgentTurn, isStoppedBefore, noteAnswer, type RunAnswer } from "../agent-turn.ts";
+import { type AgentRun, type AgentTurn, noteAnswer, type RunAnswer } from "../agent-turn.ts";
+import { isStoppedBefore } from "../questions/permissions.ts";
 import { type BaseMessage, HumanMessage } from "@langchain/core/messages";
 import { END, ReducedValue, START, StateGraph, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
@@ -167,7 +168,7 @@ async function model(state: AgentLoopState, runtime: AgentLoopRuntime): AgentLoo
   const answer = await askForAgent(loop, task, {
     assemble: (budget) => fitLoop({ start, again: task.prompt, behind }, budget, schemas),
     toolTokens: schemas,
-    tools: offered.length === 0 ? undefined : offered.map(offeredTool),
+    tools: isLast || offered.length < Math.min(1, tools.length) ? undefined : offered.map(offeredTool),
     strategy: behind.length > 0 ? "prune" : "truncate",
     onToken: task.onToken,
   });
@@ -214,7 +215,8 @@ export const agentLoop = new StateGraph(AgentLoopState, AgentLoopContext)
 export interface RunOutcome {
   answer: RunAnswer | null;
   asks: ToAsk | null;
-  handoff: Handoff | null;
+  /** `isNew`: nobody was told of it yet. */
+  handoff: { handoff: Handoff; isNew: boolean } | null;
 }
 
 /** The most supersteps of LangGraph with these limits: a strategy gives each member at most one round. */
@@ -230,5 +232,6 @@ export async function runAgent(running: RunningAgent, task: AgentTask): Promise<
   const loop: Loop = { ...running, task, start, showPictures: makeShowPictures({ sight: turn.sight, model: name }) };
   const options = { context: { loop }, recursionLimit: recursionLimit(agent), callbacks: [] };
   const { answer, asks, handoff } = await agentLoop.invoke({ messages: start, ...task.soFar }, options);
-  return asks || handoff ? { answer: null, asks, handoff } : { answer, asks, handoff };
+  const handed = handoff && { handoff, isNew: true };
+  return asks || handed ? { answer: null, asks, handoff: handed } : { answer, asks, handoff: null };
 }

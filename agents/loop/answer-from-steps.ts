@@ -1,5 +1,6 @@
 import { type AgentRun, type AgentTurn, beginSteps, ownSteps } from "../agent-turn.ts";
-import { AppError, toAppError } from "../../errors/app-error.ts";
+import { type AppError, toAppError } from "../../errors/app-error.ts";
+import { turnTakenOver } from "../../turn/outcome.ts";
 import { firstChoice } from "../../models/model-choice.ts";
 import type { NewStep, StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
@@ -10,16 +11,13 @@ import { doneTasks } from "../team/strategy.ts";
 import { type AgentTask, type LoopSoFar, modelStep, runAgent, type RunningAgent, type RunOutcome } from "./agent-loop.ts";
 import type { CalledTools } from "./run-calls.ts";
 
-const superseded = (): AppError =>
-  new AppError("turn_superseded", "Another turn took over the conversation, or another process this turn.");
-
 /** Stores steps that are over. `isLast`: nothing is to go on behind them. */
 export async function storeSteps(turn: AgentTurn, done: readonly NewStep[], { unsent = 0, isLast = false } = {}): Promise<void> {
   if (done.length === 0) return;
   const { held, signal, progress } = turn;
   progress.steps += done.length; // before it is stored: a run beside this one takes the next numbers
-  const isHeld = isLast ? await retryWhileUnreachable(() => turn.steps.begin(held, done), signal) : await beginSteps(turn, done, unsent);
-  if (!isHeld) throw superseded();
+  if (!isLast) return beginSteps(turn, done, { unsent });
+  if (!(await retryWhileUnreachable(() => turn.steps.begin(held, done), signal))) throw turnTakenOver();
 }
 
 /** Where a run goes on, by the turn's state or by its steps alone; null: it begins. */
@@ -56,11 +54,11 @@ export async function answerFromSteps(running: RunningAgent, how: HowToAnswer): 
   const own = ownSteps(turn, agent, run.task);
   const from = whereItStood(running);
   calls.note(from?.state ?? { pending: [] });
-  const handoff = from && agent.handoffs.length > 0 && run.task === 0 ? firstHandoff(own) : null;
-  if (handoff) return { answer: null, asks: null, handoff };
   const finished = from && finishedAnswer(from, own);
   const ran = from && !finished ? await calls.goOn(from) : null;
-  if (ran?.asks || ran?.handoff) return { answer: null, asks: ran.asks, handoff: ran.handoff };
+  const before = from && agent.handoffs.length > 0 && run.task === 0 ? firstHandoff(own) : null;
+  const handed = before ?? ran?.handoff; // other calls of its answer may have waited
+  if (ran?.asks || handed) return { answer: null, asks: ran?.asks ?? null, handoff: handed ? { handoff: handed, isNew: !before } : null };
   const task = await how.makeTask(ran, from);
   if (finished) {
     await task.prompt(turn.limits.of(firstChoice(choices).name)); // for its receipt

@@ -9,7 +9,8 @@ import { type Ready, refused, rulingOf, STOPPED } from "../questions/questions.t
 import { type AnswerSays, type ResumedRun, resumeCalls } from "../questions/resume.ts";
 import { runToolCall, type ToolOutcome } from "../run-tool-call.ts";
 import type { AgentTool, ToAsk, ToolTurn } from "../tool.ts";
-import { AppError } from "../../errors/app-error.ts";
+import type { AppError } from "../../errors/app-error.ts";
+import { turnTakenOver } from "../../turn/outcome.ts";
 import type { NewStep } from "../../stores/postgres/agents/step-store.ts";
 import { estimateTokens } from "../../text/tokens.ts";
 import { shownArguments } from "../../text/tool-arguments.ts";
@@ -52,9 +53,6 @@ interface RanCall {
   asks: ToAsk | null;
 }
 
-const takenOver = (): AppError =>
-  new AppError("turn_superseded", "Another turn took over the conversation, or another process this turn, while an agent called tools.");
-
 export type RunCalls = ReturnType<typeof makeRunCalls>;
 
 interface Runs {
@@ -74,9 +72,13 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
   const guard = makeLoopGuard(callsBefore(earlier, loopsFrom ?? 0), failuresBefore(earlier));
   let round = earlier.filter(({ kind }) => kind === "model").length;
   let answers = round;
-  const judge = makeJudge(turn, agent, tools);
+  const judge = makeJudge(turn, { agent, path }, tools);
   const readRules = makeReadRules(turn, { agent, run: ofAgent, tools });
-  const goesOn = (name: string): boolean => tools.some((tool) => tool.name === name && tool.members !== undefined);
+  /** An older version wrote the steps of subagents without their task: such a task cannot go on. */
+  const hasStepsWithoutTask = turn.earlier.some(
+    (step) => task === 0 && step.turnId === held.turnId && step.task === 0 && ![agent.name, ...progress.handed].includes(step.agent),
+  );
+  const goesOn = (name: string): boolean => tools.some((tool) => tool.name === name && tool.members !== undefined) && !hasStepsWithoutTask;
 
   /** Notes where the run stands, for whoever goes on with the turn. */
   function note(at: Pick<RunState, "pending" | "about" | "end">): void {
@@ -121,7 +123,7 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
     const { ok, output, isCut, ms, pictures = [] } = await outcome();
     if (asks !== null) return { ended: null, pictures: [], failsAgain: false, again: null, asks };
     const ended = { seq: call.seq, output, ok, tokens: estimateTokens(output) };
-    if (!(await retryWhileUnreachable(() => steps.end(held, ended), signal))) throw takenOver();
+    if (!(await retryWhileUnreachable(() => steps.end(held, ended), signal))) throw turnTakenOver();
     const shown = shownOutput(output);
     const cut = isCut || shown.length < output.length;
     const of = { call_id: call.id, agent: agent.name, path: [...path], name: call.name };
@@ -166,7 +168,8 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
         const settled = index === 0 ? passed : undefined;
         const { call, rejected, told } = ready ? unread(asked) : readRules(asked, { passed: settled, steps: answers });
         const key = callKey(call.name, shownArguments(call));
-        const about = { count: guard.noteCall({ key, at: Date.now() }), mayHaveRun: unsure.has(key), passed: settled, rejected };
+        const mayHaveRun = unsure.has(key) && !goesOn(call.name);
+        const about = { count: guard.noteCall({ key, at: Date.now() }), mayHaveRun, passed: settled, rejected };
         return { call, told, verdict: ready ?? (await judge(call, about)) };
       }),
     );
@@ -176,8 +179,10 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
       const about = { seq: call.seq, agent: agent.name, path, task, kind: "tool" as const, name: call.name, callId: call.id };
       return { ...about, arguments: shownArguments(call), ruling: rulingOf(verdict, call) };
     });
-    note({ pending: waiting.map(({ call }) => call), end });
-    if (!(await beginSteps(turn, thought ? [thought, ...begun] : begun))) throw takenOver();
+    const isStored = ({ seq }: NewStep): boolean => earlier.some((step) => step.seq === seq && step.endedAt === null);
+    const toStore = begun.filter((step) => !(goesOn(step.name) && isStored(step))); // its member stores the next step
+    const standsAt = { pending: waiting.map(({ call }) => call), end };
+    await beginSteps(turn, thought ? [thought, ...toStore] : toStore, { note: () => note(standsAt) });
     const again = now.flatMap(({ call }) => (call.forms ? [call] : [])); // the model has not made these
     progress.called.push(...again.map(({ name }) => name));
     const changed = judged.filter(({ call, told }) => call.forms || told?.content.action === "correct");
@@ -185,7 +190,7 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
     for (const { told } of judged) if (told) emit(runtime, told);
     const ready = now.map(({ call, verdict }) => ({
       call,
-      ...("unasked" in verdict ? answerByRule(runtime, agent, call, verdict.unasked) : { ready: verdict, end: null }),
+      ...("unasked" in verdict ? answerByRule(runtime, { agent, run: ofAgent }, call, verdict.unasked) : { ready: verdict, end: null }),
     }));
     const ran = await Promise.all(
       ready.map(({ call, ready }) => {

@@ -9,7 +9,7 @@ import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts
 import { fence } from "../../text/fence.ts";
 import { emit, type TurnRuntime } from "../../turn/context.ts";
 import type { NodeEvent } from "../../turn/events.ts";
-import { type Agent, narrowed, type Team } from "../../turn/agent.ts";
+import { type Agent, narrowed } from "../../turn/agent.ts";
 import { runStateOf } from "../../turn/resumed-turn.ts";
 import type { ConversationState } from "../../turn/state.ts";
 import { startAgent } from "../loop/agent-loop.ts";
@@ -53,12 +53,14 @@ function memberMessage({ task, context }: Task, earlier: readonly { input: strin
   return parts.join("\n\n");
 }
 
-/** The state as a member sees it: its task is the message. */
-function memberState(state: ConversationState, agent: Agent, message: string, share: Team["share"]): ConversationState {
+/** The state as a member sees it: its task is the message, and of memory it has what its lead's prompt has and shares. */
+function memberState({ turn: { state }, agent: lead }: Lead, agent: Agent, message: string): ConversationState {
   const { conversationSummary, coreMemory, episodicMemory } = state;
+  const { summary = true, core_memory = true } = lead.memory;
+  const { share } = lead.team;
   const shared = {
-    conversationSummary: share === "none" ? null : conversationSummary,
-    coreMemory: share === "memory" ? coreMemory : [],
+    conversationSummary: share === "none" || !summary ? null : conversationSummary,
+    coreMemory: share === "memory" && core_memory ? coreMemory : [],
     episodicMemory: share === "memory" ? episodicMemory : [],
   };
   const nothing = { pictures: [], attachments: [], recentMessages: [], retrievalResults: [], continued: null, callerTools: null };
@@ -86,7 +88,7 @@ function stepsBefore({ earlier, held }: AgentTurn, { name }: Agent, { task, cont
 }
 
 /** Reasoning is told of the agent that answers alone. */
-function withoutThoughts(runtime: TurnRuntime): TurnRuntime {
+function withoutReasoning(runtime: TurnRuntime): TurnRuntime {
   const onEvent = (event: NodeEvent): void => (event.status === "thought" ? undefined : emit(runtime, event));
   return { ...runtime, context: { ...runtime.context, onEvent } };
 }
@@ -108,10 +110,11 @@ async function asTask(name: string, inNode: TaskCall["inNode"], work: () => Prom
 /** Runs the members of an agent, whose members run in the same way. */
 function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
   async function runMember(...[member, given, { seq, onWaiting, signal = lead.turn.signal }]: Parameters<RunMember>): Promise<string> {
-    const { state, held, resumed, progress, runtime } = lead.turn;
+    const { held, resumed, progress, runtime } = lead.turn;
     const began = performance.now();
     const agent = narrowed(member, lead.agent);
-    const turn: AgentTurn = { ...lead.turn, signal, stopsBefore: [], runtime: withoutThoughts(lead.turn.runtime) };
+    const state = memberState(lead, agent, given.task);
+    const turn: AgentTurn = { ...lead.turn, state, signal, stopsBefore: [], runtime: withoutReasoning(lead.turn.runtime) };
     const before = resumed && runStateOf(resumed.state, seq);
     const leftMs = Math.max(1, agent.limits.timeout_s * 1_000 - (before?.elapsedMs ?? 0));
     const [has, earlier] = await Promise.all([
@@ -127,7 +130,7 @@ function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
     const tools: AgentTool[] = [...has.tools.filter(({ name }) => !WRITE_MEMORY.has(name)), ...team];
     const choices = parts.chooseModels({ model: null, agent }); // the caller's choice is for the agent that answers
     const running = startAgent(turn, { agent, run, tools, choices }, began - (before?.elapsedMs ?? 0));
-    const seen = memberState(state, agent, memberMessage(given, earlier), lead.agent.team.share);
+    const seen = { ...state, message: memberMessage(given, earlier) };
     const aboutSkills = [SYSTEM_PROMPT, has.aboutSkills].filter((text) => text !== "").join("\n\n");
     const { name: model } = firstChoice(choices);
     const userMessageIds = [state.currentMessageId];
@@ -156,6 +159,7 @@ function makeRunMember(parts: MemberParts, lead: Lead): RunMember {
       onWaiting(asks);
       throw new MemberWaits();
     }
+    if (error?.code === "shutting_down") throw error; // another process goes on with it
     progress.runs.delete(seq);
     await noteRun(running, { input: given.task, output: said?.text ?? "", error });
     if (error) throw error;

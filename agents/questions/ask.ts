@@ -56,9 +56,15 @@ export const askingOf = ({ name }: Agent, calls: readonly WaitingCall[]): Asking
     ),
   };
 
+interface Asker {
+  agent: Agent;
+  run: Pick<AgentRun, "path">;
+}
+
 /** Tells of a question that a rule has answered, as nobody can be asked. */
-function tellUnasked(runtime: TurnRuntime, agent: Agent, asked: NewQuestion): Question {
-  const shown = toQuestion({ id: uuidv7(), type: asked.type, agent: agent.name, content: contentOf(asked), expiresAt: new Date() });
+function tellUnasked(runtime: TurnRuntime, { agent, run: { path } }: Asker, asked: NewQuestion): Question {
+  const content = { ...contentOf(asked), path };
+  const shown = toQuestion({ id: uuidv7(), type: asked.type, agent: agent.name, content, expiresAt: new Date() });
   if (shown.type === "client_tool") return shown;
   emit(runtime, { status: ASKED[shown.type], content: shown } satisfies NodeEvent);
   emit(runtime, { status: ANSWERED[shown.type], content: { question_id: shown.id, answer: asked.ifUnanswered, by: "rule" } });
@@ -68,13 +74,13 @@ function tellUnasked(runtime: TurnRuntime, agent: Agent, asked: NewQuestion): Qu
 /** The rule's verdict on a call when nobody can be asked. `end`: why no more tools are called. Throws AppError `question_unanswered`. */
 export function answerByRule(
   runtime: TurnRuntime,
-  agent: Agent,
+  asker: Asker,
   call: PendingCall,
   { question, about, before }: Asking,
 ): { ready: Ready; end: string | null } {
   if (before) emit(runtime, before);
   const answer = { value: question.ifUnanswered, text: null, by: "rule" } as const;
-  const shown = tellUnasked(runtime, agent, question);
+  const shown = tellUnasked(runtime, asker, question);
   if (about !== "loop") return { ready: said(answerForModel(shown, answer)), end: null };
   return { ready: STOPPED, end: ofLoop([call], answer).end ?? null };
 }

@@ -2,7 +2,8 @@ import type { PermissionAction, Agent } from "../../turn/agent.ts";
 import { parseArguments, shownArguments } from "../../text/tool-arguments.ts";
 import { retryWhileUnreachable } from "../../stores/postgres/turns/turn-lease.ts";
 import type { PendingCall } from "../../turn/resumed-turn.ts";
-import { type AgentRun, type AgentTurn, isStoppedBefore } from "../agent-turn.ts";
+import type { AgentRun, AgentTurn } from "../agent-turn.ts";
+import type { StepKind } from "../../turn/state.ts";
 import { notRun, ToolError } from "../run-tool-call.ts";
 import { type AgentTool, matchesPattern } from "../tool.ts";
 import { ofForms } from "./elicitation.ts";
@@ -43,6 +44,11 @@ export function toolDigest({ tool }: Pick<AgentTool, "tool">): string {
   const described = canonicalJson([tool.name, tool.description, toJsonSchema(tool.schema)]);
   return createHash("sha256").update(described).digest("base64url");
 }
+
+export const isStoppedBefore = (
+  { progress, interactive, stopsBefore }: Pick<AgentTurn, "progress" | "interactive" | "stopsBefore">,
+  kind: StepKind,
+): boolean => progress.isStepping === true && interactive && (stopsBefore?.includes(kind) ?? true);
 
 /** The checks before a call, in order: stepping, rules, loops, permission. */
 export type Passed = "step" | "rule" | "loop";
@@ -120,7 +126,7 @@ export interface KnownOfCall {
 }
 
 /** Decides for each call whether it runs, and whether somebody is asked first. A call that cannot run needs no permission. */
-export function makeJudge(turn: AgentTurn, agent: Agent, tools: readonly AgentTool[]) {
+export function makeJudge(turn: AgentTurn, { agent, path }: { agent: Agent; path: readonly string[] }, tools: readonly AgentTool[]) {
   let allowed: Promise<ReadonlyMap<string, string>> | undefined;
 
   /** A cut-off call asks again, even after a lasting permission. */
@@ -153,11 +159,11 @@ export function makeJudge(turn: AgentTurn, agent: Agent, tools: readonly AgentTo
     if (!passed && isStoppedBefore(turn, "tool")) return ask({ question: stepQuestion(agent.name, call), about: "step" });
     const tool = tools.find(({ name }) => name === call.name);
     const given = parseArguments(call.arguments);
-    const mayHaveRun = wasCutOff && tool !== undefined && !tool.onlyReads && tool.members === undefined;
+    const mayHaveRun = wasCutOff && tool !== undefined && !tool.onlyReads;
     if (tool && rejected) return byRule(call, tool, rejected, mayHaveRun);
     if (tool?.runsAtCaller && given !== null) return { ask: null };
     if (count !== null && passed !== "loop" && passed !== "rule") {
-      const content = { name: call.name, arguments: shownArguments(call), count };
+      const content = { agent: agent.name, path: [...path], name: call.name, arguments: shownArguments(call), count };
       return ask({ question: loopQuestion(agent.name, call, count), about: "loop", before: { status: "doom_loop_detected", content } });
     }
     if (!tool || given === null) return { run: "allow" };

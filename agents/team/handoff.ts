@@ -53,7 +53,7 @@ export function makeHandoff(agents: readonly Agent[], before: readonly string[])
   return {
     name: HANDOFF,
     isHarmless: true,
-    onlyReads: false,
+    onlyReads: true, // cut off, it may run again
     tool: tool(
       ({ agent }) => {
         if (!before.includes(agent)) return `"${agent}" answers from now on.`;

@@ -7,8 +7,21 @@ import { fromLangChainTool, openService } from "conversation-graph";
  * The main file of a process: the service, with agents whose tool tells COUNTER_URL of each run: one may call it, one asks, and each has a
  * lead. It may be killed in between.
  */
-const { COUNTER_URL: counter, PORT: port } = process.env;
-const settings = Object.fromEntries(Object.entries(process.env).filter(([name]) => !["COUNTER_URL", "PORT", "PATH"].includes(name)));
+const { COUNTER_URL: counter, PORT: port, CLOCK_SHIFT_MS: shift } = process.env;
+const settings = Object.fromEntries(
+  Object.entries(process.env).filter(([name]) => !["COUNTER_URL", "PORT", "PATH", "CLOCK_SHIFT_MS"].includes(name)),
+);
+
+/** This machine's clock is wrong by so much. */
+if (shift) {
+  const RightDate = Date;
+  globalThis.Date = class extends RightDate {
+    constructor(...given: [] | [number]) {
+      super(...((given.length === 0 ? [RightDate.now() + Number(shift)] : given) as [number]));
+    }
+    static override now = (): number => RightDate.now() + Number(shift);
+  } as DateConstructor;
+}
 
 const order = tool(
   async ({ item }) => {

@@ -18,9 +18,12 @@ const stateOf = (within: Locator, name: string): Locator => member(within, name)
 const active = ({ page }: TestedPage): Locator => page.locator("[data-active-agent]");
 
 describePage("on the page with a team,", startModelService, (on) => {
-  /** The agent to whom a request to the model belongs, by its instructions. */
-  const agentOf = (messages: readonly { content: string }[]): string =>
-    /You are the (\w+)\./.exec(messages.map(({ content }) => String(content)).join("\n"))?.[1] ?? "assistant";
+  /** The agent to whom a request to the model belongs, by its instructions; `handed` where a turn was handed to it. */
+  function agentOf(messages: readonly { content: string }[]): string {
+    const text = messages.map(({ content }) => String(content)).join("\n");
+    const name = /You are the (\w+)\./.exec(text)?.[1] ?? "assistant";
+    return text.includes("handed this conversation to you") ? `${name} handed` : name;
+  }
 
   /** What each agent's model says, round by round. */
   function play(script: Record<string, ModelScript[]>): void {
@@ -108,7 +111,8 @@ describePage("on the page with a team,", startModelService, (on) => {
   test("a handoff is a line, the agent that got it answers on until somebody ends that, and that is seen after a reload", async () => {
     play({
       lead: [{ toolCalls: [callOf("handoff_to", { agent: "clerk", reason: "It is about money." })] }],
-      clerk: [{ tokens: ["The clerk goes on."] }, { tokens: ["The clerk speaks."] }], // it sees the call that handed over
+      "clerk handed": [{ tokens: ["The clerk speaks."] }],
+      clerk: [{ tokens: ["The clerk goes on."] }],
       assistant: [{ tokens: ["The assistant speaks."] }],
     });
     const tested = await on.open();
@@ -159,7 +163,8 @@ describePage("on the page with a team,", startModelService, (on) => {
     play({
       lead: [{ toolCalls: [ask("scribe", "写下来。")] }, { toolCalls: [callOf("handoff_to", { agent: "clerk", reason: "谈钱。" })] }],
       scribe: [{ toolCalls: [ask("clerk", "算一算。")] }, { tokens: ["写好了。"] }],
-      clerk: [{ toolCalls: [count("12345678901234567890*98765432109876543210")] }, { tokens: ["算好了。"] }, { tokens: ["好了。"] }],
+      clerk: [{ toolCalls: [count("12345678901234567890*98765432109876543210")] }, { tokens: ["算好了。"] }],
+      "clerk handed": [{}, { tokens: ["好了。"] }], // it sees the task that was done before
     });
     const tested = await on.open(PHONE);
     const { page, answer } = tested;

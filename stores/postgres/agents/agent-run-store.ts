@@ -59,8 +59,10 @@ export interface AgentRunStore {
    * the step `task` began; without it none.
    */
   lastTasks(conversation: OwnedConversation, agent: string, turnId: string, task?: number): Promise<EndedTask[]>;
-  /** The agent to which the conversation of a session was handed; null: its turns are routed. */
-  activeIn(session: Owner & { sessionId: string }): Promise<string | null>;
+  /**
+   * The agent to which the conversation of a session was handed; null: its turns are routed. `isBusy`: another turn than `turnId` runs in it.
+   */
+  activeIn(session: Owner & { sessionId: string }, turnId: string | null): Promise<{ agent: string | null; isBusy: boolean }>;
   /** The runs of an agent on the conversation's path, newest first, as many as fit into a page. */
   history(conversation: OwnedConversation, agent: string, page: { limit: number; before: RunCursor | null }): Promise<RunOfHistory[]>;
   /** From `from` to before `to`. */
@@ -108,7 +110,9 @@ from (
 ) runs
 group by grouping sets ((), (day)) order by day nulls first`;
 
-const ACTIVE_IN = "select active_agent as agent from conversations where tenant_id = $1 and user_id = $2 and session_id = $3";
+const ACTIVE_IN = `
+select active_agent as agent, coalesce(turn_id <> $4::uuid and turn_lease_until >= clock_timestamp(), false) as "isBusy" from conversations
+where tenant_id = $1 and user_id = $2 and session_id = $3`;
 
 type StatsRow = Omit<AgentStats, "byDay"> & { day: string };
 
@@ -119,9 +123,9 @@ export function makeAgentRunStore(database: Database): AgentRunStore {
       const values = [...ownedValues(conversation), agent, turnId, task ?? null];
       return (await database.query<EndedTask>({ name: "runs-last-tasks", text: LAST_TASKS, values })).reverse();
     },
-    async activeIn({ tenantId, userId, sessionId }) {
-      const statement = { name: "runs-active", text: ACTIVE_IN, values: [tenantId, userId, sessionId] };
-      return (await database.query<{ agent: string | null }>(statement))[0]?.agent ?? null;
+    async activeIn({ tenantId, userId, sessionId }, turnId) {
+      const statement = { name: "runs-active", text: ACTIVE_IN, values: [tenantId, userId, sessionId, turnId] };
+      return (await database.query<{ agent: string | null; isBusy: boolean }>(statement))[0] ?? { agent: null, isBusy: false };
     },
     history(conversation, agent, { limit, before }) {
       const place = before ? [before.createdAt, before.id, before.task] : [null, null, null];

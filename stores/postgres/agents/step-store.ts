@@ -130,7 +130,7 @@ const COLUMNS = `seq, agent, coalesce(path, array[agent]) as path, coalesce(task
 
 /** $1 to $3 are the conversation's, $4 is the turn. */
 const held = (runner: string): string => `
-  select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 and turn_runner is not distinct from ${runner}::uuid for update`;
+  select id from conversations where id = $1 and tenant_id = $2 and user_id = $3 and turn_id = $4 and turn_runner is not distinct from ${runner}::uuid and turn_lease_until < 'infinity' for update`;
 
 const BEGIN = `
 with held as (${held("$6")}), given as (

@@ -1,5 +1,5 @@
 import { KEEP_ANSWERS } from "./decision-store.ts";
-import { MOST_ATTEMPTS, QUESTION_CHANNEL } from "../turns/question-rows.ts";
+import { GOES_ON, MOST_ATTEMPTS, QUESTION_CHANNEL } from "../turns/question-rows.ts";
 import type { Owner } from "../../../turn/owner.ts";
 import type { AnswerValue, QuestionParts } from "../../../turn/question.ts";
 import type { ResumedTurn } from "../../../turn/resumed-turn.ts";
@@ -66,7 +66,7 @@ export const LET_GO = `
 with freed as (
   update conversations set turn_lease_until = clock_timestamp() - interval '1 millisecond' from turns
   where conversations.id = $1 and conversations.tenant_id = $2 and conversations.user_id = $3 and turn_id = $4 and turn_runner is not distinct from $5::uuid
-    and turns.id = $4 and turns.resume is not null and turns.ended_at is null and turns.attempts < ${MOST_ATTEMPTS}
+    and turns.id = $4 and turns.ended_at is null and ${GOES_ON}
   returning conversations.id
 )
 select pg_notify('${QUESTION_CHANNEL}', '0') from freed`;

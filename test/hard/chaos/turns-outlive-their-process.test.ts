@@ -2,6 +2,7 @@ import { expect, jest, test } from "@jest/globals";
 import { startModelServer, type ChatRequestBody, type ModelScript } from "../../servers/model-server.ts";
 import { killServiceProcesses, type ServiceProcess, startServiceProcess } from "../../servers/service-process.ts";
 import { startHttpServer } from "../../servers/http-server.ts";
+import { startTcpProxy } from "../../servers/tcp-proxy.ts";
 import { messagesOf, postJson } from "../../support/clients/api-client.ts";
 import { beginTurn, postTurn } from "../../support/clients/event-client.ts";
 import { getTurn, streamTurn } from "../../support/clients/turn-client.ts";
@@ -44,7 +45,8 @@ const opened = useOpened(async () => {
     model,
     orderedAt,
     hold: (isHeld: boolean) => (holds = isHeld),
-    start: (): Promise<ServiceProcess> => startServiceProcess(environment, MAIN),
+    databaseUrl,
+    start: (more: Record<string, string> = {}): Promise<ServiceProcess> => startServiceProcess({ ...environment, ...more }, MAIN),
     close: () => closing.disposeAsync(),
   };
 });
@@ -135,6 +137,47 @@ test("a process that stops hands its agents' turns to another one, and its reade
   expect(orderedAt).toHaveLength(1);
   expect(await said(other.url)).toEqual(["order tea", ORDERED]);
   other.kill("SIGKILL");
+});
+
+test("processes whose clocks are two hours apart take over each other's turns, and wait for each other's questions", async () => {
+  const { model, orderedAt, start } = opened;
+  [orderedAt.length, model.seen.length] = [0, 0];
+  model.answer(orders({ left: 1 }));
+  const hour = 3_600_000;
+  const [ahead, behind] = [await start({ CLOCK_SHIFT_MS: String(hour) }), await start({ CLOCK_SHIFT_MS: String(-hour) })];
+  const turnId = await beginAndStay(ahead.url);
+  await waitUntil("the second question to the model", () => model.seen.length >= 2);
+  ahead.kill("SIGKILL");
+  expect((await streamTurn(behind.url, turnId)).events.at(-1)?.data).toMatchObject({ status: "done", content: { answer: ORDERED } });
+  expect(orderedAt).toHaveLength(1);
+
+  const later = await start({ CLOCK_SHIFT_MS: String(hour) });
+  const { turnId: asking } = await beginTurn(later.url, { ...order(), agent: "asks" });
+  const { question } = (await untilTurn(later.url, asking, "waiting")) as unknown as { question: { id: string } };
+  const reply = { question_id: question.id, answer: "allow_once" };
+  expect((await postJson(`${behind.url}/api/v1/turns/${asking}/answers`, reply)).status).toBe(201);
+  await untilTurn(later.url, asking, "done");
+  expect(orderedAt).toHaveLength(2);
+  for (const place of [behind, later]) place.kill("SIGKILL");
+});
+
+test("a process that loses the database for longer than its lease loses its turn, and writes nothing when it is back", async () => {
+  const { model, orderedAt, databaseUrl, start } = opened;
+  [orderedAt.length, model.seen.length] = [0, 0];
+  model.answer(orders({ left: 1 }));
+  const proxy = await startTcpProxy(databaseUrl);
+  const [one, other] = [await start({ DATABASE_URL: proxy.url }), await start()];
+  const reading = postTurn(one.url, order());
+  await waitUntil("the second question to the model", () => model.seen.length >= 2);
+  await proxy.refuse();
+  await waitUntil("the answer of the other process", async () => (await said(other.url)).length === 2, 60_000);
+  await proxy.restore();
+  const { events } = await reading;
+  expect(events.at(-1)?.data).toMatchObject({ status: "done", content: { answer: ORDERED } });
+  expect(await said(other.url)).toEqual(["order tea", ORDERED]);
+  expect(orderedAt).toHaveLength(1);
+  for (const place of [one, other]) place.kill("SIGKILL");
+  await proxy.close();
 });
 
 test("a process that hung and comes back writes nothing, and its reader gets the end that the other process made", async () => {

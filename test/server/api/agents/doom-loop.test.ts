@@ -55,7 +55,7 @@ describe("the third call with the same arguments", () => {
   test("is not run, and the person is asked how to go on", async () => {
     const { asked, waiting } = await untilLoop();
     expect(statuses(asked).slice(-4)).toEqual(["tool_call", "doom_loop_detected", "decision_asked", "waiting"]);
-    expect(contentOf(asked.events, "doom_loop_detected")).toEqual({ name: "order", arguments: { item: "tea", sugar: 1 }, count: 3 });
+    expect(contentOf(asked.events, "doom_loop_detected")).toMatchObject({ name: "order", arguments: { item: "tea", sugar: 1 }, count: 3 });
     expect([results(asked), ordered.length]).toEqual([[true, true], 2]);
     expect(waiting.question).toMatchObject({ type: "decision", tool: { name: "order", arguments: { item: "tea", sugar: 1 } } });
     expect(waiting.question.options.map(({ label, is_recommended }) => [label, is_recommended])).toEqual([

@@ -43,6 +43,32 @@ describe("a handoff", () => {
     expect(doneOf(await unnamed("papers")).agent).toBe("assistant");
   });
 
+  test("waits for a call of the same answer that somebody allows", async () => {
+    await team.makeTeam({ heir: {}, both: { tools: ["order"], handoffs: ["heir"] } });
+    team.play({ both: [[handTo("heir"), callOf("order", { item: "ink" })]], heir: ["Heir here."] });
+    const asked = await team.ask("both", { session_id: "beside" });
+    expect(allOf(asked, "handoff")).toEqual([]);
+    await team.answer(contentOf(asked.events, "waiting"), { answer: "allow_once" });
+    const rest = await team.rest(contentOf(asked.events, "waiting"));
+    expect(doneOf(rest)).toMatchObject({ answer: "Heir here.", agent: "heir" });
+    expect(ordered).toHaveLength(1);
+  });
+
+  test("counts for a message that waits in line meanwhile", async () => {
+    await team.makeTeam({ next: {}, slow: { handoffs: ["next"] } });
+    let go: () => void = () => undefined;
+    const until = new Promise<void>((resolve) => (go = resolve));
+    team.play({ slow: [[handTo("next")]], next: [{ tokens: ["Next."], until }] });
+    const first = team.ask("slow", { session_id: "line" });
+    while (team.prompts("next").length === 0) await new Promise((resolve) => setTimeout(resolve, 20));
+    const second = team.ask("", { session_id: "line", message: "And?", agent: undefined, on_busy: "enqueue" });
+    await new Promise((resolve) => setTimeout(resolve, 300)); // it is in line
+    go();
+    const { conversation_id: id } = doneOf(await first);
+    expect(doneOf(await second).agent).toBe("next");
+    expect(await activeAgent(id)).toBe("next");
+  });
+
   test("to an agent that had the turn already is refused, and that agent reads why", async () => {
     await team.makeTeam({ ping: {}, pong: { handoffs: ["ping"] } });
     await team.makeTeam({ ping: { handoffs: ["pong"] } });

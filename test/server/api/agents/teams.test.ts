@@ -21,6 +21,7 @@ const opened = useOpened(() =>
     { extras: { tools: ORDER_TOOLS } },
   ),
 );
+const asJson = (body: object) => ({ headers: { "content-type": "application/json" }, body: JSON.stringify(body) });
 let team: ReturnType<typeof teamClient>;
 beforeEach(() => {
   team = teamClient(opened);
@@ -176,6 +177,28 @@ describe("a strategy", () => {
     begin();
     expect(allOf(await asked, "tool_result").map(({ output }) => output)).toEqual(["Right.", "Left."]);
     expect(JSON.stringify(team.prompts("both").at(-1)?.messages)).toMatch(/Left\..*Right\./);
+  });
+
+  test("of a member passes on its task, and not the user's message or what it does not see itself", async () => {
+    await team.makeTeam({
+      deep: {},
+      middle: { subagents: ["deep"], team: { strategy: "sequential", share: "memory" } },
+      top: { subagents: ["middle"] },
+    });
+    const session_id = "nested";
+    team.play({
+      assistant: ["Noted."],
+      top: [[give("middle", "Count the oars.")], "Counted."],
+      middle: ["Middle did."],
+      deep: ["Deep did."],
+    });
+    const { conversation_id } = contentOf((await team.ask("assistant", { session_id, message: "Talk of gannets." })).events, "done");
+    await callApi(`${opened.url}/api/v1/users/ada/core-memory/profile`, { method: "PUT", ...asJson({ content: "Keeps a heron." }) });
+    const turn = await team.ask("top", { session_id, message: "The user's own words." });
+    expect(contentOf(turn.events, "done")).toMatchObject({ answer: "Counted.", conversation_id });
+    const words = JSON.stringify(team.prompts("deep").at(-1)?.messages);
+    expect(words).toContain("Count the oars.");
+    expect(words).not.toMatch(/own words|heron|gannets/);
   });
 
   test("single lets the member that fits answer the turn, within the limits of the lead, also after a question", async () => {
