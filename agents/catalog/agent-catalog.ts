@@ -1,6 +1,5 @@
 import { AppError } from "../../errors/app-error.ts";
-import type { AgentStore, StoredAgent } from "../../stores/postgres/agents/agent-store.ts";
-import type { RuleStore } from "../../stores/postgres/agents/rule-store.ts";
+import type { AgentStore, RuleStore, StoredAgent } from "../../stores/postgres/agents/agent-store.ts";
 import { type Agent, ASSISTANT } from "../../turn/agent.ts";
 
 /** The agents of tenants, besides the assistant. */

@@ -63,8 +63,7 @@ interface Runs {
 
 export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Runs, elapsedMs: () => number) {
   const { held, runtime, signal, steps, progress } = turn;
-  const { limits } = agent;
-  const { path, task } = ofAgent;
+  const [{ limits }, { path, task }] = [agent, ofAgent];
   const tasksAtOnce = bulkhead(limits.parallel_tools, Infinity);
   const unsure = interruptedCalls(turn.earlier);
   const earlier = ownSteps(turn, agent, task);
@@ -181,8 +180,8 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
     });
     const isStored = ({ seq }: NewStep): boolean => earlier.some((step) => step.seq === seq && step.endedAt === null);
     const toStore = begun.filter((step) => !(goesOn(step.name) && isStored(step))); // its member stores the next step
-    const standsAt = { pending: waiting.map(({ call }) => call), end };
-    await beginSteps(turn, thought ? [thought, ...toStore] : toStore, { note: () => note(standsAt) });
+    const pending = waiting.map(({ call }) => call);
+    await beginSteps(turn, thought ? [thought, ...toStore] : toStore, { note: () => note({ pending, end }) });
     const again = now.flatMap(({ call }) => (call.forms ? [call] : [])); // the model has not made these
     progress.called.push(...again.map(({ name }) => name));
     const changed = judged.filter(({ call, told }) => call.forms || told?.content.action === "correct");
@@ -212,13 +211,12 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
       return { ...called, asks: ofMember, end: stop };
     }
     if (stop === null) {
-      const pending = inOrder(asking);
-      const own = askingOf(agent, pending);
-      note({ pending: pending.map(({ call }) => call), ...(own.about ? { about: own.about } : {}) });
+      const ordered = inOrder(asking);
+      const own = askingOf(agent, ordered);
+      note({ pending: ordered.map(({ call }) => call), ...(own.about ? { about: own.about } : {}) });
       return { ...called, asks: toAskAbout(agent, ofAgent, own), end: null };
     }
-    const stopped = waiting.map(({ call }) => call);
-    const rest = await run(stopped, { known: new Map(stopped.map(({ seq }) => [seq, STOPPED])), end: stop });
+    const rest = await run(pending, { known: new Map(pending.map(({ seq }) => [seq, STOPPED])), end: stop });
     return {
       ...{ ...rest, ...called, asks: ofMember },
       results: [...results, ...rest.results],

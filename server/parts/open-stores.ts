@@ -1,12 +1,11 @@
 import type { Observer } from "../../observe/observer.ts";
 import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
-import { makeAgentStore } from "../../stores/postgres/agents/agent-store.ts";
+import { makeAgentStore, makeRuleStore } from "../../stores/postgres/agents/agent-store.ts";
 import { makeDecisionStore } from "../../stores/postgres/agents/decision-store.ts";
 import { makeSkillStore } from "../../stores/postgres/agents/skill-store.ts";
 import { makePermissionStore } from "../../stores/postgres/agents/permission-store.ts";
 import { makeQuestionStore } from "../../stores/postgres/agents/question-store.ts";
 import { makeAgentRunStore } from "../../stores/postgres/agents/agent-run-store.ts";
-import { makeRuleStore } from "../../stores/postgres/agents/rule-store.ts";
 import { makeStepStore } from "../../stores/postgres/agents/step-store.ts";
 import { makeBranchStore } from "../../stores/postgres/turns/branch-store.ts";
 import { makeForkStore } from "../../stores/postgres/conversations/fork-store.ts";

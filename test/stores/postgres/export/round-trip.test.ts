@@ -14,8 +14,7 @@ import {
   SCHEMAS_NOT_EXPORTED,
 } from "../../../../stores/postgres/export/exported-tables.ts";
 import { makeForkStore } from "../../../../stores/postgres/conversations/fork-store.ts";
-import { makeAgentStore } from "../../../../stores/postgres/agents/agent-store.ts";
-import { makeRuleStore } from "../../../../stores/postgres/agents/rule-store.ts";
+import { makeAgentStore, makeRuleStore } from "../../../../stores/postgres/agents/agent-store.ts";
 import { makeSkillStore } from "../../../../stores/postgres/agents/skill-store.ts";
 import { permissionQuestion } from "../../../../agents/questions/questions.ts";
 import type { WaitingState } from "../../../../turn/resumed-turn.ts";
