@@ -97,7 +97,8 @@ async function findPlace(transaction: Queryable, { at, ...origin }: ForkRequest)
   if (place?.isBusy)
     throw new AppError("conversation_busy", `The turn of message ${place.id} has not ended. Fork at an earlier message, or after its end.`);
   if (place) return place;
-  if (at === null) throw new AppError("invalid_request", "The conversation has no message to begin with. Fork it after its first one.");
+  if (at === null)
+    throw AppError.invalid([{ field: "at", problem: "is missing, and the conversation has no last message; fork it after its first one" }]);
   throw new AppError("not_found", `at: there is no message ${at} in this conversation`, {
     details: [{ field: "at", problem: `there is no message ${at} in this conversation` }],
   });

@@ -61,7 +61,7 @@ export function makeSnapshotStore(database: Database): SnapshotStore {
       const values = [...ownedValues(conversation), uuidv7(), label];
       const [added] = await database.query<Snapshot>({ name: "snapshot-add", text: ADD, values });
       if (!added)
-        throw new AppError("invalid_request", "The conversation has no message to come back to. Make a snapshot after the first one.");
+        throw AppError.invalid([{ field: "id", problem: "names a conversation without a message; make a snapshot after the first one" }]);
       return added;
     },
 

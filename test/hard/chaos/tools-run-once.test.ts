@@ -1,6 +1,6 @@
 import { expect, jest, test } from "@jest/globals";
 import { killToolTurns } from "./tool-kills.ts";
-import { openDatabases } from "./two-places.ts";
+import { openDatabases } from "./chaos-databases.ts";
 import { useOpened } from "../../support/use-opened.ts";
 
 const ROUNDS = Number(process.env["TOOL_KILLS"] ?? 24);
