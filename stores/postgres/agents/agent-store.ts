@@ -85,7 +85,7 @@ on conflict (tenant_id) do update set rules = excluded.rules, updated_at = exclu
 export function makeRuleStore(database: Database): RuleStore {
   return {
     list: makeTenantLists<{ rule: Rule }, Rule>(database, {
-      name: "rules-list",
+      name: "rules",
       rows: (tenant) => `
         select rule.value as rule from tenant_rules cross join jsonb_array_elements(rules) with ordinality as rule (value, place)
         where tenant_id = ${tenant} order by place`,
