@@ -2,8 +2,7 @@ import { bulkhead } from "cockatiel";
 import { costOf, shareOf } from "../models/facts/prompt-budget.ts";
 import type { ModelPrices } from "../models/facts/model-facts.ts";
 import type { ModelAnswer } from "../models/stream-answer.ts";
-import type { AskedModel, AskingTurn } from "../prompt/ask-model.ts";
-import type { FittingPrompt } from "../prompt/ask-model.ts";
+import type { AskedModel, AskingTurn, FittingPrompt } from "../prompt/ask-model.ts";
 import type { PermissionStore } from "../stores/postgres/agents/permission-store.ts";
 import type { QuestionStore } from "../stores/postgres/agents/question-store.ts";
 import type { NewStep, Step, StepOfMessage, StepStore } from "../stores/postgres/agents/step-store.ts";
@@ -41,6 +40,7 @@ export interface AgentTurn extends AskingTurn {
   permissions: Pick<PermissionStore, "ofAgent">;
   hooks: ToolHooks;
   toolTimeoutMs: number;
+  timeZone: string;
   /** Null: unknown. */
   prices: (model: string) => ModelPrices | null;
   /** The steps of earlier attempts at this message, and of this turn before its question. */

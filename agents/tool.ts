@@ -20,18 +20,17 @@ export const serverPartOf = (pattern: string): string | undefined => partsOf(pat
 
 /** Whether a name matches a pattern in which `*` stands for any characters. The server and tool of `mcp__SERVER__TOOL` match separately. */
 export function matchesPattern(pattern: string, name: string): boolean {
+  const matchesText = (part: string, text: string): boolean => matchesParts(part.split("*"), text);
   const parts = partsOf(pattern);
   if (!parts) return matchesText(pattern, name);
   const named = partsOf(name);
   return named !== null && matchesText(parts[0], named[0]) && matchesText(parts[1], named[1]);
 }
 
-/** Linear: searches each part once, from left to right. */
-function matchesText(pattern: string, text: string): boolean {
-  const parts = pattern.split("*");
-  const [first = "", ...rest] = parts;
+/** Whether a text has these parts in order, from its start to its end. Linear: searches each part once, from left to right. */
+export function matchesParts([first = "", ...rest]: readonly string[], text: string): boolean {
   const last = rest.pop();
-  if (last === undefined) return pattern === text;
+  if (last === undefined) return first === text;
   if (!text.startsWith(first)) return false;
   let at = first.length;
   for (const part of rest) {

@@ -119,6 +119,8 @@ export interface AgentParts {
   hooks?: ToolHooks;
   /** Milliseconds for a call of a tool. Default 60,000. */
   toolTimeoutMs?: number;
+  /** The IANA name of the time zone in which rules know the day. Default UTC. */
+  timeZone?: string;
 }
 
 /** Lessons from refusals stay in this process. */
@@ -219,6 +221,7 @@ export function createConversationGraph(parts: ConversationGraphParts): Conversa
       skills: agents?.skills ?? NO_SKILLS,
       hooks: agents?.hooks ?? {},
       toolTimeoutMs: agents?.toolTimeoutMs ?? TURN_DEFAULTS.toolTimeoutMs,
+      timeZone: agents?.timeZone ?? "UTC",
     }),
     generateKb: makeGenerateKb({ ...answering, handlers, generate, findPassages, passages }),
     hasHandler: (kbPrefix) => handlers.find(kbPrefix) !== undefined,

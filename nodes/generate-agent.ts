@@ -33,7 +33,7 @@ import { retryWhileUnreachable, withLease } from "../stores/postgres/turns/turn-
 
 type SharedParts = Pick<
   AgentTurn,
-  "steps" | "questions" | "permissions" | "hooks" | "timeouts" | "toolTimeoutMs" | "observer" | "limits" | "prices"
+  "steps" | "questions" | "permissions" | "hooks" | "timeouts" | "toolTimeoutMs" | "timeZone" | "observer" | "limits" | "prices"
 >;
 
 /** `toolTimeoutMs`: milliseconds for a call. */

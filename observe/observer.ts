@@ -36,6 +36,8 @@ export type Happening =
   | { happened: "turns_put_off"; turns: number }
   /** By RETENTION_DAYS. */
   | { happened: "unused_erased"; conversations: number; messages: number }
+  /** Rules were read about a call of an agent. */
+  | { happened: "call_judged"; isRejected: boolean }
   | { happened: "tool_broke"; tool: string; error: AppError }
   /** The server ended an answer in an unknown word; it was taken for a whole one. */
   | { happened: "finish_unknown"; purpose: ModelPurpose }

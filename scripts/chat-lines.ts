@@ -7,6 +7,7 @@ export function linesOf(event: TurnEvent): string {
   if (event.status === "notice") return `\n[${event.content.message}]\n`;
   if (event.status === "error") return `\n[${event.content.code}: ${event.content.message}]`;
   if (event.status === "handoff") return `\n[${event.content.from} hands over to ${event.content.to}: ${event.content.reason}]\n`;
+  if (event.status === "decision_rejected") return `\n[${event.content.rule}: ${event.content.name}: ${event.content.message}]\n`;
   if (event.status !== "tool_call" || event.content.path.length < 2) return "";
   const { agent, name, arguments: given } = event.content;
   return `\n[${agent}: ${name} ${JSON.stringify(given)}]\n`;

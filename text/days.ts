@@ -32,6 +32,9 @@ export function dayOfMoment(date: Date, timeZone: string): CivilDay {
   return Math.floor(wallClock(date, timeZone) / DAY_MS);
 }
 
+/** As 2026-11-29. */
+export const isoDay = (civil: CivilDay): string => new Date(civil * DAY_MS).toISOString().slice(0, 10);
+
 export function startOfDay(civil: CivilDay, timeZone: string): Date {
   const midnight = civil * DAY_MS;
   let moment = midnight;

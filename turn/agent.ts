@@ -1,24 +1,15 @@
 import { z } from "zod";
+import { Rules } from "./rule.ts";
+import { list, text, toolPattern, whole } from "./spec-fields.ts";
 
 export const AGENT_NAME = /^[a-z0-9-]{1,64}$/;
 
 /** The agent without tools, which answers when no other is asked for or fits. */
 export const ASSISTANT = "assistant";
 
-const text = (limit: number) =>
-  z
-    .string({ error: ({ input }) => (input === undefined ? "is missing" : "must be a string") })
-    .refine((value) => value.trim() !== "", "is blank")
-    .refine((value) => value.isWellFormed() && !value.includes("\0"), "holds a NUL character or half of a surrogate pair")
-    .max(limit, `has more than ${limit} characters`);
 const agentName = z.string().regex(AGENT_NAME, "must have 1 to 64 small letters, digits and dashes");
 /** The name of a skill; `*` stands for any characters. */
 const skillPattern = z.string().regex(/^[a-z0-9*-]{1,64}$/, "must be the name of a skill; * stands for any characters");
-/** The name of a tool; `*` stands for any characters. */
-const toolPattern = z.string().regex(/^[\w*-]{1,200}$/, "must be the name of a tool; * stands for any characters");
-const list = <Item extends z.ZodType>(item: Item, most: number) =>
-  z.array(item, "must be an array").max(most, `has more than ${most} entries`).default([]);
-const whole = (from: number, to: number) => z.int(`must be a whole number between ${from} and ${to}`).min(from).max(to);
 const onOrOff = z.boolean("must be true or false");
 const TEMPERATURE = "must be a number between 0 and 2";
 const IS_OBJECT = {
@@ -69,6 +60,7 @@ export const AgentSpec = z.strictObject({
   permissions: list(z.strictObject({ tool: toolPattern, action: PermissionAction }), 200).describe(
     "The most specific rule that matches a tool decides; of equally specific ones deny does.",
   ),
+  rules: Rules.describe("Read before each call, before permissions: the first one that fits decides."),
   skills: list(skillPattern, 200).describe("Patterns of names of skills that it may load. None: no skills."),
   knowledge: text(64).nullable().optional().describe("The knowledge base of its turns; null: none. Without it they are routed."),
   subagents: list(agentName, 50).describe("Its members: agents to which it may give tasks."),

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { AnsweredQuestion, Question } from "./question.ts";
 import { Cut, ExecutionLog, Layer, Receipt, RouteDecision, TurnError } from "./state.ts";
+import { RuleAction } from "./rule.ts";
 import { Cost, TurnUsage } from "./usage.ts";
 
 /** Milliseconds of a turn. Parallel nodes overlap. Stored timings lack `persist`. */
@@ -81,6 +82,18 @@ export const DoomLoop = z.object({
   count: z.int().describe("How often it has been called, with this time."),
 });
 
+/** A rule of an agent, or of its tenant, has refused or corrected a call, or has it asked about. */
+export const DecisionRejected = z.object({
+  rule: z.string().describe("Its name."),
+  action: RuleAction,
+  agent: z.string(),
+  path: AgentPath,
+  name: z.string().describe("The tool; `ask_agent`: a task for a member."),
+  arguments: z.unknown().describe("As the model sent them."),
+  message: z.string(),
+});
+export type DecisionRejected = z.infer<typeof DecisionRejected>;
+
 /** How a prompt was made to fit. Messages are those of the prompt; tokens are estimated. */
 export const ContextCompressed = z.object({
   strategy: z
@@ -123,6 +136,7 @@ export const TurnEvent = z.discriminatedUnion("status", [
   event("handoff", Handoff),
   event("context_compressed", ContextCompressed),
   event("doom_loop_detected", DoomLoop),
+  event("decision_rejected", DecisionRejected),
   event("permission_asked", Question),
   event("clarification_asked", Question),
   event("decision_asked", Question),

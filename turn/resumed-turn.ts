@@ -13,6 +13,10 @@ export interface PendingCall {
   arguments: string;
   /** What the server has asked during a call that is made again. The last form may be open. */
   forms?: FilledForm[];
+  /** The how many-th call of its tool in the turn. */
+  nth?: number;
+  /** The rule that corrected its arguments. */
+  correctedBy?: string;
 }
 
 /** The fields of the state that the caller of a turn writes. The message itself is stored. */
@@ -71,8 +75,8 @@ export const NOTHING_SPENT: Spent = { tokens: 0, cost: { input_usd: 0, output_us
 export interface RunState {
   /** What the question is about, then calls that wait behind it. Without a question: the calls that somebody is to be asked about. */
   pending: PendingCall[];
-  /** The subject of a decision that the model did not ask for: a repeated call, or the next step. */
-  about?: "loop" | "step";
+  /** What somebody is asked about besides what the model asks: a repeated call, the next step, or a call that a rule has asked about. */
+  about?: "loop" | "step" | "rule";
   end?: string | null;
   elapsedMs: number;
   loopsFrom?: number;

@@ -1,5 +1,5 @@
 import { AppError } from "../../errors/app-error.ts";
-import type { AgentStore } from "../../stores/postgres/agents/agent-store.ts";
+import type { AgentStore, RuleStore, StoredAgent } from "../../stores/postgres/agents/agent-store.ts";
 import { type Agent, ASSISTANT } from "../../turn/agent.ts";
 
 /** The agents of tenants, besides the assistant. */
@@ -14,17 +14,23 @@ export interface AgentCatalogParts {
   /** From files or code; the same for all tenants. */
   system: readonly Agent[];
   tenants: Pick<AgentStore, "list"> | null;
+  /** For all agents of a tenant. Default: none. */
+  rules?: Pick<RuleStore, "list"> | null;
 }
 
-/** A tenant's agent replaces or disables the system's of that name. */
-export function makeAgentCatalog({ system, tenants }: AgentCatalogParts): AgentCatalog {
+/** A tenant's agent replaces or disables the system's of that name. Each has the tenant's rules behind its own. */
+export function makeAgentCatalog({ system, tenants, rules }: AgentCatalogParts): AgentCatalog {
+  function merged(own: readonly StoredAgent[]): readonly Agent[] {
+    if (own.length === 0) return system;
+    const names = new Set(own.map(({ name }) => name));
+    const enabled = own.flatMap(({ name, spec }) => (spec ? [{ ...spec, name, tier: "tenant" as const }] : []));
+    return [...system.filter(({ name }) => !names.has(name)), ...enabled].sort((one, other) => (one.name < other.name ? -1 : 1));
+  }
   return {
     async list(tenantId) {
-      const own = tenants ? await tenants.list(tenantId) : [];
-      if (own.length === 0) return system;
-      const names = new Set(own.map(({ name }) => name));
-      const enabled = own.flatMap(({ name, spec }) => (spec ? [{ ...spec, name, tier: "tenant" as const }] : []));
-      return [...system.filter(({ name }) => !names.has(name)), ...enabled].sort((one, other) => (one.name < other.name ? -1 : 1));
+      const [own, ofTenant] = await Promise.all([tenants?.list(tenantId) ?? [], rules?.list(tenantId) ?? []]);
+      const all = merged(own);
+      return ofTenant.length === 0 ? all : all.map((agent) => ({ ...agent, rules: [...agent.rules, ...ofTenant] }));
     },
   };
 }

@@ -15,6 +15,7 @@ import { emit } from "../../turn/context.ts";
 import { type Handoff, millisecondsSince } from "../../turn/events.ts";
 import type { ModelOptions } from "../../turn/model-options.ts";
 import type { Picture } from "../../turn/picture.ts";
+import type { PendingCall } from "../../turn/resumed-turn.ts";
 import { toAskAbout } from "../questions/ask.ts";
 import { stepQuestion } from "../questions/questions.ts";
 import { type DoneTask, nextTasks } from "../team/strategy.ts";
@@ -180,14 +181,17 @@ async function tools({ answer, isGiven, given }: AgentLoopState, runtime: AgentL
   const { run, calls, showPictures } = loop;
   const { progress } = loop.turn;
   const thought = isGiven ? strategyStep(loop) : modelStep(loop, answer, answer.text);
-  const asked = answer.toolCalls.map((call, index) => ({ ...call, seq: thought.seq + index + 1 }));
+  const { called } = progress;
+  const asked = answer.toolCalls.map((call, index): PendingCall => {
+    called.push(call.name);
+    return { ...call, seq: thought.seq + index + 1, nth: called.filter((name) => name === call.name).length };
+  });
   progress.steps += asked.length + 1; // before it is stored: a subagent beside this one takes the next numbers
-  progress.called.push(...asked.map(({ name }) => name));
   const free = run.budget.left();
   run.budget.take(asked.length);
   run.toolCalls += asked.length;
-  const { results, outputs, pictures, asks, end, handoff } = await calls.ofAnswer(asked, thought, free);
-  const shown = asked.map((call) => ({ ...call, arguments: shownArguments(call) }));
+  const { calls: made, results, outputs, pictures, asks, end, handoff } = await calls.ofAnswer(asked, thought, free);
+  const shown = made.map(({ id, name, ...call }) => ({ id, name, arguments: shownArguments(call) }));
   const said = assistantMessage({ text: answer.text, calls: shown, echo: answer.echo ?? null });
   const done = isGiven ? [...given, ...outputs] : given;
   return { messages: [said, ...results, ...showPictures(pictures)], asks, end, handoff, given: done };

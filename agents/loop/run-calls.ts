@@ -2,7 +2,7 @@ import { type AgentRun, type AgentTurn, beginSteps, ownSteps } from "../agent-tu
 import { AsyncLocalStorage } from "node:async_hooks";
 import { bulkhead } from "cockatiel";
 import type { BaseMessage } from "@langchain/core/messages";
-import { permissionFor, makeJudge } from "../questions/permissions.ts";
+import { permissionFor, makeJudge, makeReadRules, unread } from "../questions/permissions.ts";
 import { answerByRule, askingOf, inOrder, toAskAbout, type WaitingCall } from "../questions/ask.ts";
 import { answerForms, callAgain } from "../questions/elicitation.ts";
 import { type Ready, refused, rulingOf, STOPPED } from "../questions/questions.ts";
@@ -27,6 +27,8 @@ import { shownOutput } from "./told-again.ts";
 import { toolMessage } from "./window-with-steps.ts";
 
 export interface CalledTools {
+  /** As they run: a rule may have corrected their arguments. */
+  calls: readonly PendingCall[];
   /** A message for each call with a result, in order. */
   results: BaseMessage[];
   /** What they say, in order. */
@@ -61,15 +63,16 @@ interface Runs {
 
 export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Runs, elapsedMs: () => number) {
   const { held, runtime, signal, steps, progress } = turn;
-  const { limits } = agent;
-  const { path, task } = ofAgent;
+  const [{ limits }, { path, task }] = [agent, ofAgent];
   const tasksAtOnce = bulkhead(limits.parallel_tools, Infinity);
   const unsure = interruptedCalls(turn.earlier);
   const earlier = ownSteps(turn, agent, task);
   let { loopsFrom } = (turn.resumed && runStateOf(turn.resumed.state, task)) ?? {};
   const guard = makeLoopGuard(callsBefore(earlier, loopsFrom ?? 0), failuresBefore(earlier));
   let round = earlier.filter(({ kind }) => kind === "model").length;
+  let answers = round;
   const judge = makeJudge(turn, { agent, path }, tools);
+  const readRules = makeReadRules(turn, { agent, run: ofAgent, tools });
   /** An older version wrote the steps of subagents without their task: such a task cannot go on. */
   const hasStepsWithoutTask = turn.earlier.some(
     (step) => task === 0 && step.turnId === held.turnId && step.task === 0 && ![agent.name, ...progress.handed].includes(step.agent),
@@ -159,29 +162,31 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
     thought: NewStep | null = null,
   ): Promise<CalledTools> {
     const judged = await Promise.all(
-      calls.map(async (call, index) => {
+      calls.map(async (asked, index) => {
+        const ready = known.get(asked.seq);
+        const settled = index === 0 ? passed : undefined;
+        const { call, rejected, told } = ready ? unread(asked) : readRules(asked, { passed: settled, steps: answers });
         const key = callKey(call.name, shownArguments(call));
-        const about = {
-          count: guard.noteCall({ key, at: Date.now() }),
-          mayHaveRun: unsure.has(key) && !goesOn(call.name),
-          passed: index === 0 ? passed : undefined,
-        };
-        return { call, verdict: known.get(call.seq) ?? (await judge(call, about)) };
+        const mayHaveRun = unsure.has(key) && !goesOn(call.name);
+        const about = { count: guard.noteCall({ key, at: Date.now() }), mayHaveRun, passed: settled, rejected };
+        return { call, told, verdict: ready ?? (await judge(call, about)) };
       }),
     );
     const now = judged.flatMap(({ call, verdict }) => ("ask" in verdict ? [] : [{ call, verdict }]));
     const waiting = judged.flatMap(({ call, verdict }): WaitingCall[] => ("ask" in verdict ? [{ call, ask: verdict.ask }] : []));
     const begun = now.map(({ call, verdict }): NewStep => {
       const about = { seq: call.seq, agent: agent.name, path, task, kind: "tool" as const, name: call.name, callId: call.id };
-      return { ...about, arguments: shownArguments(call), ruling: rulingOf(verdict) };
+      return { ...about, arguments: shownArguments(call), ruling: rulingOf(verdict, call) };
     });
     const isStored = ({ seq }: NewStep): boolean => earlier.some((step) => step.seq === seq && step.endedAt === null);
     const toStore = begun.filter((step) => !(goesOn(step.name) && isStored(step))); // its member stores the next step
-    const standsAt = { pending: waiting.map(({ call }) => call), end };
-    await beginSteps(turn, thought ? [thought, ...toStore] : toStore, { note: () => note(standsAt) });
+    const pending = waiting.map(({ call }) => call);
+    await beginSteps(turn, thought ? [thought, ...toStore] : toStore, { note: () => note({ pending, end }) });
     const again = now.flatMap(({ call }) => (call.forms ? [call] : [])); // the model has not made these
     progress.called.push(...again.map(({ name }) => name));
-    tellCalls(thought ? calls : again);
+    const changed = judged.filter(({ call, told }) => call.forms || told?.content.action === "correct");
+    tellCalls((thought ? judged : changed).map(({ call }) => call));
+    for (const { told } of judged) if (told) emit(runtime, told);
     const ready = now.map(({ call, verdict }) => ({
       call,
       ...("unasked" in verdict ? answerByRule(runtime, { agent, run: ofAgent }, call, verdict.unasked) : { ready: verdict, end: null }),
@@ -200,21 +205,20 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
     const stop = end ?? ready.find((one) => one.end !== null)?.end ?? (failing ? tellFailure(failing.name) : null);
     const asking = stop === null ? [...waiting, ...ran.flatMap(({ again }) => again ?? [])] : waiting;
     const [ofMember = null] = ran.flatMap(({ asks }) => asks ?? []);
-    const called = { results, outputs, pictures, handoff };
+    const called = { calls: judged.map(({ call }) => call), results, outputs, pictures, handoff };
     if (asking.length === 0) {
       note({ pending: [], end: stop });
       return { ...called, asks: ofMember, end: stop };
     }
     if (stop === null) {
-      const pending = inOrder(asking);
-      const own = askingOf(agent, pending);
-      note({ pending: pending.map(({ call }) => call), ...(own.about ? { about: own.about } : {}) });
+      const ordered = inOrder(asking);
+      const own = askingOf(agent, ordered);
+      note({ pending: ordered.map(({ call }) => call), ...(own.about ? { about: own.about } : {}) });
       return { ...called, asks: toAskAbout(agent, ofAgent, own), end: null };
     }
-    const stopped = waiting.map(({ call }) => call);
-    const rest = await run(stopped, { known: new Map(stopped.map(({ seq }) => [seq, STOPPED])), end: stop });
+    const rest = await run(pending, { known: new Map(pending.map(({ seq }) => [seq, STOPPED])), end: stop });
     return {
-      ...{ ...rest, pictures, handoff, asks: ofMember },
+      ...{ ...rest, ...called, asks: ofMember },
       results: [...results, ...rest.results],
       outputs: [...outputs, ...rest.outputs],
     };
@@ -227,12 +231,14 @@ export function makeRunCalls(turn: AgentTurn, { agent, run: ofAgent, tools }: Ru
       const message = `A turn may call ${limits.max_tool_calls} tools. This call was not run.`;
       const tooMany = refused("too_many_tool_calls", message, "Answer now.");
       round++;
+      if (thought.kind === "model") answers++;
       return run(calls, { known: new Map(calls.slice(Math.max(0, free)).map(({ seq }) => [seq, tooMany])) }, thought);
     },
     async goOn(resumed: ResumedRun): Promise<CalledTools> {
       const mayRunAgain = (name: string): boolean =>
         turn.interactive || tools.some((tool) => tool.name === name && (tool.onlyReads || tool.members !== undefined));
-      const { calls, loopsFrom: from, ...says } = resumeCalls(resumed, earlier, { mayRunAgain, goesOn });
+      const hasBegun = (seq: number): boolean => turn.earlier.some((step) => step.turnId === held.turnId && step.task === seq);
+      const { calls, loopsFrom: from, ...says } = resumeCalls(resumed, earlier, { mayRunAgain, goesOn, hasBegun });
       if (says.runs) progress.isStepping = false;
       if (from !== undefined) {
         guard.startAnew();

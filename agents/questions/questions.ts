@@ -23,7 +23,8 @@
  *
  * kind        who asks                               the answers, and what each does                                     without an answer
  * ----------  -------------------------------------  ------------------------------------------------------------------  ---------------------------
- * permission  the judge: no rule decides the call    allow_once runs it; allow_always keeps that too; deny refuses it    deny, after 5 min
+ * permission  the judge: no permission decides the   allow_once runs it; allow_always keeps that too; deny refuses it    deny, after 5 min
+ *             call, or a rule has it asked about
  * loop        the judge: the call repeats itself     stop ends all calls; correct and skip refuse it; continue has it    stop, after 5 min
  *                                                    judged on, as a call that has come for the first time
  * step        judge and loop, of a stepping turn     step goes on to the next one; run to the end; stop cancels          stop, after 1 h
@@ -51,12 +52,20 @@ export interface Answer {
 /** A question about a call; the turn first tells `before`. `about`: see WaitingState. */
 export interface Asking {
   question: NewQuestion;
-  about?: "loop" | "step";
+  about?: "loop" | "step" | "rule";
   before?: NodeEvent;
 }
 
-/** A call that runs, or has its outcome without running. `ruling`: a rule's decision. */
-export type Ready = { run: PermissionAction; ruling?: "allow" | "allow_always" | "deny" | undefined } | { outcome: ToolOutcome };
+/** A call that a rule has refused, or has asked about. */
+export interface Rejected {
+  action: "refuse" | "ask";
+  event: Extract<NodeEvent, { status: "decision_rejected" }>;
+}
+
+/** A call that runs, or has its outcome without running. `ruling`: what a permission decided; `byRule`: what a rule did. */
+export type Ready =
+  | { run: PermissionAction; ruling?: "allow" | "allow_always" | "deny" | undefined }
+  | { outcome: ToolOutcome; byRule?: { rule: string; answer: "refuse" | "deny" } };
 
 /** The verdict on a call: ready, somebody is asked first (null: the caller), or would be, if somebody could be. */
 export type Verdict = Ready | { ask: Asking | null } | { unasked: Asking };
@@ -66,8 +75,10 @@ export const refused = (code: string, message: string, fix: string): Ready => ({
 
 export const STOPPED: Ready = refused("stopped", "This call was not run.", "Call no more tools, and answer from what there is.");
 
-/** A rule's decision about a call, for the audit. */
-export function rulingOf(verdict: Verdict): Ruling | undefined {
+/** What decided about a call without a person, for the audit. */
+export function rulingOf(verdict: Verdict, { correctedBy: rule }: PendingCall): Ruling | undefined {
+  if ("outcome" in verdict && verdict.byRule) return { type: "permission", ...verdict.byRule };
+  if (rule !== undefined) return { type: "permission", answer: "correct", rule };
   if ("unasked" in verdict) {
     const { type, question, ifUnanswered: answer } = verdict.unasked.question;
     return { type, question, answer };
@@ -125,15 +136,14 @@ function ofKind<Label extends string>({ answers, recommended, ifUnanswered, time
   return { options, ifUnanswered, timeoutMs };
 }
 
-/** `mayHaveRun`: the call was cut off, when its process died. */
+/** `mayHaveRun`: the call was cut off, when its process died. `why`: the message of the rule that asks. */
 export function permissionQuestion(
   agent: string,
   { name, arguments: given }: PendingCall,
-  digest: string,
-  mayHaveRun: boolean,
+  { digest, mayHaveRun, why }: { digest: string; mayHaveRun: boolean; why?: string },
 ): NewQuestion {
   const unknown = mayHaveRun ? " It is not known whether this ran before: the process that made the call died." : "";
-  const question = `The agent "${agent}" wants to call "${name}". May it?${unknown}`;
+  const question = `The agent "${agent}" wants to call "${name}". May it?${why ? ` ${why}` : ""}${unknown}`;
   return { type: "permission", question, ...ofKind(PERMISSION), tool: { name, arguments: given, digest } };
 }
 

@@ -110,6 +110,7 @@ function whatAnswerSays(answered: Answered, state: Pick<RunState, "pending" | "a
   const [first] = pending;
   if (!first) return { known: new Map() };
   if (first.forms) return { known: new Map() }; // as the form says
+  if (about === "rule" && isAllowed(answered)) return { known: new Map(), passed: "rule" };
   if (answered.question.type === "permission") return ofPermission(first, answered);
   return { known: new Map([[first.seq, said(answerForModel(answered.question, answered))]]) };
 }
@@ -138,18 +139,28 @@ const cutOff = (steps: readonly Step[], mayRunAgain: (name: string) => boolean):
     .filter(({ kind, name, endedAt }) => kind === "tool" && endedAt === null && mayRunAgain(name))
     .map(({ seq, callId, name, arguments: given }) => ({ seq, id: callId ?? "", name, arguments: JSON.stringify(given ?? {}) }));
 
+interface HowToResume {
+  mayRunAgain: (name: string) => boolean;
+  /** A call gives a task. */
+  goesOn: (name: string) => boolean;
+  /** The member of a task has begun: nobody judges the task again. */
+  hasBegun: (seq: number) => boolean;
+}
+
 /**
  * Resumes the calls that waited for an answer, those whose members were at work, and after its process died those that it left, by the
- * run's `steps`. `goesOn`: whether a call gives a task. Throws AppError `question_unanswered` or `turn_cancelled`.
+ * run's `steps`. Throws AppError `question_unanswered` or `turn_cancelled`.
  */
 export function resumeCalls(
   { answered, state }: ResumedRun,
   steps: readonly Step[],
-  { mayRunAgain, goesOn }: { mayRunAgain: (name: string) => boolean; goesOn: (name: string) => boolean },
+  { mayRunAgain, goesOn, hasBegun }: HowToResume,
 ): ResumedCalls {
   const waiting = new Set(state.pending.map(({ seq }) => seq));
   const left = cutOff(steps, answered ? goesOn : mayRunAgain).filter(({ seq }) => !waiting.has(seq));
-  const allowed: AnswerSays["known"] = new Map(left.filter(({ name }) => goesOn(name)).map(({ seq }) => [seq, { run: "allow" }]));
+  const allowed: AnswerSays["known"] = new Map(
+    left.filter(({ name, seq }) => goesOn(name) && hasBegun(seq)).map(({ seq }) => [seq, { run: "allow" }]),
+  );
   if (!answered) return { known: allowed, calls: [...left, ...state.pending], loopsFrom: undefined, end: state.end ?? null };
   const says = whatAnswerSays(answered, state);
   const [first] = state.pending;

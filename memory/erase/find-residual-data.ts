@@ -34,6 +34,7 @@ const OF_NO_USER = [
   "token_usage",
   "agents",
   "agent_versions",
+  "tenant_rules",
   "mcp_servers",
   "skills",
 ];

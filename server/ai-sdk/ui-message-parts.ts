@@ -78,6 +78,8 @@ export function makeUiParts(turnId: string, earlier: readonly Call[] = []) {
           return data("notice", event.content);
         case "doom_loop_detected":
           return data("doom-loop", event.content);
+        case "decision_rejected":
+          return data("decision-rejected", event.content);
         case "plan":
           return data("plan", event.content, "plan");
         case "handoff":

@@ -84,7 +84,27 @@ function storeRecorders({ counter, histogram }: Instruments): Pick<Recorders, "s
   };
 }
 
-function happeningRecorder({ counter, gauge }: Instruments): (happening: Happening) => void {
+/** The judged calls that the share of rejected ones is of. */
+const JUDGED_CALLS = 1_000;
+
+function rejectedRecorder({ gauge }: Instruments): (isRejected: boolean) => void {
+  const ratio = gauge(
+    "agent_decisions_rejected_ratio",
+    `Share of the last ${JUDGED_CALLS} calls of agents that a rule refused, corrected or had asked about.`,
+  );
+  const last: boolean[] = [];
+  let [at, rejected] = [0, 0];
+  return function judged(isRejected) {
+    rejected += Number(isRejected) - Number(last[at] ?? false);
+    last[at] = isRejected;
+    at = (at + 1) % JUDGED_CALLS;
+    ratio.set(rejected / last.length);
+  };
+}
+
+function happeningRecorder(instruments: Instruments): (happening: Happening) => void {
+  const { counter, gauge } = instruments;
+  const judged = rejectedRecorder(instruments);
   const circuits = gauge("circuit_state", "1 for the state a circuit breaker is in, 0 for the others: closed, half_open, open.", [
     "circuit",
     "state",
@@ -117,6 +137,10 @@ function happeningRecorder({ counter, gauge }: Instruments): (happening: Happeni
   return function record(happening) {
     if (happening.happened === "turns_put_off") {
       putOff.inc(happening.turns);
+      return;
+    }
+    if (happening.happened === "call_judged") {
+      judged(happening.isRejected);
       return;
     }
     if (happening.happened === "unused_erased") {

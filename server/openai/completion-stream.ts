@@ -82,6 +82,7 @@ export async function* toCompletionEvents(
       case "handoff":
       case "context_compressed":
       case "doom_loop_detected":
+      case "decision_rejected":
       case "permission_asked":
       case "clarification_asked":
       case "decision_asked":

@@ -2,6 +2,7 @@ import { agentOperations } from "../api/agents/agent-routes.ts";
 import { skillOperations } from "../api/agents/skill-routes.ts";
 import { uiMessageOperations } from "../ai-sdk/ui-message-routes.ts";
 import { agentRunOperations } from "../api/agents/agent-run-routes.ts";
+import { ruleOperations } from "../api/agents/rule-routes.ts";
 import { stepOperations } from "../api/agents/step-routes.ts";
 import { contextOperations } from "../api/conversations/context-routes.ts";
 import { conversationOperations } from "../api/conversations/conversation-routes.ts";
@@ -70,6 +71,7 @@ export const GROUPS: readonly OperationGroup[] = [
   skillOperations,
   stepOperations,
   agentRunOperations,
+  ruleOperations,
   mcpServerOperations,
   knowledgeOperations,
   documentOperations,

@@ -29,6 +29,7 @@ export interface Agents {
   skills: SkillCatalog;
   systemSkills: readonly SystemSkill[];
   hooks: ToolHooks;
+  timeZone: string;
   /** The meanings of names in a system agent. Tenants may add MCP servers and skills. */
   known: KnownTools & KnownNames;
 }
@@ -91,12 +92,13 @@ export async function openAgents(config: Config, { stores, models, memory, mcp, 
     for (const { field, problem } of unmet) onUnmet(agent.name, `${field}: ${problem}`);
   }
   return {
-    catalog: makeAgentCatalog({ system, tenants: stores.agents }),
+    catalog: makeAgentCatalog({ system, tenants: stores.agents, rules: stores.rules }),
     system,
     tools: async (owner, wanted) => [...tools, ...(await mcp.servers.tools(owner, wanted))],
     skills: makeSkillCatalog({ system: systemSkills, tenants: stores.skills }),
     systemSkills,
     hooks: extras.hooks ?? {},
+    timeZone: config.TIME_ZONE,
     known,
   };
 }

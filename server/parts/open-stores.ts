@@ -1,6 +1,6 @@
 import type { Observer } from "../../observe/observer.ts";
 import { makeJobOverview } from "../../stores/jobs/job-overview.ts";
-import { makeAgentStore } from "../../stores/postgres/agents/agent-store.ts";
+import { makeAgentStore, makeRuleStore } from "../../stores/postgres/agents/agent-store.ts";
 import { makeDecisionStore } from "../../stores/postgres/agents/decision-store.ts";
 import { makeSkillStore } from "../../stores/postgres/agents/skill-store.ts";
 import { makePermissionStore } from "../../stores/postgres/agents/permission-store.ts";
@@ -65,6 +65,7 @@ export async function openStores(config: Config, observer: Observer) {
     documents: makeDocumentStore(database),
     chunks: makeChunkStore(database),
     agents: makeAgentStore(database),
+    rules: makeRuleStore(database),
     skills: makeSkillStore(database),
     steps: makeStepStore(database),
     agentRuns: makeAgentRunStore(database),

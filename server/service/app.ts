@@ -2,6 +2,7 @@ import express, { type Express, type RequestHandler } from "express";
 import { agentRoutes } from "../api/agents/agent-routes.ts";
 import { skillRoutes } from "../api/agents/skill-routes.ts";
 import { agentRunRoutes } from "../api/agents/agent-run-routes.ts";
+import { ruleRoutes } from "../api/agents/rule-routes.ts";
 import { stepRoutes } from "../api/agents/step-routes.ts";
 import { uiMessageRoutes } from "../ai-sdk/ui-message-routes.ts";
 import { authenticate, needsIdentity, type IdentityParts } from "../auth/authenticate.ts";
@@ -117,6 +118,7 @@ export function makeApp(parts: AppParts): Express {
       agentRoutes(parts),
       stepRoutes(parts),
       agentRunRoutes(parts),
+      ruleRoutes(parts),
       mcpServerRoutes(parts),
       conversationRoutes(parts),
       branchRoutes(parts),

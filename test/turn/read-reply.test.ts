@@ -5,7 +5,7 @@ import { readReply, type ReadReply } from "../../turn/read-reply.ts";
 import type { Question } from "../../turn/question.ts";
 
 const call = { seq: 1, id: "c", name: "order", arguments: '{"item":"tea"}' };
-const { options } = permissionQuestion("asks", call, "digest", false);
+const { options } = permissionQuestion("asks", call, { digest: "digest", mayHaveRun: false });
 const permission = { type: "permission" as const, options, allow_multiple: false };
 
 const option = (label: string, is_recommended = false) => ({ label, description: "", is_recommended });

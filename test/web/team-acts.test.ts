@@ -90,6 +90,13 @@ test("stored steps and closed questions keep the path of their agent", () => {
   expect(toClosedQuestions(steps)).toMatchObject([{ question: { id: "q", agent: "b", path: ["lead", "b"] }, answer: "A" }]);
 });
 
+test("the form of an agent gives back the rules, which it does not show", () => {
+  const set = { "to.name": "{{user_id}}" };
+  const rules = [{ name: "a", when: { arguments: { to: { pattern: "x*" } } }, priority: 3, action: "correct" as const, message: "m", set }];
+  expect(toAgent(agentDraft({ description: "Ruled", rules })).rules).toEqual(rules);
+  expect(toAgent({}).rules).toEqual([]);
+});
+
 test("the form of an agent gives back its team as it was", () => {
   const team = { strategy: "sequential", share: "summary" } as const;
   const spec = { description: "Leads", subagents: ["b", "c"], handoffs: ["d"], team, limits: { max_depth: 2 } };

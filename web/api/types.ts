@@ -5,6 +5,7 @@ export type * from "./described.ts";
 export type AgentType = NonNullable<Described.ChatRequest["agent_type"]>;
 export type AnswerValue = Described.StoredAnswer["answer"];
 export type ContextCompressed = Extract<Described.TurnEvent, { status: "context_compressed" }>["content"];
+export type DecisionRejected = Extract<Described.TurnEvent, { status: "decision_rejected" }>["content"];
 export type Episode = Described.EpisodeList["episodes"][number];
 export type ErrorContent = Omit<Described.TurnError, "code"> & { code: string };
 export type Message = Described.MessageList["messages"][number];

@@ -53,6 +53,12 @@ export const enActs = {
   context: "What it was told beside it",
   answer: "Answer",
   handedOver: (from: string, to: string, reason: string) => `${from} handed over to ${to}: ${reason}`,
+  rules: "What rules did",
+  ruled: {
+    refuse: (rule: string, tool: string, agent: string) => `The rule "${rule}" refused ${tool} of ${agent}:`,
+    ask: (rule: string, tool: string, agent: string) => `The rule "${rule}" asks before ${tool} of ${agent}:`,
+    correct: (rule: string, tool: string, agent: string) => `The rule "${rule}" corrected ${tool} of ${agent}:`,
+  },
   arguments: "Arguments",
   result: "Result",
   resultCut: "Result (beginning)",

@@ -54,6 +54,12 @@ export const zhActs: typeof enActs = {
   context: "附带的信息",
   answer: "回答",
   handedOver: (from, to, reason) => `${from} 已转交给 ${to}：${reason}`,
+  rules: "规则的处理",
+  ruled: {
+    refuse: (rule, tool, agent) => `规则“${rule}”拒绝了 ${agent} 调用 ${tool}：`,
+    ask: (rule, tool, agent) => `规则“${rule}”要求先询问，再由 ${agent} 调用 ${tool}：`,
+    correct: (rule, tool, agent) => `规则“${rule}”更正了 ${agent} 对 ${tool} 的调用：`,
+  },
   arguments: "参数",
   result: "结果",
   resultCut: "结果（开头）",

@@ -12,9 +12,12 @@ const Decision = z.object({
   agent: z.string(),
   question: z.string().nullable().describe("Null where a rule decided."),
   tool: Question.shape.tool.unwrap().nullable().describe("Of a permission: the call that was to run."),
-  answer: AnswerValue.describe("Of a rule: `allow`, `allow_always` (the user has allowed the tool for good) or `deny`."),
+  answer: AnswerValue.describe(
+    "Of a rule: `allow`, `allow_always` (the user has allowed the tool for good), `deny`, `refuse` or `correct`.",
+  ),
   text: z.string().nullable().describe("What the person said in their own words."),
   by: AnsweredBy,
+  rule: z.string().nullable().describe("The name of the rule that refused or corrected the call; `tool` is the call as it ran."),
   turn_id: z
     .uuid()
     .nullable()

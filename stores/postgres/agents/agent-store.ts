@@ -1,3 +1,4 @@
+import type { Rule } from "../../../turn/rule.ts";
 import { AgentSpec } from "../../../turn/agent.ts";
 import type { Database } from "../database/database.ts";
 import { makeTenantLists } from "../database/tenant-lists.ts";
@@ -65,6 +66,33 @@ export function makeAgentStore(database: Database): AgentStore {
       const text = `select version, spec, created_at as "updatedAt" from agent_versions
         where tenant_id = $1 and name = $2 and ($3::int is null or version < $3) order by version desc limit $4`;
       return database.query({ name: "agent-versions", text, values: [tenantId, name, before, limit] });
+    },
+  };
+}
+
+/** The rules of tenants, for all of their agents. */
+export interface RuleStore {
+  /** In the order that they were given. */
+  list(tenantId: string): Promise<Rule[]>;
+  /** Takes the place of all. */
+  put(tenantId: string, rules: readonly Rule[]): Promise<void>;
+}
+
+const PUT_RULES = `
+insert into tenant_rules (tenant_id, rules, updated_at) values ($1, $2::jsonb, clock_timestamp())
+on conflict (tenant_id) do update set rules = excluded.rules, updated_at = excluded.updated_at`;
+
+export function makeRuleStore(database: Database): RuleStore {
+  return {
+    list: makeTenantLists<{ rule: Rule }, Rule>(database, {
+      name: "rules",
+      rows: (tenant) => `
+        select rule.value as rule from tenant_rules cross join jsonb_array_elements(rules) with ordinality as rule (value, place)
+        where tenant_id = ${tenant} order by place`,
+      toItem: ({ rule }) => rule,
+    }),
+    async put(tenantId, rules) {
+      await database.query({ name: "rules-put", text: PUT_RULES, values: [tenantId, JSON.stringify(rules)] });
     },
   };
 }

@@ -18,6 +18,8 @@ export interface Decision {
   answer: AnswerValue;
   text: string | null;
   by: AnsweredBy;
+  /** The name of the rule that refused or corrected the call. Null after an erase, too. */
+  rule: string | null;
   createdAt: Date;
 }
 
@@ -38,15 +40,15 @@ export const KEEP_ANSWERS = `decided as (
 
 /** SQL: a CTE that keeps a rule's decisions about the calls in `given`, of the turn $4. */
 export const KEEP_RULINGS = `ruled as (
-  insert into decisions (id, tenant_id, user_id, conversation_id, turn_id, seq, type, agent, question, tool, arguments, answer, decided_by, created_at)
+  insert into decisions (id, tenant_id, user_id, conversation_id, turn_id, seq, type, agent, question, tool, arguments, answer, decided_by, rule, created_at)
   select ruling_id, $2, $3, held.id, $4, seq, ruling->>'type', agent, ruling->>'question', case when ruling->>'type' = 'permission' then name end,
-    case when ruling->>'type' = 'permission' then arguments end, nullif(ruling->'answer', 'null'), 'rule', clock_timestamp()
+    case when ruling->>'type' = 'permission' then arguments end, nullif(ruling->'answer', 'null'), 'rule', ruling->>'rule', clock_timestamp()
   from held cross join given where ruling is not null
   on conflict do nothing
 )`;
 
 const LIST = `
-select id, conversation_id as "conversationId", turn_id as "turnId", type, agent, question, tool as "toolName", arguments, answer, answer_text as text, decided_by as by,
+select id, conversation_id as "conversationId", turn_id as "turnId", type, agent, question, tool as "toolName", arguments, answer, answer_text as text, decided_by as by, rule,
   created_at as "createdAt"
 from decisions where tenant_id = $1 and user_id = $2 and ${isBeforeCursor(3)}
 order by created_at desc, id desc limit $5`;
@@ -78,7 +80,7 @@ const IS_ERASED =
 /** Decisions that must be kept lose all but who allowed what. */
 const ERASE = `
 with kept as (
-  update decisions set conversation_id = null, turn_id = null, seq = null, question = null, answer_text = null,
+  update decisions set conversation_id = null, turn_id = null, seq = null, question = null, answer_text = null, rule = null,
     answer = case when type = 'permission' then answer end, erased_at = coalesce(erased_at, clock_timestamp())
   where ${IS_ERASED} and created_at > clock_timestamp() - $3::int * interval '1 day'
 )

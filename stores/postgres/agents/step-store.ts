@@ -34,9 +34,14 @@ export interface Step {
   endedAt: Date | null;
 }
 
-/** A rule's decision about a call: it may run (`allow_always`: somebody allowed the tool for good), or an answer to its question. */
+/**
+ * What decided about a call without a person: a permission (`allow_always`: somebody allowed the tool for good), a rule by its name, or an
+ * answer to its question.
+ */
 export type Ruling =
-  { type: "permission"; answer: "allow" | "allow_always" | "deny" } | { type: QuestionType; answer: AnswerValue; question: string };
+  | { type: "permission"; answer: "allow" | "allow_always" | "deny" }
+  | { type: "permission"; answer: "refuse" | "correct" | "deny"; rule: string }
+  | { type: QuestionType; answer: AnswerValue; question: string };
 
 export interface NewStep {
   seq: number;

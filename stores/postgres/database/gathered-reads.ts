@@ -22,7 +22,7 @@ const LONGEST_NAME = 63;
 
 function nameOf(reads: readonly GatheredRead<unknown>[]): string {
   const name = reads.map((read) => read.name).join("+");
-  return name.length <= LONGEST_NAME ? name : `gathered-${createHash("sha256").update(name).digest("hex").slice(0, 32)}`;
+  return name.length <= LONGEST_NAME ? name : `gathered-${createHash("sha256").update(name).digest("hex").slice(0, 16)}`;
 }
 
 async function run(database: Database, reads: readonly GatheredRead<unknown>[]): Promise<unknown[]> {

@@ -34,7 +34,7 @@ export function makeTenantLists<Row, Item>(
   }
 
   const listUnlessKnown = (tenant: string, known: string): string => `
-select json_build_object('digest', digest, 'rows', case when digest is distinct from ${known} then rows end)
+select case when digest is distinct from ${known} then json_build_object('digest', digest, 'rows', rows) else json_build_object('digest', digest) end
 from (select coalesce(json_agg(listed), '[]') as rows from (${rows(tenant)}) listed) gathered
 cross join lateral (select md5(rows::text) as digest) hashed`;
 
@@ -45,8 +45,8 @@ cross join lateral (select md5(rows::text) as digest) hashed`;
       json: (place) => listUnlessKnown(place(1), place(2)),
       values: [tenantId, known?.digest ?? null],
       toResult(json) {
-        const read = json as { digest: string; rows: Row[] | null };
-        const list = known && read.rows === null ? known : { digest: read.digest, items: (read.rows ?? []).map(toItem) };
+        const read = json as { digest: string; rows?: Row[] };
+        const list = known && !read.rows ? known : { digest: read.digest, items: (read.rows ?? []).map(toItem) };
         keep(tenantId, list);
         return [...list.items];
       },

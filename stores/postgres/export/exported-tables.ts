@@ -48,6 +48,7 @@ export const EXPORTED_TABLES: readonly ExportedTable[] = [
   { name: "agent_runs", belongs: "by its conversation" },
   { name: "agents" },
   { name: "agent_versions" },
+  { name: "tenant_rules" },
   { name: "skills" },
   { name: "core_memory_sections" },
   { name: "core_memory_versions" },

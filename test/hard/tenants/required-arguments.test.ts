@@ -105,7 +105,7 @@ const OF_NO_TENANT: Record<string, string> = {
 const NAMES_OF_NO_TENANT = Object.values(OF_NO_TENANT).flatMap((names) => names.split(/\s+/));
 
 const OF_A_TENANT = [
-  /^(Agent|McpServer|Skill)Store\./,
+  /^(Agent|McpServer|Rule|Skill)Store\./,
   /^Knowledge(BaseStore|Catalog)\./,
   /^DocumentStore\./,
   /^ChunkStore\./,

@@ -46,6 +46,7 @@ export const READS: Record<string, ReadRoute> = {
   "GET /api/v1/agents": { address: () => "/api/v1/agents", holds: "tenant" },
   "GET /api/v1/agents/:name": { address: () => "/api/v1/agents/helper", holds: "tenant" },
   "GET /api/v1/agents/:name/versions": { address: () => "/api/v1/agents/helper/versions", holds: "tenant" },
+  "GET /api/v1/rules": { address: () => "/api/v1/rules", holds: "tenant" },
   "GET /api/v1/mcp-servers": { address: () => "/api/v1/mcp-servers", holds: "tenant" },
   "GET /api/v1/mcp-servers/:name": { address: () => "/api/v1/mcp-servers/helper", holds: "tenant" },
   "GET /api/v1/knowledge": { address: () => "/api/v1/knowledge", holds: "tenant" },

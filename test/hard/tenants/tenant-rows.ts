@@ -39,6 +39,7 @@ const OWNER_OF: Record<string, RowOwner> = {
   mcp_grants: OWN,
   agents: OF_TENANT,
   agent_versions: OF_TENANT,
+  tenant_rules: OF_TENANT,
   skills: OF_TENANT,
   knowledge_bases: OF_TENANT,
   knowledge_documents: OF_TENANT,

@@ -79,6 +79,8 @@ async function addDocument(url: string, tenantId: string, secret: string): Promi
     const files = { "SKILL.md": `---\nname: ${name}\ndescription: how to ${secret}\n---\nDo ${secret}.` };
     await succeed("a skill", putJson(`${url}/api/v1/skills/${name}`, { files }, headers));
   }
+  const rules = [{ name: secret, when: { tool: "no-tool" }, action: "refuse", message: secret }];
+  await succeed("rules", putJson(`${url}/api/v1/rules`, { rules }, headers));
   const server = { url: `https://${secret}.example.org/mcp` };
   await succeed("an MCP server", putJson(`${url}/api/v1/mcp-servers/helper`, server, headers));
   const documents = `${url}/api/v1/knowledge/handbook/documents`;

@@ -40,6 +40,7 @@ export const WRITES: Record<string, string> = {
   "POST /api/v1/agents/match": "what-everybody-reads: the agent of another tenant",
   "PUT /api/v1/agents/:name": "what-everybody-reads: each tenant has its own agent",
   "DELETE /api/v1/agents/:name": "what-everybody-reads: the agent of another tenant",
+  "PUT /api/v1/rules": "what-everybody-reads: each tenant has its own rules",
   "PUT /api/v1/mcp-servers/:name": "what-everybody-reads: each tenant has its own server",
   "DELETE /api/v1/mcp-servers/:name": "mcp-servers-over-http: the server of another tenant",
   "PUT /api/v1/knowledge/:kb": "what-everybody-reads: each tenant has its own base",

@@ -165,7 +165,7 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
     expect(fingerprints(await readOwnedRows(stage.database))).toEqual(before);
   });
 
-  test("cannot name, read or delete the agent or the skill of another tenant", async () => {
+  test("cannot name, read or delete the agent, the skill or the rules of another tenant", async () => {
     const before = fingerprints(await readOwnedRows(stage.database));
     const own = { user_id: "ada", session_id: "s", message: "What do you know?" };
     for (const tenant of ["acme-corp", "ACME", "acm"]) {
@@ -174,6 +174,8 @@ describeUnless(await whyNoMilvus(), "people whose ids look alike, on real Postgr
       const match = { user_id: "ada", message: "only-acme handbook helper" };
       const matched = await postJson(`${stage.url}/api/v1/agents/match`, match, headers);
       expect([matched.status, matched.text.includes("only-acme")]).toEqual([200, false]);
+      const rules = await callApi(`${stage.url}/api/v1/rules`, { headers });
+      expect(secretsIn(rules.text)).toEqual([documentOf(tenant).secret]);
       for (const [method, path] of [
         ["GET", "agents/only-acme"],
         ["GET", "agents/only-acme/versions"],

@@ -93,6 +93,9 @@ describe("the description of the API", () => {
     await ask("listConversationAgents", { params: { id: String(values[0]?.["conversation_id"]) } });
     await ask("getAgentHistory", { params: { id: String(values[0]?.["conversation_id"]), name: "helper" } });
     await ask("getAgentStats", helper);
+    await ask("putRules", { body: { rules: [{ name: "none", when: { tool: "order" }, action: "refuse", message: "No." }] } });
+    await ask("getRules");
+    await ask("putRules", { body: { rules: [] } });
     await ask("matchAgents", { body: { user_id: "ada", message: "Who are you?" } });
     await ask("listMessages", { params: { id: String(values[0]?.["conversation_id"]) }, query: { include: "steps" } });
     await ask("deleteAgent", helper);

@@ -32,8 +32,8 @@ function roundsIn({ messages }: ChatRequestBody): number {
 }
 
 /** What tests of teams ask of a service. */
-export function teamClient(service: Pick<ServiceWithModel, "url" | "model">) {
-  const client = askingClient(service);
+export function teamClient(service: Pick<ServiceWithModel, "url" | "model">, sent: Record<string, string> = {}) {
+  const client = askingClient(service, sent);
   const toScript = (says: Says): ModelScript => {
     if (typeof says === "string") return { tokens: [says] };
     return Array.isArray(says) ? { toolCalls: says } : says;
@@ -56,7 +56,8 @@ export function teamClient(service: Pick<ServiceWithModel, "url" | "model">) {
     /** The prompts of an agent. */
     prompts: (name: string) => service.model.seen.map(({ body }) => body).filter((body) => agentOf(body) === name),
     async steps({ headers }: Pick<EventStreamResponse, "headers">): Promise<TeamStep[]> {
-      return (await callApi<{ steps: TeamStep[] }>(`${service.url}/api/v1/turns/${headers.get("x-turn-id")}/steps`)).json.steps;
+      return (await callApi<{ steps: TeamStep[] }>(`${service.url}/api/v1/turns/${headers.get("x-turn-id")}/steps`, { headers: sent })).json
+        .steps;
     },
   };
 }

@@ -2,6 +2,7 @@ import { batch, signal, type Signal } from "@preact/signals";
 import type {
   ChatRequest,
   ContextCompressed,
+  DecisionRejected,
   ErrorContent,
   Notice,
   PlanItem,
@@ -39,6 +40,8 @@ export interface LiveTurn {
   readonly route: Signal<RouteDecision | null>;
   readonly notices: Signal<Notice[]>;
   readonly acts: Signal<Act[]>;
+  /** What rules did about calls. */
+  readonly rejected: Signal<DecisionRejected[]>;
   readonly asked: Signal<Asked>;
   readonly plan: Signal<PlanItem[]>;
   /** Grows with `text`. */
@@ -72,6 +75,7 @@ export function makeLiveTurn(body: ChatRequest, { kept, followedSince }: LiveTur
     route: signal(null),
     notices: signal([]),
     acts: signal([]),
+    rejected: signal([]),
     asked: signal(NOTHING_ASKED),
     plan: signal([]),
     thoughts: signal(""),
@@ -137,6 +141,9 @@ export function makeEventTaker(turn: LiveTurn): { take: (events: (TurnEvent & { 
         return;
       case "tool_result":
         turn.acts.value = endAct(turn.acts.value, event.content);
+        return;
+      case "decision_rejected":
+        turn.rejected.value = [...turn.rejected.value, event.content];
         return;
       case "plan":
         turn.plan.value = event.content.items;

@@ -75,6 +75,7 @@ export function retryTurn(turn: LiveTurn): void {
   turn.error.value = null;
   turn.notices.value = [];
   turn.acts.value = [];
+  turn.rejected.value = [];
   turn.asked.value = NOTHING_ASKED;
   turn.plan.value = [];
   turn.thoughts.value = "";

@@ -23,6 +23,9 @@ function toRule(line: string): Rule {
   return { tool, action: action.join(" ") as Rule["action"] };
 }
 
+/** The form has no field for them. */
+const rulesOf = (text: string | undefined): AgentSpec["rules"] => (text ? (JSON.parse(text) as AgentSpec["rules"]) : []);
+
 export function toAgent(draft: Draft): AgentSpec {
   const { knowledge = "" } = draft;
   const spec = {
@@ -33,6 +36,7 @@ export function toAgent(draft: Draft): AgentSpec {
     max_output_tokens: given(draft["max_output_tokens"], number(draft["max_output_tokens"])),
     tools: lines(draft["tools"]),
     permissions: lines(draft["permissions"]).map(toRule),
+    rules: rulesOf(draft["rules"]),
     skills: lines(draft["skills"]),
     subagents: lines(draft["subagents"]),
     team: { strategy: draft["team.strategy"], share: draft["team.share"] },
@@ -58,12 +62,14 @@ export function agentDraft(spec: AgentSpec): Draft {
     memory,
     team,
     permissions = [],
+    rules = [],
   } = spec;
   return {
     ...{ description, instructions: text(instructions), model: text(model) },
     ...{ temperature: text(temperature), max_output_tokens: text(longest) },
     ...Object.fromEntries(LISTS.map((name) => [name, (spec[name] ?? []).join("\n")])),
     permissions: permissions.map(({ tool, action }) => `${tool} ${action}`).join("\n"),
+    rules: JSON.stringify(rules),
     knowledge: knowledge === null ? NO_BASE : text(knowledge),
     ...{ "team.strategy": team?.strategy ?? "hierarchical", "team.share": team?.share ?? "none" },
     ...Object.fromEntries(LIMITS.map((name) => [`limits.${name}`, text(limits?.[name])])),

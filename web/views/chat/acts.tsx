@@ -1,4 +1,4 @@
-import type { PlanItem } from "../../api/types.ts";
+import type { DecisionRejected, PlanItem } from "../../api/types.ts";
 import type { Act } from "../../state/turns/acts.ts";
 import { type HandedOver, handoffsIn, pathInWords, taskOf, type TeamAct, withTeams } from "../../state/turns/team.ts";
 import { showDuration, texts } from "../../texts/texts.ts";
@@ -89,6 +89,21 @@ function ActList({ acts, label, ...rest }: { acts: readonly TeamAct[]; label: st
 export function Acts({ acts, of }: { acts: readonly Act[]; of: ActsOf }) {
   if (acts.length === 0) return null;
   return <ActList acts={withTeams(acts)} label={texts.value.acts.title} of={of} isTop handed={handoffsIn(acts)} />;
+}
+
+/** What rules did about calls, a line for each. */
+export function Rejections({ of }: { of: readonly DecisionRejected[] }) {
+  const t = texts.value.acts;
+  if (of.length === 0) return null;
+  return (
+    <ul class="acts" aria-label={t.rules}>
+      {of.map(({ rule, action, name, message, path }, index) => (
+        <li key={index} class="handoff" data-rule={rule} dir="auto">
+          {t.ruled[action](rule, name, pathInWords(path))} {message}
+        </li>
+      ))}
+    </ul>
+  );
 }
 
 export function Plan({ items }: { items: readonly PlanItem[] }) {

@@ -9,7 +9,7 @@ import { ErrorNote } from "../error-note.tsx";
 import { Markdown } from "../markdown.tsx";
 import { ClosedQuestions } from "../questions/closed-questions.tsx";
 import { QuestionCard } from "../questions/question-card.tsx";
-import { Acts, Plan, Thoughts } from "./acts.tsx";
+import { Acts, Plan, Rejections, Thoughts } from "./acts.tsx";
 import { Answer, AnswerNote } from "./answer.tsx";
 import { CompressedNote } from "./compressed-note.tsx";
 import { Sources } from "./sources.tsx";
@@ -105,6 +105,7 @@ export function LiveExchange({ turn }: { turn: LiveTurn }) {
         <Thoughts text={turn.thoughts.value} />
         <Plan items={turn.plan.value} />
         <Acts acts={turn.acts.value} of={isOver(turn) ? "over" : isAsking(turn) ? "asking" : "running"} />
+        <Rejections of={turn.rejected.value} />
         <ClosedQuestions of={turn.asked.value.closed} />
         <Markdown of={turn} read={() => [turn.text.value, isOver(turn)]} sources={sources} />
       </Answer>

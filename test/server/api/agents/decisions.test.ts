@@ -53,7 +53,7 @@ describe("a user's list of decisions", () => {
     const { question, turn_id, conversation_id } = waiting;
     expect(last).toEqual({
       ...{ id: question.id, type: "permission", agent: "asks", question: question.question, tool: { name: "order", arguments: TEA } },
-      ...{ answer: "deny", text: "Too dear.", by: "person", turn_id, conversation_id, decided_at: expect.any(String) },
+      ...{ answer: "deny", text: "Too dear.", by: "person", rule: null, turn_id, conversation_id, decided_at: expect.any(String) },
     });
     expect(Date.parse(String((last as unknown as { decided_at: string }).decided_at))).toBeGreaterThanOrEqual(before.getTime() - 1_000);
 
@@ -149,7 +149,7 @@ describe("with KEEP_DECISIONS_DAYS", () => {
     expect(decisions).toEqual([
       {
         ...{ id: expect.any(String), type: "permission", agent: "asks", question: null, tool: { name: "order", arguments: TEA } },
-        ...{ answer: "deny", text: null, by: "person", turn_id: null, conversation_id: null, decided_at: expect.any(String) },
+        ...{ answer: "deny", text: null, by: "person", rule: null, turn_id: null, conversation_id: null, decided_at: expect.any(String) },
       },
     ]);
     const owner = { tenantId: "default", userId: "ada" };

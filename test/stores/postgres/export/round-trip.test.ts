@@ -14,7 +14,7 @@ import {
   SCHEMAS_NOT_EXPORTED,
 } from "../../../../stores/postgres/export/exported-tables.ts";
 import { makeForkStore } from "../../../../stores/postgres/conversations/fork-store.ts";
-import { makeAgentStore } from "../../../../stores/postgres/agents/agent-store.ts";
+import { makeAgentStore, makeRuleStore } from "../../../../stores/postgres/agents/agent-store.ts";
 import { makeSkillStore } from "../../../../stores/postgres/agents/skill-store.ts";
 import { permissionQuestion } from "../../../../agents/questions/questions.ts";
 import type { WaitingState } from "../../../../turn/resumed-turn.ts";
@@ -89,10 +89,11 @@ async function fill(database: Database): Promise<{ running: string; pending: str
   await chunks.saveChunks({ tenantId: "acme", documentId: read.id }, [{ position: 0, heading: "Trams", text: ODD }]);
   await chunks.publish({ tenantId: "acme", documentId: read.id });
   const pending = await documents.add(place, { title: "Porto", contentType: "text/plain", bytes, externalId: null, metadata: {} });
-  const agents = makeAgentStore(database);
-  for (const tenant of ["acme", "other"]) await agents.put(tenant, "helper", AgentSpec.parse({ description: ODD, tools: ["calculate"] }));
-  const skills = makeSkillStore(database);
-  for (const tenant of ["acme", "other"]) await skills.put(tenant, "helper", { description: ODD, files: { "SKILL.md": ODD } });
+  for (const tenant of ["acme", "other"]) {
+    await makeAgentStore(database).put(tenant, "helper", AgentSpec.parse({ description: ODD, tools: ["calculate"] }));
+    await makeRuleStore(database).put(tenant, [{ name: ODD, when: { tool: ODD }, priority: 1, action: "refuse", message: ODD }]);
+    await makeSkillStore(database).put(tenant, "helper", { description: ODD, files: { "SKILL.md": ODD } });
+  }
   const steps = makeStepStore(database);
   const questions = makeQuestionStore(database);
   const call = { seq: 1, id: "call_1", name: "calculate", arguments: "{}" };
@@ -107,7 +108,7 @@ async function fill(database: Database): Promise<{ running: string; pending: str
     const run = { task: 0, path: ["helper"], ok: true, toolCalls: 1, tokens: 9, cost: { input_usd: 1e-7, output_usd: 0.1 }, ms: 12.5 };
     await steps.noteAgent(held, { name: "helper", interaction: "answered", state: said, run });
     const asked = {
-      ...permissionQuestion("helper", call, "digest", false),
+      ...permissionQuestion("helper", call, { digest: "digest", mayHaveRun: false }),
       id: uuidv7(),
       agent: "helper",
       path: ["helper"],
@@ -231,7 +232,7 @@ describe.each([
 
   const tables = EXPORTED_TABLES.map(({ name }) => name);
   test.each([
-    ["one user", BOB, tables.filter((name) => !/^knowledge_|^token_|^agents$|^agent_versions$|^skills$/.test(name)), /figs|索拉里斯/, 5],
+    ["one user", BOB, tables.filter((name) => !/^(knowledge_|token_|agent_v|agents$|tenant_|skills$)/.test(name)), /figs|索拉里斯/, 5],
     ["one tenant", { tenantId: "acme" }, tables, /figs/, 10],
     ["nobody", { tenantId: "acme", userId: uuidv7() }, [], /./, 0],
   ])("of %s holds what belongs to it in every table, and nothing else", async (_whose, scope, expected, foreign, conversations) => {

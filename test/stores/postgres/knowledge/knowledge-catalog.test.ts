@@ -18,7 +18,7 @@ describeOnBothDatabases("the catalog of knowledge bases in two processes", (open
     const database = interceptStatements(opened, async (_statement, run) => {
       const rows = await run();
       const [{ 0: answer }] = rows as [{ 0: { rows: unknown } }];
-      sent.push(answer.rows !== null);
+      sent.push(Boolean(answer.rows));
       return rows;
     });
     const store = makeKnowledgeBaseStore(database);
