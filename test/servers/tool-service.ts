@@ -16,8 +16,8 @@ const settings = Object.fromEntries(
 if (shift) {
   const RightDate = Date;
   globalThis.Date = class extends RightDate {
-    constructor(...given: [] | [number]) {
-      super(...((given.length === 0 ? [RightDate.now() + Number(shift)] : given) as [number]));
+    constructor(at = RightDate.now() + Number(shift)) {
+      super(at);
     }
     static override now = (): number => RightDate.now() + Number(shift);
   } as DateConstructor;
