@@ -14,12 +14,11 @@ import { runStateOf } from "../../turn/resumed-turn.ts";
 import type { ConversationState } from "../../turn/state.ts";
 import { startAgent } from "../loop/agent-loop.ts";
 import { agentPromptOf, type AgentPromptParts, equipAgent, type Equipment } from "../loop/agent-prompt.ts";
-import { answerFromSteps, loopSoFar } from "../loop/answer-from-steps.ts";
+import { answerFromSteps, loopSoFar, noteRun } from "../loop/answer-from-steps.ts";
 import { callKey } from "../loop/loop-guard.ts";
 import type { StepOfMessage } from "../../stores/postgres/agents/step-store.ts";
 import { ASK_AGENT } from "../team/strategy.ts";
 import type { AgentTool, TaskCall } from "../tool.ts";
-import { noteRun } from "../loop/answer-from-steps.ts";
 import { type RunMember, type Task, teamTools } from "./team-tools.ts";
 
 export interface MemberParts extends AgentPromptParts {

@@ -24,10 +24,10 @@ const words = z.string().trim().min(1).max(MOST_CHARACTERS);
 
 /** Why an agent may not ask a member, or null. */
 function refusal(name: string, { limits }: Agent, path: readonly string[]): ToolError | null {
-  const problem = path.includes(name)
-    ? new ToolError("agent_on_path", `"${name}" waits for this work itself: ${path.join(" > ")}.`, "Ask another agent, or do it yourself.")
-    : new ToolError("too_deep", `No more agents may work below this one: ${path.join(" > ")}.`, "Do it yourself.");
-  return path.includes(name) || limits.max_depth < 1 ? problem : null;
+  const shown = path.join(" > ");
+  if (path.includes(name))
+    return new ToolError("agent_on_path", `"${name}" waits for this work itself: ${shown}.`, "Ask another agent, or do it yourself.");
+  return limits.max_depth < 1 ? new ToolError("too_deep", `No more agents may work below this one: ${shown}.`, "Do it yourself.") : null;
 }
 
 /** The tool that gives a task to a member. */

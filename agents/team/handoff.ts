@@ -20,16 +20,16 @@ export function handoffOf(from: string, { name, arguments: given }: { name: stri
   return parsed ? { from, to: parsed.agent, reason: parsed.reason } : null;
 }
 
+/** The handoffs among these steps, in order. */
+const handoffsIn = (steps: readonly Step[]): Handoff[] =>
+  steps.flatMap((step) => (step.kind === "tool" && step.ok === true ? (handoffOf(step.agent, step) ?? []) : []));
+
 /** The handoff with which an agent's part of a turn ended, by its steps. The first one of an answer counts. */
-export function firstHandoff(steps: readonly Step[]): Handoff | null {
-  const [handed = null] = steps.flatMap((step) => (step.kind === "tool" && step.ok === true ? (handoffOf(step.agent, step) ?? []) : []));
-  return handed;
-}
+export const firstHandoff = (steps: readonly Step[]): Handoff | null => handoffsIn(steps)[0] ?? null;
 
 /** What the agent to which a turn was handed reads of that, after its instructions; empty: it was not. By the steps of the turn. */
 export function aboutHandoff({ name }: Pick<Agent, "name">, steps: readonly Step[]): string {
-  const ended = steps.flatMap((step) => (step.kind === "tool" && step.ok === true ? (handoffOf(step.agent, step) ?? []) : []));
-  const handed = ended.find(({ to }) => to === name);
+  const handed = handoffsIn(steps).find(({ to }) => to === name);
   if (!handed) return "";
   return `The agent "${handed.from}" handed this conversation to you. Its reason:\n${fence("context", [{ text: handed.reason }])}`;
 }
